@@ -1,25 +1,26 @@
-import { readEnvironment } from "./app/settings/env-file.js";
-import { COMMANDS } from "./commands/cli/command-table.js";
-import { COMPLETE } from "./commands/cli/complete-words.js";
-import { formatError } from "./commands/cli/format-error.js";
-import { listenForInterrupt } from "./commands/cli/interrupt.js";
-import { showMigrationProgress } from "./commands/cli/migration-progress.js";
-import { handleClosedOutput, openOutput } from "./commands/cli/output.js";
-import { buildParser } from "./commands/cli/parser/build-parser.js";
-import { openProgressLater } from "./commands/cli/progress.js";
-import { readSettings } from "./commands/cli/settings.js";
-import { writeAboveBar } from "./commands/cli/terminal-bar.js";
-import { refuseEmptyValues } from "./commands/cli/usage-error.js";
-import { configuredDatabase } from "./commands/config/configured-database.js";
-import { EXIT, type ExitCode } from "./domain/errors.js";
-import { stripControls } from "./platform/strip-controls.js";
-import { databaseError } from "./store/connection/database-error.js";
+import { COMPLETE } from "./cli/command.js";
+import { COMMANDS } from "./cli/command-table.js";
+import { configuredDatabase } from "./cli/open-config.js";
+import { buildParser, formatError, refuseEmptyValues } from "./cli/parser.js";
+import {
+  handleClosedOutput,
+  listenForInterrupt,
+  openOutput,
+  openProgressLater,
+  readSettings,
+  showMigrationProgress,
+  writeAboveBar,
+} from "./cli/terminal.js";
+import { readEnvironment } from "./platform/environment.js";
+import { EXIT, type ExitCode } from "./platform/errors.js";
+import { stripControls } from "./platform/text.js";
+import { databaseError } from "./store/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
 export async function main(given: readonly string[]): Promise<ExitCode> {
   handleClosedOutput();
   if (given[0] === COMPLETE) {
-    const { complete } = await import("./commands/cli/complete.js");
+    const { complete } = await import("./cli/completion.js");
     return complete(given.slice(1));
   }
   const args = withoutHelpCommand(given);

@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
 /**
  * What some tests need of the machine. Where it is missing they skip and say so; in CI that fails, unless it is
  * allowed.
  */
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 
 /** Each with how it is had. */
 export const NEEDS = {

@@ -1,7 +1,140 @@
+import type { Redis } from "ioredis";
 import { z } from "zod";
-import { jsonObjectSchema } from "../domain/json.js";
-import { runSettingsSchema } from "../domain/runs/run-settings.js";
-import { questionSchema } from "../domain/tasks/question.js";
+import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import { questionSchema } from "../tasks/question.js";
+import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
+import { compressJson, limitKey, manifestKey, RUNS, readCompressed, spentKey, WORKERS, workerKey } from "./redis.js";
+
+/** A worker that has not shown itself for so long is gone. */
+const EXPIRES_MS = 10_000;
+
+export async function showWorker(redis: Redis, state: WorkerState): Promise<void> {
+  await redis.sadd(WORKERS, state.id);
+  await redis.set(workerKey(state.id), JSON.stringify(state), "PX", EXPIRES_MS);
+}
+
+export async function removeWorker(redis: Redis, id: string): Promise<void> {
+  await redis.srem(WORKERS, id);
+  await redis.del(workerKey(id));
+}
+
+/** The workers that are there, by name; what cannot be read is left out. Forgets those that are gone. */
+export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
+  const ids = await redis.smembers(WORKERS);
+  if (ids.length === 0) return [];
+  const texts = await redis.mget(ids.map(workerKey));
+  const gone = ids.filter((_, i) => texts[i] === null);
+  if (gone.length > 0) await redis.srem(WORKERS, ...gone);
+  return texts
+    .flatMap((text) => {
+      const state = workerStateSchema.safeParse(text == null ? null : parseJsonOrNull(text));
+      return state.success ? [state.data] : [];
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** What a run has spent at all workers. */
+interface RunSpending {
+  readonly costUsd: number;
+  readonly tokens: number;
+  /** Since the run was begun or resumed. */
+  readonly finished: number;
+  readonly failed: number;
+}
+
+const reachedSchema = z.strictObject({ flag: z.string(), why: z.string() });
+
+/** The limit at which a worker has stopped the run. */
+type ReachedLimit = z.output<typeof reachedSchema>;
+
+/**
+ * Begins to count for a run that is begun or resumed. What Redis has counted stays, as it knows of results that no
+ * coordinator has taken in yet; `known` is what the database knows of.
+ */
+export async function beginSpending(
+  redis: Redis,
+  runId: string,
+  known: Pick<RunSpending, "costUsd" | "tokens">,
+  limits: RunLimits,
+): Promise<void> {
+  const key = spentKey(runId);
+  const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
+  const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
+  await redis.hdel(key, "reached");
+  await redis.hset(key, {
+    cost: max(cost, known.costUsd),
+    tokens: max(tokens, known.tokens),
+    finished: 0,
+    failed: 0,
+    limits: JSON.stringify(limits),
+  });
+}
+
+/** Counts a task. Returns what all tasks have spent, and the limits that the run has now. */
+export async function addSpending(
+  redis: Redis,
+  runId: string,
+  task: { readonly costUsd: number; readonly tokens: number; readonly isFailed: boolean },
+): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
+  const key = spentKey(runId);
+  const replies = await redis
+    .multi()
+    .hincrbyfloat(key, "cost", task.costUsd)
+    .hincrby(key, "tokens", task.tokens)
+    .hincrby(key, "finished", 1)
+    .hincrby(key, "failed", task.isFailed ? 1 : 0)
+    .hget(key, "limits")
+    .exec();
+  const [costUsd, tokens, finished, failed, limits] = (replies ?? []).map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+  return {
+    spending: { costUsd: Number(costUsd), tokens: Number(tokens), finished: Number(finished), failed: Number(failed) },
+    limits: runLimitsSchema.safeParse(parseJsonOrNull(`${limits}`)).data ?? NO_LIMITS,
+  };
+}
+
+export async function setReachedLimit(redis: Redis, runId: string, reached: ReachedLimit): Promise<void> {
+  await redis.hset(spentKey(runId), "reached", JSON.stringify(reached));
+}
+
+/** Null where no worker has stopped the run. */
+export async function getReachedLimit(redis: Redis, runId: string): Promise<ReachedLimit | null> {
+  const text = await redis.hget(spentKey(runId), "reached");
+  return reachedSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? null;
+}
+
+/**
+ * Puts a run where workers find it. `attempt` is another one for each attempt at the run: what workers know of an
+ * earlier one, such as its limits, may be wrong.
+ */
+export async function publishRun(redis: Redis, manifest: RunManifest, attempt: string): Promise<void> {
+  const text = await compressJson(`The description of run ${manifest.runId}`, manifest);
+  await redis.set(manifestKey(manifest.runId), text);
+  await redis.hset(RUNS, manifest.runId, attempt);
+}
+
+export async function isPublished(redis: Redis, runId: string): Promise<boolean> {
+  return (await redis.exists(manifestKey(runId))) === 1 && (await redis.hexists(RUNS, runId)) === 1;
+}
+
+/** The runs on the queue, each with its attempt, oldest first: their ids begin with their time. */
+export async function listPublishedRuns(redis: Redis): Promise<ReadonlyMap<string, string>> {
+  const runs = Object.entries(await redis.hgetall(RUNS));
+  return new Map(runs.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Null where the run is gone. Throws a `StrangeMessage` for anything that this program has not written. */
+export async function readPublishedRun(redis: Redis, runId: string): Promise<RunManifest | null> {
+  const text = await redis.get(manifestKey(runId));
+  return text === null ? null : readCompressed(`The description of run ${runId}`, text, runManifestSchema);
+}
+
+export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
+  await redis.hdel(RUNS, runId);
+  await redis.del(manifestKey(runId), spentKey(runId), limitKey(runId, "requests"), limitKey(runId, "tokens"));
+}
 
 /** Grows when a message changes its meaning. */
 export const PROTOCOL = 1;
@@ -78,7 +211,7 @@ const runOfWorkerSchema = z.strictObject({
 const faultSchema = z.strictObject({ by: z.enum(["key", "model", "server"]), why: z.string() });
 
 /** A worker, as it shows itself every few seconds. */
-export const workerStateSchema = z.strictObject({
+const workerStateSchema = z.strictObject({
   id: z.string().min(1),
   name: z.string(),
   programVersion: z.string(),

@@ -1,10 +1,15 @@
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { limitKey, pauseKey } from "./keys.js";
+import { parseModelName } from "../models/names.js";
+import { connectionOf } from "../models/open-model.js";
+import type { Environment } from "../platform/environment.js";
+import type { RunSettings } from "../traces/run-settings.js";
+import { limitKey, pauseKey } from "./redis.js";
 
-export interface SharedLimitsOptions {
+interface SharedLimitsOptions {
   readonly runId: string;
   /** Stands for the account: equal where workers share a key. No part of the key can be told from it. */
   readonly account: string;
@@ -100,4 +105,16 @@ function evenly(rpm: number): [points: number, seconds: number] {
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+type Server = Pick<RunSettings, "model" | "baseUrl" | "wireApi">;
+
+/** A name for a provider's account: equal on machines that share its key, which cannot be told from it. */
+export function accountOf({ model, baseUrl, wireApi }: Server, env: Environment): string {
+  const { provider } = parseModelName(model, null);
+  const { apiKey } = connectionOf(provider, { baseUrl, wireApi, timeoutMs: 0 }, env);
+  return createHash("sha256")
+    .update(JSON.stringify([provider, baseUrl, apiKey]))
+    .digest("hex")
+    .slice(0, 16);
 }

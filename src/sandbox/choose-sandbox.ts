@@ -1,8 +1,11 @@
-import { ALLOW_NAMESPACES, findBubblewrap } from "./bubblewrap/bubblewrap.js";
-import { findDocker } from "./docker.js";
-import type { PythonSandbox, SandboxChoice } from "./python-sandbox.js";
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import { ALLOW_NAMESPACES, findBubblewrap } from "./bubblewrap.js";
+import { PYTHON_LIMITS } from "./limits.js";
+import { PYTHON_FLAGS, type PythonSandbox, pythonPreamble, type SandboxChoice } from "./python.js";
 import { runPython } from "./run-python.js";
-import { openWorkspace } from "./workspace/workspace.js";
+import { INSIDE, openWorkspace, type WorkspaceFolders } from "./workspace.js";
 
 /** Printed by the probe after writing to the workspace and reading back. */
 const PROOF = "art-e sandbox 42";
@@ -63,4 +66,77 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   } finally {
     await workspace.close();
   }
+}
+
+/** Never pulled automatically: a run should not start with an unrequested download. */
+export const DOCKER_IMAGE = "python:3.12-slim";
+
+/** A container is slower to start than a namespace. */
+const START_MS = 15_000;
+
+const docker = (args: readonly string[], timeout: number) => promisify(execFile)("docker", [...args], { timeout });
+
+/** Checks that the Docker daemon answers and has the image. */
+async function findDocker(): Promise<SandboxChoice> {
+  let version: string;
+  try {
+    version = (await docker(["version", "--format", "{{.Server.Version}}"], 10_000)).stdout.trim();
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    return {
+      ok: false,
+      why: missing ? "Docker is not installed" : "Docker's daemon does not answer",
+      hint: missing ? "Install Docker." : "Start Docker.",
+    };
+  }
+  try {
+    await docker(["image", "inspect", DOCKER_IMAGE], 10_000);
+  } catch {
+    return { ok: false, why: `Docker has no image ${DOCKER_IMAGE}`, hint: `Fetch it: docker pull ${DOCKER_IMAGE}.` };
+  }
+  return {
+    ok: true,
+    sandbox: {
+      kind: "docker",
+      about: `Docker ${version}, ${DOCKER_IMAGE}`,
+      limits: { memory: "hard (cgroup)", disk: "watched", processes: "hard" },
+      launch(folders) {
+        const name = `art-e-${randomUUID()}`;
+        return {
+          program: "docker",
+          args: dockerArguments(name, folders, userOf(folders)),
+          env: null,
+          owner: null,
+          folder: "/",
+          filter: null,
+          cgroups: null,
+          startMs: START_MS,
+          // Killing the client leaves the container running.
+          stop: async () => {
+            await docker(["kill", name], 30_000).catch(() => undefined);
+          },
+        };
+      },
+    },
+  };
+}
+
+export function dockerArguments(name: string, folders: WorkspaceFolders, user: string): string[] {
+  const memory = String(PYTHON_LIMITS.memoryBytes);
+  return [
+    ["run", "--rm", "--interactive", "--pull", "never", "--name", name, "--network", "none", "--read-only"],
+    ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--user", user, "--ipc", "none", "--init"],
+    ["--memory", memory, "--memory-swap", memory, "--pids-limit", String(PYTHON_LIMITS.processes), "--cpus", "1"],
+    ["--hostname", "sandbox", "--log-driver", "none", "--workdir", INSIDE],
+    ["--env", `HOME=${INSIDE}`, "--env", "LANG=C.UTF-8", "--env", "TZ=UTC"],
+    ["--mount", `type=bind,source=${folders.files},target=${INSIDE}`],
+    ["--mount", `type=bind,source=${folders.temporary},target=/tmp`],
+    [DOCKER_IMAGE, "python3", ...PYTHON_FLAGS, "-c", pythonPreamble({ strict: true, ready: null })],
+  ].flat();
+}
+
+/** Runs as the workspace's owner, so that its files can be read and removed afterwards. */
+function userOf({ owner }: WorkspaceFolders): string {
+  if (owner !== null) return `${owner.uid}:${owner.gid}`;
+  return `${process.getuid?.() ?? 65_534}:${process.getgid?.() ?? 65_534}`;
 }

@@ -4,15 +4,18 @@ import { availableParallelism } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
-import type { Workspace, WorkspaceFolders } from "../domain/agents/workspace.js";
-import { BubblewrapStatus, feed } from "./bubblewrap/bubblewrap-status.js";
-import { prepareSandbox, type ReadySandbox } from "./bubblewrap/ready-sandbox.js";
-import { KeptOutput } from "./capped-output.js";
-import { socketBytesOf, usageOfTree } from "./process-tree.js";
-import type { Launch, PythonSandbox } from "./python-sandbox.js";
-import { PYTHON_LIMITS } from "./sandbox-limits.js";
-import { usageOf } from "./workspace/disk-usage.js";
-import { emptyWorkspace } from "./workspace/workspace.js";
+import { BubblewrapStatus, feed, prepareSandbox, type ReadySandbox } from "./bubblewrap.js";
+import { PYTHON_LIMITS, socketBytesOf, usageOfTree } from "./limits.js";
+import {
+  findPython,
+  KeptOutput,
+  type Launch,
+  PYTHON_FLAGS,
+  type PythonSandbox,
+  pythonPreamble,
+  type SandboxChoice,
+} from "./python.js";
+import { emptyWorkspace, usageOf, type Workspace, type WorkspaceFolders } from "./workspace.js";
 
 /** Why a run was stopped before its end. `workspace`: over its limits; it has been emptied. */
 export type Stopped = "time" | "output" | "memory" | "disk" | "workspace";
@@ -209,4 +212,32 @@ async function finalWord(
   }
   await emptyWorkspace(folders);
   return "workspace";
+}
+
+/**
+ * No sandbox at all: Python on this machine, with the rights and files of the current user, but without the
+ * environment. Only if requested explicitly.
+ */
+export async function findHostPython(): Promise<SandboxChoice> {
+  const python = await findPython();
+  if (python === null) return { ok: false, why: "there is no Python 3", hint: "Install Python 3." };
+  return {
+    ok: true,
+    sandbox: {
+      kind: "host",
+      about: `no sandbox, Python ${python.version}`,
+      limits: { memory: "watched", disk: "watched", processes: "watched" },
+      launch: ({ files, temporary }) => ({
+        program: python.program,
+        // No -S: the host's packages are the reason to run on the host.
+        args: [...PYTHON_FLAGS.filter((flag) => flag !== "-S"), "-c", pythonPreamble({ strict: false, ready: null })],
+        env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: files, TMPDIR: temporary, LANG: "C.UTF-8" },
+        owner: null,
+        folder: files,
+        filter: null,
+        cgroups: null,
+        startMs: 0,
+      }),
+    },
+  };
 }

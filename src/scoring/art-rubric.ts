@@ -1,8 +1,8 @@
-import type { ToolErrorKind } from "../domain/agents/tool.js";
-import { jsonObjectSchema } from "../domain/json.js";
-import type { QuestionTrace, ToolCallRecord } from "../domain/runs/trace.js";
-import type { SameMail, Score, ScorerEntry } from "../domain/scores/score.js";
-import { foundGold, readGold, sourcesCorrect } from "./gold-mail.js";
+import { jsonObjectSchema } from "../platform/json.js";
+import type { ToolErrorKind } from "../tools/tool.js";
+import type { SameMail, Score, ScorerEntry } from "../traces/score.js";
+import type { QuestionTrace, ToolCallRecord } from "../traces/trace.js";
+import { foundGold, readGold, sourcesCorrect } from "./mail-scorers.js";
 
 type UnscoredTrace = Omit<QuestionTrace, "scores">;
 

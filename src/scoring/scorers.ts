@@ -1,19 +1,237 @@
-import type { QuestionTrace, SuiteTrace } from "../domain/runs/trace.js";
-import type { SameMail, Score, ScoreDescription, ScorerEntry, SuiteScorerEntry } from "../domain/scores/score.js";
-import { questionOf, type TaskGrade } from "../domain/tasks/task.js";
-import { abstention } from "./abstention.js";
+import { questionOf, type TaskGrade } from "../tasks/question.js";
+import {
+  type CalendarDay,
+  matchesDay,
+  type ParsedNumber,
+  parseDatesAndTimes,
+  parseNumbers,
+  type TimeOfDay,
+} from "../text/dates-and-numbers.js";
+import type {
+  SameMail,
+  ScorableQuestion,
+  Score,
+  ScoreDescription,
+  Scorer,
+  ScorerEntry,
+  SuiteScorerEntry,
+} from "../traces/score.js";
+import type { QuestionTrace, SuiteTrace } from "../traces/trace.js";
 import { artReward } from "./art-rubric.js";
-import { exactMatch } from "./exact-match.js";
-import { foundGold, hasGoldMail, readGold, sourcesCorrect } from "./gold-mail.js";
-import { hallucination } from "./hallucination.js";
-import { judgeCorrect, judgeScore } from "./judge/judge-scores.js";
-import { foundAt1, foundAt5, foundAt10, goldRank } from "./retrieval-rank.js";
-import { rougeL } from "./rouge-l.js";
-import { semanticScore } from "./semantic-score.js";
-import { sourcesF1, sourcesPrecision, sourcesRecall } from "./source-quality.js";
-import { taskScore, taskSolved } from "./task-score.js";
-import { tokenF1 } from "./token-f1.js";
-import { dateMatch, numberMatch } from "./value-match.js";
+import { judgeCorrect, judgeScore } from "./judge.js";
+import {
+  abstention,
+  attemptOf,
+  foundAt1,
+  foundAt5,
+  foundAt10,
+  foundGold,
+  goldRank,
+  hasGoldMail,
+  isUnanswerable,
+  readGold,
+  sourcesCorrect,
+  sourcesF1,
+  sourcesPrecision,
+  sourcesRecall,
+  taskScore,
+  taskSolved,
+} from "./mail-scorers.js";
+
+interface ParsedValues {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  readonly numbers: readonly ParsedNumber[];
+}
+
+/** Characters of a text that are parsed: each value of one text is compared with each of the other. */
+const MAX_CHARS = 20_000;
+
+function parseValues(text: string): ParsedValues {
+  const { days, times, rest } = parseDatesAndTimes(text.slice(0, MAX_CHARS));
+  return { days, times, numbers: parseNumbers(rest) };
+}
+
+/** Whether an answer contains one value of the gold answer. */
+type IsInAnswer = (answer: ParsedValues) => boolean;
+
+/**
+ * 1 if the answer contains every value of the gold answer that `wanted` selects, in whatever format; further values in
+ * the answer do not matter. Applies to questions whose gold answer contains such a value.
+ */
+function containsAll(
+  wanted: (gold: ParsedValues) => readonly IsInAnswer[],
+  kind: string,
+): { score: Scorer; appliesTo(question: ScorableQuestion): boolean } {
+  return {
+    score({ answer, task }) {
+      const checks = wanted(parseValues(task.answer));
+      if (checks.length === 0) return { value: null, explanation: `the gold answer contains no ${kind}` };
+      const values = parseValues(answer ?? "");
+      return { value: checks.every((isInAnswer) => isInAnswer(values)) ? 1 : 0 };
+    },
+    appliesTo: ({ goldAnswer }) => wanted(parseValues(goldAnswer)).length > 0,
+  };
+}
+
+function containsNumber({ values }: ParsedNumber, answer: ParsedValues): boolean {
+  return (
+    answer.numbers.some((found) => [...values].some((value) => found.values.has(value))) ||
+    answer.times.some((time) => [...values].some((value) => time.has(minutesAfterMidnight(value)))) ||
+    answer.days.some(({ year, day }) => (year !== null && values.has(year)) || (day !== null && values.has(day)))
+  );
+}
+
+function containsTime(time: TimeOfDay, answer: ParsedValues): boolean {
+  const isSame = (found: TimeOfDay) => [...found].some((minute) => time.has(minute));
+  return (
+    answer.times.some(isSame) ||
+    answer.numbers.some(({ values }) => [...values].some((value) => time.has(minutesAfterMidnight(value))))
+  );
+}
+
+/** Reads 1430 as a 24-hour time. Other numbers give -1 or more minutes than a day has, which no time equals. */
+function minutesAfterMidnight(value: number): number {
+  const [hour, minute] = [Math.floor(value / 100), value % 100];
+  return Number.isInteger(value) && value >= 100 && minute < 60 ? hour * 60 + minute : -1;
+}
+
+export const numberMatch: ScorerEntry = {
+  ...containsAll(
+    (gold) =>
+      gold.numbers
+        .filter(({ isPronoun }) => !isPronoun)
+        .map((number) => (answer: ParsedValues) => containsNumber(number, answer)),
+    "number",
+  ),
+  label: "Numbers",
+  kind: "rate",
+  better: "higher",
+  meaning:
+    "The answer contains every number of the gold answer, in any format ($1.5 million, 1,500,000); over the questions whose gold answer contains one.",
+};
+
+export const dateMatch: ScorerEntry = {
+  ...containsAll(
+    (gold) => [
+      ...gold.days.map((day) => (answer: ParsedValues) => answer.days.some((found) => matchesDay(day, found))),
+      ...gold.times.map((time) => (answer: ParsedValues) => containsTime(time, answer)),
+    ],
+    "date or time",
+  ),
+  label: "Dates and times",
+  kind: "rate",
+  better: "higher",
+  meaning:
+    "The answer contains every date and time of day of the gold answer, in any format (9:30 am, 0930; May 5, 2001, 5/5/01); over the questions whose gold answer contains one.",
+};
+
+/** The punctuation that the published script removes: Python's `string.punctuation`. */
+const PUNCTUATION = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
+
+/** As in SQuAD's evaluation script: lower case, without punctuation and articles, split at white space. */
+function tokensOf(text: string): string[] {
+  const plain = text.toLowerCase().replace(PUNCTUATION, "");
+  return plain.replace(/\b(a|an|the)\b/g, " ").match(/\S+/g) ?? [];
+}
+
+/** SQuAD's token F1 (Rajpurkar et al. 2016, evaluate-v2.0): 1 if neither has a token, 0 if only one has. */
+function overlapF1(answer: readonly string[], gold: readonly string[]): number {
+  if (answer.length === 0 || gold.length === 0) return answer.length === gold.length ? 1 : 0;
+  const remaining = new Map<string, number>();
+  for (const token of gold) remaining.set(token, (remaining.get(token) ?? 0) + 1);
+  let shared = 0;
+  for (const token of answer) {
+    const count = remaining.get(token) ?? 0;
+    if (count === 0) continue;
+    shared++;
+    remaining.set(token, count - 1);
+  }
+  return (2 * shared) / (answer.length + gold.length);
+}
+
+export const tokenF1: ScorerEntry = {
+  score: ({ answer, task }) => ({ value: overlapF1(tokensOf(answer ?? ""), tokensOf(task.answer)) }),
+  label: "Token F1",
+  kind: "mean",
+  scale: { min: 0, max: 1 },
+  better: "higher",
+  meaning:
+    "F1 of the words shared by answer and gold answer, as SQuAD computes it: without case, punctuation and articles; 0 to 1.",
+};
+
+/** Jaccard similarity of the word sets of answer and gold, 0 to 1; 0 if both are empty. */
+export const semanticScore: Scorer = ({ answer, task }) => ({ value: similarity(answer, task.answer) });
+
+export function similarity(answer: string | null, gold: string): number {
+  return jaccard(wordSet(answer ?? ""), wordSet(gold));
+}
+
+function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of a) if (b.has(word)) shared++;
+  const all = a.size + b.size - shared;
+  return all === 0 ? 0 : shared / all;
+}
+
+/** Time is the product of both word counts: an answer of a million words would take hours. */
+const MAX_WORDS = 10_000;
+
+/** Tokens as in Google's rouge-score without its stemmer: lower-case runs of ASCII letters and digits. */
+function wordsOf(text: string): string[] {
+  return (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, MAX_WORDS);
+}
+
+/** Length of the longest common subsequence, with one row of the table in memory. */
+function lcsLength(a: readonly string[], b: readonly string[]): number {
+  const row = new Uint32Array(b.length + 1);
+  for (const word of a) {
+    let diagonal = 0;
+    for (let j = 1; j <= b.length; j++) {
+      const above = row[j] ?? 0;
+      row[j] = word === b[j - 1] ? diagonal + 1 : Math.max(above, row[j - 1] ?? 0);
+      diagonal = above;
+    }
+  }
+  return row[b.length] ?? 0;
+}
+
+/** ROUGE-L F1 (Lin 2004, section 3, beta 1): 0 if either text has no word. */
+export const rougeL: ScorerEntry = {
+  score({ answer, task }) {
+    const [words, gold] = [wordsOf(answer ?? ""), wordsOf(task.answer)];
+    if (words.length === 0 || gold.length === 0) return { value: 0 };
+    return { value: (2 * lcsLength(words, gold)) / (words.length + gold.length) };
+  },
+  label: "ROUGE-L",
+  kind: "mean",
+  scale: { min: 0, max: 1 },
+  better: "higher",
+  meaning: "ROUGE-L F: how much of answer and gold answer is one common sequence of words, 0 to 1.",
+};
+
+export const hallucination: ScorerEntry = {
+  score(trace) {
+    const { task, judge } = trace;
+    const attempted = attemptOf(trace) === "answered" && judge?.verdict !== "abstained";
+    if (isUnanswerable(task)) return { value: attempted && judge?.verdict !== "correct" ? 1 : 0 };
+    // Without a judge only abstentions could be counted, as 0, which would bias the rate.
+    if (judge === null || judge.verdict === null)
+      return { value: null, explanation: "no judge said whether it is wrong" };
+    return { value: attempted && judge.verdict === "wrong" ? 1 : 0 };
+  },
+  label: "Hallucination",
+  kind: "rate",
+  better: "lower",
+  meaning:
+    "The agent gave an answer and the judge calls it wrong, or the question cannot be answered; without a judge over the questions that cannot be answered alone.",
+  judge: "used",
+};
+
+/** 1 if answer and gold are equal up to case and white space. */
+export const exactMatch: Scorer = ({ answer, task }) => ({
+  value: normalizeAnswer(answer ?? "") === normalizeAnswer(task.answer) ? 1 : 0,
+});
 
 /** The scorers of questions about mailboxes, by name. To add one: a file in this folder and a line here. */
 export const SCORERS = {
@@ -139,4 +357,18 @@ function memoize(sameMail: SameMail): SameMail {
     }
     return name;
   };
+}
+
+/** Lower case, trimmed, white space collapsed. */
+function normalizeAnswer(text: string): string {
+  return text.toLowerCase().trim().replace(/\s+/g, " ");
+}
+
+/** The set of words, `[^\w\s]` replaced by a space, lower case. */
+function wordSet(text: string): Set<string> {
+  const words = text
+    .toLowerCase()
+    .replace(/[^\w\s]/g, " ")
+    .split(/\s+/);
+  return new Set(words.filter((word) => word !== ""));
 }

@@ -1,18 +1,96 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Agent } from "../domain/agents/agent.js";
-import type { Tool, ToolResult, ToolRow } from "../domain/agents/tool.js";
-import { UserError } from "../domain/errors.js";
-import { jsonObjectSchema } from "../domain/json.js";
-import { parseJsonOrNull } from "../platform/parse-json.js";
-import type { Db } from "../store/connection/open-store.js";
-import type { AttachedTool } from "../store/registry/tool-rows.js";
-import { attachedOrDefault } from "./attached-tools.js";
-import { compileArgumentSchema, type SchemaValidator } from "./json-schema/compile-schema.js";
-import { toolError } from "./open-mailbox.js";
-import { SEARCH_HANDLERS } from "./search-pool/search-handlers.js";
+import { formatMail } from "../mail/email.js";
+import { UserError } from "../platform/errors.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import type { Db } from "../store/open-store.js";
+import { commandTool, moduleTool } from "./external-tool.js";
+import { executePython, listFiles, readFile, searchDocuments, writeFile } from "./file-tools.js";
+import { httpTool } from "./http-tool.js";
+import { compileArgumentSchema, type SchemaValidator } from "./json-schema.js";
+import { runNotebook, runShell } from "./machine-tools.js";
+import { applyOracle, emailGet, emailSearch, returnFinalAnswer, SEARCH_HANDLERS, searchEmails } from "./mail-tools.js";
+import { findReadableMail, toolError } from "./mailbox.js";
+import { mcpTool } from "./mcp-tool.js";
+import {
+  type Agent,
+  type AttachedTool,
+  getTool,
+  listAttachedTools,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+  type ToolRow,
+} from "./tool.js";
 import type { Handler, ToolResources } from "./tool-handler.js";
-import { HANDLERS } from "./tool-handler-table.js";
+
+const MACHINE_TOOL_IDS = [
+  "run_shell",
+  "execute_python",
+  "read_file",
+  "write_file",
+  "list_files",
+  "run_notebook",
+  "search_documents",
+];
+
+/** Ids of the tools that a program is offered for its task, by what the task has. */
+export function offeredToolIds({ mailbox, machine }: { readonly mailbox: boolean; readonly machine: boolean }) {
+  return [...(mailbox ? MAILBOX_TOOL_IDS : []), ...(machine ? MACHINE_TOOL_IDS : [])];
+}
+
+/** The tools that a program is offered for its task: those of its mailbox, and those of its machine. */
+export function offeredTools(db: Db, resources: ToolResources): (context: ToolContext) => readonly Tool[] {
+  const ofMailbox = singleInboxTools(db, resources);
+  const ofMachine = MACHINE_TOOL_IDS.map((id) => toTool({ tool: getTool(db, id), config: null }, resources));
+  return ({ inbox, machine }) => [...(inbox === null ? [] : ofMailbox), ...(machine === undefined ? [] : ofMachine)];
+}
+
+const schemaSchema = z.looseObject({
+  properties: z.record(z.string(), jsonObjectSchema),
+  required: z.array(z.string()),
+});
+
+const MAILBOX_TOOL_IDS = ["email_search", "email_get"];
+
+/** email_search and email_get bound to one mailbox: their inbox_id is filled in and not offered. */
+export function singleInboxTools(db: Db, resources: ToolResources): Tool[] {
+  return MAILBOX_TOOL_IDS.map((id) => withoutInbox(toTool({ tool: getTool(db, id), config: null }, resources)));
+}
+
+function withoutInbox(tool: Tool): Tool {
+  const { properties, required, ...rest } = schemaSchema.parse(tool.parameters);
+  const { inbox_id, ...others } = properties;
+  if (inbox_id === undefined) return tool;
+  return {
+    id: tool.id,
+    description: tool.description,
+    parameters: { ...rest, properties: others, required: required.filter((name) => name !== "inbox_id") } as JsonObject,
+    call: (args, context) => tool.call(withInbox(args, context.inbox), context),
+  };
+}
+
+/** Fills in inbox_id for a tool that has it. */
+export function addInboxArgument(
+  { parameters }: Pick<Tool, "parameters">,
+  args: JsonValue,
+  inbox: string | null,
+): JsonValue {
+  const { success, data } = schemaSchema.partial().safeParse(parameters);
+  return success && data.properties?.inbox_id !== undefined ? withInbox(args, inbox) : args;
+}
+
+function withInbox(args: JsonValue, inbox: string | null): JsonValue {
+  const object = jsonObjectSchema.safeParse(args);
+  return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
+}
+
+/** A mail of the context's mailbox as a text with its headers; null if it is not visible. */
+export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
+  const readable = findReadableMail(messageId, context, mailbox);
+  if (!readable.ok) return null;
+  return formatMail(readable.mail);
+}
 
 /** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
 export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
@@ -121,4 +199,33 @@ function inOneLine({ issues }: z.ZodError): string {
 
 function cut(text: string): string {
   return text.length > MAX_MESSAGE_CHARS ? `${text.slice(0, MAX_MESSAGE_CHARS)} ...` : text;
+}
+
+/** handler_key to the code behind it. A new tool is a file beside these and a line here. */
+export const HANDLERS: Readonly<Record<string, Handler>> = {
+  email_search: emailSearch,
+  email_get: emailGet,
+  search_emails: searchEmails,
+  return_final_answer: returnFinalAnswer,
+  execute_python: executePython,
+  read_file: readFile,
+  write_file: writeFile,
+  list_files: listFiles,
+  run_shell: runShell,
+  run_notebook: runNotebook,
+  search_documents: searchDocuments,
+  apply_oracle: applyOracle,
+  http: httpTool,
+  command: commandTool,
+  mcp: mcpTool,
+  module: moduleTool,
+};
+
+/** What an agent without rows in agent_tools gets. */
+export const DEFAULT_TOOL_IDS = ["email_search", "email_get", "return_final_answer"] as const;
+
+/** The tools of an agent, or those that an agent without any of its own gets. */
+export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
+  const attached = listAttachedTools(db, agentId);
+  return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { ToolContext, ToolResult, ToolRow } from "../domain/agents/tool.js";
-import type { SandboxChoice } from "../sandbox/python-sandbox.js";
-import type { ExternalResources } from "./external/external-connections.js";
-import type { Mailbox } from "./open-mailbox.js";
-import type { SearchPool } from "./search-pool/search-pool.js";
+import type { SandboxChoice } from "../sandbox/python.js";
+import type { Mailbox } from "./mailbox.js";
+import type { ExternalResources } from "./mcp-connections.js";
+import type { SearchPool } from "./search-pool.js";
+import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
 
 /** What handlers work with. */
 export interface ToolResources {

@@ -1,10 +1,11 @@
+import Database from "better-sqlite3";
+import { readPlainMails } from "./plain-mail.js";
+
 /**
  * ART's way where there is no Python (where there is, art-import.py): long bodies, mails to many and repeats are left
  * out; one transaction; indexes and full text (FTS5's own tokenizer, no stems) at the end. ART reads a table that is
  * parsed already; here the mail is split as plain-import.ts does. Run as a program: art-import.ts CSV DB.
  */
-import Database from "better-sqlite3";
-import { readPlainMails } from "./plain-mail.js";
 
 const TABLES = `
   CREATE TABLE emails (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT UNIQUE, subject TEXT, from_address TEXT, date TEXT, body TEXT, file_name TEXT);

@@ -1,14 +1,14 @@
-/** How many traces a second evals run over: the demo's traces, parsed from their text as from the database. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { DataEval } from "../../src/domain/evals/eval-definition.js";
-import type { EvaluatedTrace } from "../../src/domain/evals/evaluated-trace.js";
-import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evalgen/eval-templates.js";
-import { runRulesAndCases } from "../../src/evalgen/run-rules-and-cases.js";
-import { openStore } from "../../src/store/connection/open-store.js";
+import type { DataEval, EvaluatedTrace } from "../../src/evals/definition.js";
+import { runRulesAndCases } from "../../src/evals/run-rules.js";
+import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
+import { openStore } from "../../src/store/open-store.js";
+
+/** How many traces a second evals run over: the demo's traces, parsed from their text as from the database. */
 
 const BIN = fileURLToPath(new URL("../../bin/art-e.js", import.meta.url));
 

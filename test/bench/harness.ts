@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import OpenAI, { type ClientOptions } from "openai";
 import pLimit from "p-limit";
 import { Agent, fetch as undiciFetch } from "undici";
-import { openStore } from "../../src/store/connection/open-store.js";
+import { openStore } from "../../src/store/open-store.js";
 import { median } from "./quantiles.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

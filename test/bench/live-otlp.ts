@@ -1,6 +1,7 @@
-/** What sending traces while a run goes on costs the run: pairs of runs with and without it, as the machine changes. */
 import { oursOver, startModelServer, writeQuestions } from "./harness.js";
 import { median } from "./quantiles.js";
+
+/** What sending traces while a run goes on costs the run: pairs of runs with and without it, as the machine changes. */
 
 export interface LiveOtlpBench {
   readonly tasks: number;

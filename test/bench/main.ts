@@ -1,3 +1,16 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
+import { table } from "../../src/text/format.js";
+import { benchEvals, type EvalBenchLine } from "./evals.js";
+import { benchExport, type ExportLine } from "./export.js";
+import { benchHarness, type HarnessBench } from "./harness.js";
+import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
+import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
+import { benchSearch, type SearchLine } from "./search.js";
+import { writeKaggleCsv } from "./synthetic-corpus.js";
+
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|start|all [--mails N |
  * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the
@@ -8,18 +21,6 @@
  * slots; `search-quality` needs the real mail that ART_E_ENRON names, and is not about time; `start` starts commands of
  * the built program that do little, --runs times (10).
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { basename, join } from "node:path";
-import { parseArgs } from "node:util";
-import { table } from "../../src/reports/text/text-table.js";
-import { benchEvals, type EvalBenchLine } from "./evals.js";
-import { benchExport, type ExportLine } from "./export.js";
-import { benchHarness, type HarnessBench } from "./harness.js";
-import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
-import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
-import { benchSearch, type SearchLine } from "./search.js";
-import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 const SUBJECTS = [
   "import",

@@ -1,3 +1,7 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { parseArgs } from "node:util";
+
 /**
  * A model that needs no time to think, in a process of its own: OpenAI's chat format, three turns a task (search,
  * read the first mail found, answer). Run as a program: `model-server.ts [--latency MS] [--rpm N] [--pad
@@ -6,9 +10,6 @@
  * makes every reply as long as that. Spans are taken too, and dropped. `GET /calls` tells how many tool calls it
  * asked for and how many conversations it began.
  */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { parseArgs } from "node:util";
 
 const { values } = parseArgs({
   options: {

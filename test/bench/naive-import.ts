@@ -1,11 +1,12 @@
-/**
- * The import that one would write first: a library for the mail, a commit every 100 rows, every copy indexed at once by
- * FTS triggers. Run as a program: naive-import.ts CSV DB.
- */
 import { createReadStream } from "node:fs";
 import Database from "better-sqlite3";
 import { parse } from "csv-parse";
 import PostalMime from "postal-mime";
+
+/**
+ * The import that one would write first: a library for the mail, a commit every 100 rows, every copy indexed at once by
+ * FTS triggers. Run as a program: naive-import.ts CSV DB.
+ */
 
 const SCHEMA = `
   CREATE TABLE emails (id INTEGER PRIMARY KEY, message_id TEXT, inbox TEXT NOT NULL, subject TEXT, sender TEXT, recipients TEXT, date TEXT, body TEXT);

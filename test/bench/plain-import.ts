@@ -1,9 +1,10 @@
+import Database from "better-sqlite3";
+import { readPlainMails } from "./plain-mail.js";
+
 /**
  * A plain bulk load, as a careful script does it: one transaction, rows first, indexes and full text at the end. Every
  * copy is a mail of its own, its inbox is the folder's name. Run as a program: plain-import.ts CSV DB.
  */
-import Database from "better-sqlite3";
-import { readPlainMails } from "./plain-mail.js";
 
 const TABLES = `
   CREATE TABLE emails (id INTEGER PRIMARY KEY, message_id TEXT, inbox TEXT NOT NULL, subject TEXT, sender TEXT, recipients TEXT, date TEXT, body TEXT);

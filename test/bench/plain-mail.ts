@@ -1,9 +1,10 @@
+import { createReadStream } from "node:fs";
+import { parse } from "csv-parse";
+
 /**
  * Mail out of Kaggle's CSV as a short script reads it: header and body split at the first empty line, no MIME, no
  * charsets.
  */
-import { createReadStream } from "node:fs";
-import { parse } from "csv-parse";
 
 export interface PlainMail {
   readonly file: string;

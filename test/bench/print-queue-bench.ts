@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { table } from "../../src/reports/text/text-table.js";
+import { table } from "../../src/text/format.js";
 import { benchQueue, type QueueBench } from "./queue.js";
 
 /** Prints the rates of runs over a queue, and what each part takes. */

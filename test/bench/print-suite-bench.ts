@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { table } from "../../src/reports/text/text-table.js";
+import { table } from "../../src/text/format.js";
 import type { Quantiles } from "./quantiles.js";
 import { benchPlain, benchSuite, type SuiteBench } from "./suite.js";
 

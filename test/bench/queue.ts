@@ -1,4 +1,3 @@
-/** A run over a queue against the same run in one process with as many slots: its rate, and what each part takes. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
@@ -6,10 +5,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Redis } from "ioredis";
-import { listWorkers } from "../../src/queue/worker-presence.js";
+import { listWorkers } from "../../src/queue/messages.js";
 import { startRedis } from "../queue/redis-server.js";
 import { startModelServer, writeQuestions } from "./harness.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
+
+/** A run over a queue against the same run in one process with as many slots: its rate, and what each part takes. */
 
 const BIN = join(fileURLToPath(new URL("../../", import.meta.url)), "bin/art-e.js");
 

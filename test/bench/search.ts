@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
-import { type Db, openStore } from "../../src/store/connection/open-store.js";
-import { openAddressBook } from "../../src/store/search/address-book.js";
-import { openMailLookup } from "../../src/store/search/mail-lookup.js";
-import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/store/search/mail-search.js";
+import { openMailLookup } from "../../src/mail/mailbox.js";
+import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/mail/search.js";
+import { openAddressBook } from "../../src/mail/search-query.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
 import type { ImportFiles } from "./import.js";
 import { openArtSearch, openNaiveSearch, type SqlHit } from "./naive-search.js";
 import { type Quantiles, quantiles } from "./quantiles.js";

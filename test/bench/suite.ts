@@ -1,4 +1,3 @@
-/** What a task of a suite costs beside its agent: a machine, its set-up, grading; and the same by plain commands. */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,17 +5,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
-import { placeFiles } from "../../src/app/suites/oracle/place-files.js";
-import { type OracleLine, readOracle } from "../../src/app/suites/oracle/read-oracle.js";
-import { startProcesses } from "../../src/app/suites/oracle/start-processes.js";
-import { findSandboxedMachines } from "../../src/app/suites/sandboxed-machines.js";
-import type { AppContext } from "../../src/app/use-case-context.js";
-import type { SuiteTask } from "../../src/domain/tasks/suite-task.js";
-import { readSuite } from "../../src/suites/definition/read-suite.js";
-import { openSuiteFolder } from "../../src/suites/definition/suite-folder.js";
-import type { GradingProcesses } from "../../src/suites/grading/grading-processes.js";
-import { runSetUp } from "../../src/suites/setup/run-set-up.js";
+import type { AppContext } from "../../src/platform/context.js";
+import { findSandboxedMachines } from "../../src/suites/folder-suite.js";
+import type { GradingProcesses } from "../../src/suites/grading-processes.js";
+import { type OracleLine, placeFiles, readOracle, startProcesses } from "../../src/suites/oracle.js";
+import { runSetUp } from "../../src/suites/setup.js";
+import { openSuiteFolder } from "../../src/suites/suite-folder.js";
+import { readSuite } from "../../src/suites/task-file.js";
+import type { SuiteTask } from "../../src/tasks/suite-task.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
+
+/** What a task of a suite costs beside its agent: a machine, its set-up, grading; and the same by plain commands. */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DEMO = join(ROOT, "fixtures/suites/demo");
@@ -46,7 +45,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     if (task !== undefined && (await machines.missingFor(task.snapshot)) === null) ready.push({ line, task });
   }
   // It starts processes of the built program.
-  const { GradingProcesses: Graders } = (await import(join(ROOT, "dist/suites/grading/grading-processes.js"))) as {
+  const { GradingProcesses: Graders } = (await import(join(ROOT, "dist/suites/grading-processes.js"))) as {
     GradingProcesses: typeof GradingProcesses;
   };
   const graders = new Graders({ suite, functions: null, accounts: { folder: null, env: {} } });

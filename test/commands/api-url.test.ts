@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { traceSchema } from "../../src/domain/runs/trace.js";
+import { traceSchema } from "../../src/traces/trace.js";
 import {
   answerFrames,
   DONE,

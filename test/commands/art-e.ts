@@ -1,11 +1,12 @@
-/** The built program as a child process, in a folder of its own and with nothing of this process's environment. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
-import type { Question } from "../../src/domain/tasks/question.js";
+import type { Question } from "../../src/tasks/question.js";
 import { CommandHosts } from "./command-line-processes.js";
+
+/** The built program as a child process, in a folder of its own and with nothing of this process's environment. */
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const BIN = join(ROOT, "bin/art-e.js");

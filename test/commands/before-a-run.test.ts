@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/store/connection/open-store.js";
+import { openStore } from "../../src/store/open-store.js";
 import { boxLines, demoQuestion, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
 const { artE, path, write } = workFolder({ mail: MAIL });

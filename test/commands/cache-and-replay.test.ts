@@ -1,8 +1,9 @@
-/** Runs whose replies are kept: from the cache, and from a recording. */
 import { afterEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { boxLines, demoQuestions, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
+
+/** Runs whose replies are kept: from the cache, and from a recording. */
 
 const { artE, readJson } = workFolder({ mail: MAIL });
 

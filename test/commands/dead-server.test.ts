@@ -1,8 +1,9 @@
-/** A server that does not answer: nobody asks it to the end. The waits between attempts are those that users have. */
 import { createServer } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
+
+/** A server that does not answer: nobody asks it to the end. The waits between attempts are those that users have. */
 
 const { artE } = workFolder({ mail: MAIL });
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 4`;

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { traceSchema } from "../../src/domain/runs/trace.js";
+import { traceSchema } from "../../src/traces/trace.js";
 import { BIN, demoQuestion, jsonLines, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 

@@ -1,6 +1,6 @@
 import { describe, it } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
-import { openStore } from "../../src/store/connection/open-store.js";
+import { openStore } from "../../src/store/open-store.js";
 import { boxLines, MAIL, workFolder } from "./art-e.js";
 
 const choice = await chooseSandbox();

@@ -1,13 +1,14 @@
-/** A signal ends the program, whatever keeps a thread of it busy. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { MAIL, MARCUS, ROOT, startProgram, workFolder } from "./art-e.js";
+
+/** A signal ends the program, whatever keeps a thread of it busy. */
 
 const { path, start, write } = workFolder({ mail: MAIL });
 
 /** In the middle of a statement of SQLite that takes minutes, which nothing but the end of the process ends. */
 const BUSY = `
-  import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/commands/cli/interrupt.js"))};
+  import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/cli/terminal.js"))};
   import { WorkerRpc } from ${JSON.stringify(join(ROOT, "dist/platform/worker-rpc.js"))};
   const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngGenerationMb: 4 });
   const interrupts = listenForInterrupt();

@@ -1,8 +1,9 @@
-/** The commands on the pages about exports work as they stand there. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { MAIL, QUESTIONS, ROOT, workFolder } from "./art-e.js";
+
+/** The commands on the pages about exports work as they stand there. */
 
 const { artE, path } = workFolder({ mail: MAIL });
 

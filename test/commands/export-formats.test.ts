@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { traceSchema } from "../../src/domain/runs/trace.js";
+import { traceSchema } from "../../src/traces/trace.js";
 import { readArtGroups } from "../exports/readers/art-reader.js";
 import { readAtif } from "../exports/readers/atif-reader.js";
 import { readChats } from "../exports/readers/chat-reader.js";

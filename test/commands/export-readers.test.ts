@@ -1,4 +1,3 @@
-/** Every format of every kind of run passes the rules of those who read it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -12,6 +11,8 @@ import { readOtlp } from "../exports/readers/otlp-reader.js";
 import { stepSchema } from "../exports/step-schema.js";
 import { ENRON, EXPORTS, needs } from "../machine-requirements.js";
 import { MAIL, QUESTIONS, ROOT, type WorkFolder, workFolder } from "./art-e.js";
+
+/** Every format of every kind of run passes the rules of those who read it. */
 
 const lines = (bytes: Buffer) => bytes.toString().split("\n").slice(0, -1);
 

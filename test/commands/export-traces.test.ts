@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { traceSchema } from "../../src/domain/runs/trace.js";
+import { traceSchema } from "../../src/traces/trace.js";
 import { stepSchema } from "../exports/step-schema.js";
 import { BIN, demoQuestion, jsonLines, MAIL, QUESTIONS, startProgram, workFolder } from "./art-e.js";
 

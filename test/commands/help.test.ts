@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../src/app/settings/program-version.js";
+import { programVersion } from "../../src/platform/program-version.js";
 import { type Ended, workFolder } from "./art-e.js";
 
 const COMMANDS =

@@ -1,4 +1,3 @@
-/** What an import leaves when it is killed, interrupted, disturbed or given a broken source. Runs the built program. */
 import {
   appendFileSync,
   closeSync,
@@ -16,8 +15,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkHealth } from "../../src/store/connection/health.js";
-import { openStore } from "../../src/store/connection/open-store.js";
+import { checkHealth } from "../../src/mail/health.js";
+import { openStore } from "../../src/store/open-store.js";
 import { seeded } from "../bench/random.js";
 import { writeKaggleCsv } from "../bench/synthetic-corpus.js";
 import {
@@ -30,6 +29,8 @@ import {
   writeTar,
 } from "../corpus/corpus-fixtures.js";
 import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from "./art-e.js";
+
+/** What an import leaves when it is killed, interrupted, disturbed or given a broken source. Runs the built program. */
 
 const { artE, path, read, start, write } = workFolder();
 

@@ -1,7 +1,8 @@
-/** Mail as people have it lying about: saved mails, zipped archives, several of them at once. */
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { boxLines, workFolder } from "./art-e.js";
+
+/** Mail as people have it lying about: saved mails, zipped archives, several of them at once. */
 
 const { artE, write } = workFolder();
 

@@ -1,6 +1,3 @@
-/**
- * kill -9 at random moments of a run with sixteen tasks under way, and what is in the file and on the bill after it.
- */
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -9,6 +6,10 @@ import { type FakeProvider, startFakeProvider } from "../providers/fake-provider
 import type { ParsedRequest } from "../providers/wire-request.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
+
+/**
+ * kill -9 at random moments of a run with sixteen tasks under way, and what is in the file and on the bill after it.
+ */
 
 const KILLS = process.env.ART_E_LONG ? 200 : 10;
 const TASKS = 60;

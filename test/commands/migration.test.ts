@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { onMigrationIndexing } from "../../src/store/connection/migrate.js";
-import { openStore } from "../../src/store/connection/open-store.js";
+import { onMigrationIndexing } from "../../src/store/migrate.js";
+import { openStore } from "../../src/store/open-store.js";
 import { writeEarlierFile } from "../store/earlier-database.js";
 import { BEN, mail } from "../store/search/small-corpus.js";
 import { boxLines, workFolder } from "./art-e.js";

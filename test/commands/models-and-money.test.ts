@@ -1,9 +1,10 @@
-/** What a run costs and who answered it, over a provider's own protocol. */
 import { afterAll, describe, expect, it } from "vitest";
-import type { Usage } from "../../src/domain/models/model.js";
+import type { Usage } from "../../src/models/model.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
+
+/** What a run costs and who answered it, over a provider's own protocol. */
 
 const { artE, read, readJson } = workFolder({ mail: MAIL });
 

@@ -1,9 +1,10 @@
-/** execute_python never falls back to the bare machine: neither where a sandbox works nor where none does. */
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { BIN, type Ended, jsonLines, MAIL, MARCUS, QUESTIONS, startProgram, workFolder } from "./art-e.js";
+
+/** execute_python never falls back to the bare machine: neither where a sandbox works nor where none does. */
 
 const { artE, path, read, write } = workFolder({ mail: MAIL });
 const BWRAP = "/usr/bin/bwrap";

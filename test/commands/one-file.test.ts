@@ -1,4 +1,3 @@
-/** A run beside other programs that write to its file, take it away, or leave it no room. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -7,6 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { BIN, jsonLines, MAIL, MARCUS, QUESTIONS, startProgram, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
+
+/** A run beside other programs that write to its file, take it away, or leave it no room. */
 
 const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
 

@@ -1,8 +1,9 @@
-/** `run --protocol art`, and what `compare --published` says of a run that was made so. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
+
+/** `run --protocol art`, and what `compare --published` says of a run that was made so. */
 
 /** Those of corbt/enron_emails_sample_questions that OpenPipe's ART leaves out. */
 const KNOWN_BAD = [49, 101, 129, 171, 208, 266, 327];

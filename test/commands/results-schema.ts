@@ -1,14 +1,11 @@
-/** The results file as the shipped JSON Schema's source describes it: a field more or less is an error. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import {
-  type BenchmarkResult,
-  benchmarkResultSchema,
-  runTotalsSchema,
-  type TaskResult,
-} from "../../src/domain/runs/benchmark-result.js";
+import { type BenchmarkResult, benchmarkResultSchema, runTotalsSchema } from "../../src/traces/run-totals.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { ROOT } from "./art-e.js";
+
+/** The results file as the shipped JSON Schema's source describes it: a field more or less is an error. */
 
 /** The JSON Schema as it ships. */
 export const shippedSchema = z.fromJSONSchema(

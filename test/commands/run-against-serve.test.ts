@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "./art-e.js";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { BenchmarkResult } from "../../src/domain/runs/benchmark-result.js";
+import type { BenchmarkResult } from "../../src/traces/run-totals.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";

@@ -1,6 +1,6 @@
 import { describe, it } from "vitest";
-import type { Question } from "../../src/domain/tasks/question.js";
-import { KNOWN_BAD_IDS } from "../../src/questions/select-questions.js";
+import { KNOWN_BAD_IDS } from "../../src/questions/dataset.js";
+import type { Question } from "../../src/tasks/question.js";
 import { sendFile, sendJson, startHub } from "../huggingface/hub-server.js";
 import { parquetOf } from "../questions/question-rows.js";
 import { demoQuestions, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";

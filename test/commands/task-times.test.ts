@@ -1,9 +1,10 @@
-/** What a task's time went into, from a server that lets a run wait to what compare makes of it. */
 import { afterEach, expect, it } from "vitest";
-import type { RunComparison } from "../../src/domain/scores/comparison.js";
+import type { RunComparison } from "../../src/analysis/compare.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { boxLines, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
+
+/** What a task's time went into, from a server that lets a run wait to what compare makes of it. */
 
 const { artE, read, readJson } = workFolder({ mail: MAIL });
 

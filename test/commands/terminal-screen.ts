@@ -1,8 +1,9 @@
-/** The built program on a real terminal, whose screen can be read. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { BIN } from "./art-e.js";
+
+/** The built program on a real terminal, whose screen can be read. */
 
 export interface TerminalScreen {
   /** Types a command line of art-e into the shell. */

@@ -1,4 +1,3 @@
-/** Words of others may not steer the terminal that they are printed on. */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,6 +5,8 @@ import { buffer } from "node:stream/consumers";
 import { pack } from "tar-stream";
 import { expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
+
+/** Words of others may not steer the terminal that they are printed on. */
 
 const { artE, path } = workFolder({ mail: MAIL });
 

@@ -1,9 +1,10 @@
-/** What stands in a tool's results and errors: no address that it may not ask, and not the cut end of a key. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerFrames, frame, startPlayground } from "../providers/fake-playground.js";
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
+
+/** What stands in a tool's results and errors: no address that it may not ask, and not the cut end of a key. */
 
 const { artE, write, path } = workFolder({ mail: MAIL });
 

@@ -1,11 +1,11 @@
-/** What every model behind a wire format must do, whatever its provider calls things. Over real HTTP. */
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Message } from "../../src/domain/models/conversation.js";
-import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/domain/models/model.js";
-import { resolveModel } from "../../src/models/resolve-model.js";
+import { type Completion, type Message, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { resolveModel } from "../../src/models/open-model.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { WIRE_FORMATS, type WireFormat } from "../providers/wire-request.js";
+
+/** What every model behind a wire format must do, whatever its provider calls things. Over real HTTP. */
 
 const KEY = "sk-test-0123456789abcdef";
 

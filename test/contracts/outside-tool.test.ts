@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ToolContext } from "../../src/domain/agents/tool.js";
+import type { ToolContext } from "../../src/tools/tool.js";
 import { never } from "../app/run/demo-setup.js";
 import { KINDS, type OwnTools, openOwnTools, SECRET } from "../tools/own-tools.js";
 

@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { openCorpus } from "../../src/corpus/open-corpus.js";
-import { UserError } from "../../src/domain/errors.js";
-import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/domain/mail/email.js";
+import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/mail/email.js";
+import { openCorpus } from "../../src/mail/open-corpus.js";
+import { UserError } from "../../src/platform/errors.js";
 import {
   authoredMails,
   expectedMails,

@@ -9,7 +9,7 @@ import type { SchemaElement } from "hyparquet";
 import { parquetWriteFile } from "hyparquet-writer";
 import { type Header, pack } from "tar-stream";
 import { afterAll } from "vitest";
-import type { BadEmail, CorpusSource, FiledEmail } from "../../src/domain/mail/email.js";
+import type { BadEmail, CorpusSource, FiledEmail } from "../../src/mail/email.js";
 
 export const FIXTURES = fileURLToPath(new URL("../../fixtures/corpus/", import.meta.url));
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openCorpus } from "../../src/corpus/open-corpus.js";
+import { openCorpus } from "../../src/mail/open-corpus.js";
 import { readAll, temporaryFolder, writeParquet } from "./corpus-fixtures.js";
 
 it("a group of more rows than are read at once gives every mail once, in order", { timeout: 120_000 }, async () => {

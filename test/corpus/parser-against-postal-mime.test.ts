@@ -1,7 +1,3 @@
-/**
- * The parser of this program against the library postal-mime, field by field; where they differ, it must be on
- * purpose.
- */
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,11 +5,15 @@ import { gunzipSync } from "node:zlib";
 import PostalMime, { type Address } from "postal-mime";
 import { extract } from "tar-stream";
 import { describe, expect, it } from "vitest";
-import { isoSeconds } from "../../src/corpus/mime/mail-date.js";
-import { normalizeBody, normalizeMessageId, normalizeSubject } from "../../src/corpus/mime/mail-text.js";
-import { parseEmail } from "../../src/corpus/mime/rfc822.js";
+import { isoSeconds, normalizeBody, normalizeMessageId, normalizeSubject } from "../../src/mail/mime.js";
+import { parseEmail } from "../../src/mail/mime-body.js";
 import { fixtureMails, mutilatedMails } from "../ingest/mutilate.js";
 import { ENRON, needs } from "../machine-requirements.js";
+
+/**
+ * The parser of this program against the library postal-mime, field by field; where they differ, it must be on
+ * purpose.
+ */
 
 interface Named {
   readonly how: string;

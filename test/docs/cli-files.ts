@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { nameOf } from "../../src/commands/cli/command.js";
-import { COMMANDS } from "../../src/commands/cli/command-table.js";
+import { nameOf } from "../../src/cli/command.js";
+import { COMMANDS } from "../../src/cli/command-table.js";
 import { cliIndex, cliPage } from "./cli-page.js";
 
 const FOLDER = join(import.meta.dirname, "../../docs/cli");

@@ -1,7 +1,8 @@
-/** `npm run docs`: writes the generated part of docs/cli and keeps what is written by hand below it. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cliFiles } from "./cli-files.js";
 import { MARKER } from "./cli-page.js";
+
+/** `npm run docs`: writes the generated part of docs/cli and keeps what is written by hand below it. */
 
 for (const [path, generated] of await cliFiles()) {
   const before = existsSync(path) ? readFileSync(path, "utf8") : "";

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { questionKey } from "../../src/domain/evals/evaluated-trace.js";
-import { LabelQueue } from "../../src/evalgen/labelling/label-queue.js";
-import { labellingPriority } from "../../src/evalgen/labelling/rank-for-labelling.js";
-import { regressionCaseOf } from "../../src/evalgen/regression-cases.js";
-import { containsTerm, runCases } from "../../src/evalgen/run-cases.js";
-import { foldOf, halfOf } from "../../src/evalgen/training-split.js";
+import { foldOf, halfOf } from "../../src/evals/choose-templates.js";
+import { questionKey } from "../../src/evals/definition.js";
+import { LabelQueue, labellingPriority } from "../../src/evals/labelling.js";
+import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-rules.js";
 import { trace } from "../scoring/trace.js";
 
 const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof trace>[1] = {}) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/exports/formats.js";
-import type { ExportedTrace } from "../../src/exports/trace-format.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
 import { contextOf } from "./context.js";
 import { ALL_KINDS, BROKEN_OFF, BY_TOOL, CHAT, NOT_STARTED, PROGRAM, TOOLS } from "./kinds-of-traces.js";
 import { type AtifTrajectory, readAtif } from "./readers/atif-reader.js";

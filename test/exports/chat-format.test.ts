@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ExportReport } from "../../src/exports/export-report.js";
-import { FORMATS } from "../../src/exports/formats.js";
-import type { ExportedTrace } from "../../src/exports/trace-format.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { type ExportedTrace, ExportReport } from "../../src/trace-formats/trace-format.js";
 import { contextOf } from "./context.js";
 import { ALL_KINDS, BY_TOOL, CHAT, CUT_OFF, PROGRAM, REFUSED, SUITE, TOOLS } from "./kinds-of-traces.js";
 import { readChats } from "./readers/chat-reader.js";

@@ -1,11 +1,12 @@
-/** Lines of chats are what the openai package's own types say, by its compiler. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, expect, it } from "vitest";
-import { FORMATS } from "../../src/exports/formats.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
 import { contextOf } from "./context.js";
 import { BY_TOOL, CUT_OFF, TOOLS } from "./kinds-of-traces.js";
+
+/** Lines of chats are what the openai package's own types say, by its compiler. */
 
 // Inside the project, where the package is found.
 const folder = mkdtempSync(join(import.meta.dirname, "chat-types-"));

@@ -1,6 +1,5 @@
-import { ExportReport } from "../../src/exports/export-report.js";
-import type { ExportContext } from "../../src/exports/trace-format.js";
 import { SCORERS } from "../../src/scoring/scorers.js";
+import { type ExportContext, ExportReport } from "../../src/trace-formats/trace-format.js";
 
 /** What formats get beside the traces. */
 export function contextOf(changes: Partial<ExportContext> = {}): ExportContext {

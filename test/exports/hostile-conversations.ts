@@ -1,11 +1,11 @@
-/** Conversations as a loop of turns leaves them, whatever models, tools and mail put into them. */
 import fc from "fast-check";
-import type { JsonValue } from "../../src/domain/json.js";
-import type { Message } from "../../src/domain/models/conversation.js";
-import { FINISH_REASONS } from "../../src/domain/models/model.js";
-import type { QuestionTrace, Turn } from "../../src/domain/runs/trace.js";
-import { ENDINGS } from "../../src/domain/tasks/task-ending.js";
+import { FINISH_REASONS, type Message } from "../../src/models/model.js";
+import type { JsonValue } from "../../src/platform/json.js";
+import { ENDINGS } from "../../src/tasks/ending.js";
+import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
 import { ANSWERED } from "./traces.js";
+
+/** Conversations as a loop of turns leaves them, whatever models, tools and mail put into them. */
 
 /** Control characters, halves of surrogate pairs, quotes, what looks like an attachment, and long ones. */
 const text = fc.oneof(

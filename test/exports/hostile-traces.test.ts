@@ -1,8 +1,7 @@
-/** Whatever models, tools and mail put into a trace, each format writes what its readers take. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type QuestionTrace, traceSchema } from "../../src/domain/runs/trace.js";
-import { FORMATS } from "../../src/exports/formats.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { type QuestionTrace, traceSchema } from "../../src/traces/trace.js";
 import { needs } from "../machine-requirements.js";
 import { contextOf } from "./context.js";
 import { hostileConversation } from "./hostile-conversations.js";
@@ -11,6 +10,8 @@ import { readAtif } from "./readers/atif-reader.js";
 import { readChats } from "./readers/chat-reader.js";
 import { readEvalFile, readJsonLog } from "./readers/inspect-reader.js";
 import { stepSchema } from "./step-schema.js";
+
+/** Whatever models, tools and mail put into a trace, each format writes what its readers take. */
 
 /** Over all forms more than 10,000 are written and read, of each form with ART_E_LONG; fewer of slow readers. */
 const [TRACES, OF_SLOW, OF_INSPECT] = process.env.ART_E_LONG ? [10_000, 10_000, 10_000] : [3_000, 600, 200];

@@ -1,10 +1,11 @@
-/** Traces as no agent should leave them, and as some do. */
 import fc from "fast-check";
-import type { JsonValue } from "../../src/domain/json.js";
-import { FINISH_REASONS } from "../../src/domain/models/model.js";
-import type { QuestionTrace } from "../../src/domain/runs/trace.js";
-import { ENDINGS } from "../../src/domain/tasks/task-ending.js";
+import { FINISH_REASONS } from "../../src/models/model.js";
+import type { JsonValue } from "../../src/platform/json.js";
+import { ENDINGS } from "../../src/tasks/ending.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
 import { ANSWERED } from "./traces.js";
+
+/** Traces as no agent should leave them, and as some do. */
 
 /** Lone surrogates, NUL, line ends, and texts that look like JSON among them. */
 export const hostileText = fc.oneof(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { iofoldSteps } from "../../src/exports/iofold-format.js";
+import { iofoldSteps } from "../../src/trace-formats/formats.js";
 import { stepSchema } from "./step-schema.js";
 import { ANSWERED, FAILED } from "./traces.js";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { traceSchema } from "../../src/domain/runs/trace.js";
-import { FORMATS } from "../../src/exports/formats.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { traceSchema } from "../../src/traces/trace.js";
 import { contextOf } from "./context.js";
 import { ANSWERED, FAILED } from "./traces.js";
 

@@ -1,8 +1,8 @@
-/** A trace of each kind that a format must know. */
-import type { ChatTrace } from "../../src/domain/runs/chat.js";
-import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/domain/runs/trace.js";
-import type { ExportedTrace } from "../../src/exports/trace-format.js";
+import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
+import type { ChatTrace, QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { ANSWERED, FAILED } from "./traces.js";
+
+/** A trace of each kind that a format must know. */
 
 const [firstTurn, lastTurn] = ANSWERED.turns as [Turn, Turn];
 const [firstCall] = ANSWERED.toolCalls as [ToolCallRecord];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonValueSchema } from "../../src/domain/json.js";
+import { jsonValueSchema } from "../../src/platform/json.js";
 
 /** A step of a trace, field for field in iofold's format. */
 export const stepSchema = z.strictObject({

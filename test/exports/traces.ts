@@ -1,4 +1,4 @@
-import type { QuestionTrace as Trace, Turn } from "../../src/domain/runs/trace.js";
+import type { QuestionTrace as Trace, Turn } from "../../src/traces/trace.js";
 
 function turn(startedAt: string, latencyMs: number, changes: Partial<Turn> = {}): Turn {
   return {

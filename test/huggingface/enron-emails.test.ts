@@ -4,8 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { downloadEnronEmails } from "../../src/huggingface/enron-emails.js";
-import type { Hub } from "../../src/huggingface/hub.js";
+import { downloadEnronEmails, type Hub } from "../../src/platform/huggingface.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { type Handler, never, QUICK, sendFile, sendJson, startHub } from "./hub-server.js";
 

@@ -4,9 +4,8 @@ import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { QUESTIONS_REVISION } from "../../src/huggingface/dataset-names.js";
-import { checkedEndpoint, type Hub } from "../../src/huggingface/hub.js";
-import { loadQuestions } from "../../src/questions/load-questions.js";
+import { checkedEndpoint, type Hub, QUESTIONS_REVISION } from "../../src/platform/huggingface.js";
+import { loadQuestions } from "../../src/questions/hub.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { type Handler, never, QUICK, sendFile, sendJson, startHub } from "./hub-server.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Email } from "../../src/domain/mail/email.js";
-import { applyArtRules, artFilter as openArtFilter } from "../../src/ingest/art-filter.js";
+import type { Email } from "../../src/mail/email.js";
+import { applyArtRules, artFilter as openArtFilter } from "../../src/mail/import.js";
 import { accountedFor, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 
 const { emptyDb, path, write } = importFolder();

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkHealth } from "../../src/store/connection/health.js";
-import type { Db } from "../../src/store/connection/open-store.js";
-import { readCorpusStats } from "../../src/store/import/corpus-stats.js";
+import { readCorpusStats } from "../../src/mail/corpus.js";
+import { checkHealth } from "../../src/mail/health.js";
+import type { Db } from "../../src/store/open-store.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { accountedFor, contentOf, type Imported, importFolder, importFrom } from "./import-setup.js";
 

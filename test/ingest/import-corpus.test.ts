@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { openCorpus } from "../../src/corpus/open-corpus.js";
-import { UserError } from "../../src/domain/errors.js";
-import type { CorpusBatch, CorpusSource } from "../../src/domain/mail/email.js";
-import type { ImportProgress } from "../../src/ingest/import-corpus.js";
-import { readCorpusStats, readFingerprint } from "../../src/store/import/corpus-stats.js";
+import { readCorpusStats, readFingerprint } from "../../src/mail/corpus.js";
+import type { CorpusBatch, CorpusSource } from "../../src/mail/email.js";
+import type { ImportProgress } from "../../src/mail/import.js";
+import { openCorpus } from "../../src/mail/open-corpus.js";
+import { UserError } from "../../src/platform/errors.js";
 import { authoredMails, mailEntries, writeTar } from "../corpus/corpus-fixtures.js";
 import { AUTHORED, accountedFor, contentOf, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 

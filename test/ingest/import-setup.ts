@@ -1,19 +1,20 @@
-/** Imports into database files of their own, and what is left in them. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
-import { openCorpus } from "../../src/corpus/open-corpus.js";
-import type { BadEmail, CorpusSource } from "../../src/domain/mail/email.js";
+import type { BadEmail, CorpusSource } from "../../src/mail/email.js";
 import {
   type ImportProgress,
   type ImportRequest,
   type ImportSummary,
   importCorpus,
-} from "../../src/ingest/import-corpus.js";
-import { prepareSource } from "../../src/ingest/prepare-mail.js";
-import { type Db, openStore } from "../../src/store/connection/open-store.js";
+  prepareSource,
+} from "../../src/mail/import.js";
+import { openCorpus } from "../../src/mail/open-corpus.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
+
+/** Imports into database files of their own, and what is left in them. */
 
 const ROOT = join(import.meta.dirname, "../..");
 export const DEMO = join(ROOT, "fixtures/demo/maildir");

@@ -1,8 +1,9 @@
-/** Mails as accidents leave them: the same ones for the same seed. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { below, seeded } from "../bench/random.js";
 import { AUTHORED, DEMO } from "./import-setup.js";
+
+/** Mails as accidents leave them: the same ones for the same seed. */
 
 type Random = () => number;
 type Mutilation = (raw: Buffer, random: Random) => Buffer;

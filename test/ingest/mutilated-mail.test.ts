@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { checkHealth } from "../../src/store/connection/health.js";
-import { openMailLookup } from "../../src/store/search/mail-lookup.js";
+import { checkHealth } from "../../src/mail/health.js";
+import { openMailLookup } from "../../src/mail/mailbox.js";
 import { accountedFor, contentOf, importFolder, importFrom } from "./import-setup.js";
 import { mutilatedMails } from "./mutilate.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { UserError } from "../../src/domain/errors.js";
-import { readOwnerMap } from "../../src/ingest/owner-map.js";
+import { readOwnerMap } from "../../src/mail/import-owners.js";
+import { UserError } from "../../src/platform/errors.js";
 import { importFolder } from "./import-setup.js";
 
 const { path, write } = importFolder();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Db } from "../../src/store/connection/open-store.js";
+import type { Db } from "../../src/store/open-store.js";
 import { AUTHORED, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 
 const { emptyDb, path, write } = importFolder();

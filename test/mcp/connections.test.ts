@@ -1,9 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { McpConnections } from "../../src/mcp/connections.js";
-import { callServerTool, listServerTools } from "../../src/mcp/remote-tools.js";
-import { startSupervised } from "../../src/processes/supervised-process.js";
+import { startSupervised } from "../../src/platform/processes.js";
+import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { gone, isThere } from "../processes/processes.js";
 import { startHttpServer, stdioServerFile } from "./sdk-servers.js";

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { listenMcp } from "../../src/mcp/http-listener.js";
+import { listenMcp } from "../../src/tools/mcp-server.js";
 
 it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
   "on a loopback address a request without a host is refused: %j",

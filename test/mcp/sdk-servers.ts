@@ -1,5 +1,3 @@
-/** MCP servers made with the official SDK, on both transports; what they do wrong they are asked to do. */
-
 import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -9,6 +7,8 @@ import { pathToFileURL } from "node:url";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+
+/** MCP servers made with the official SDK, on both transports; what they do wrong they are asked to do. */
 
 const fileOf = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { UserError } from "../../src/domain/errors.js";
-import { parseModelName } from "../../src/models/model-name.js";
+import { parseModelName } from "../../src/models/names.js";
+import { UserError } from "../../src/platform/errors.js";
 
 function refusal(id: string, provider: string | null): UserError {
   try {

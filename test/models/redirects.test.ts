@@ -1,12 +1,13 @@
-/** A model server that sends its callers elsewhere must not make them take the key and the prompt along. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ModelError } from "../../src/domain/models/model.js";
-import { resolveModel } from "../../src/models/resolve-model.js";
+import type { ModelError } from "../../src/models/model.js";
+import { resolveModel } from "../../src/models/open-model.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { REQUEST } from "./providers/wire.js";
+
+/** A model server that sends its callers elsewhere must not make them take the key and the prompt along. */
 
 const received: string[] = [];
 const stranger = createServer((request, response) => {

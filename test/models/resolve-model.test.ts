@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { UserError } from "../../src/domain/errors.js";
-import type { EndpointSettings } from "../../src/models/endpoint.js";
-import { parseModelName } from "../../src/models/model-name.js";
-import { API_KEY_VARIABLES } from "../../src/models/provider-names.js";
-import { resolveModel } from "../../src/models/resolve-model.js";
+import { API_KEY_VARIABLES, type EndpointSettings, parseModelName } from "../../src/models/names.js";
+import { resolveModel } from "../../src/models/open-model.js";
+import { UserError } from "../../src/platform/errors.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 
 const connection: EndpointSettings = { apiKey: "test-key", baseUrl: null, wireApi: null, timeoutMs: 5000 };

@@ -1,9 +1,10 @@
-/** A server that takes spans over HTTP, and decodes them by OpenTelemetry's own protobuf definitions. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import definitions from "@opentelemetry/otlp-transformer/build/src/generated/root.js";
+
+/** A server that takes spans over HTTP, and decodes them by OpenTelemetry's own protobuf definitions. */
 
 interface MessageType {
   encode(value: object): { finish(): Uint8Array };

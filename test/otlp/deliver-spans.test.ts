@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { otlpSpans, spanSource } from "../../src/exports/otlp/otlp-format.js";
-import { type Delivery, deliverSpans } from "../../src/otlp/deliver-spans.js";
-import { NotDelivered } from "../../src/otlp/post-request.js";
-import { LEFT_OUT, MAX_BATCH_BYTES } from "../../src/otlp/span-batches.js";
-import type { Span } from "../../src/otlp/traces-data.js";
+import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp-encode.js";
+import { type Delivery, deliverSpans, NotDelivered } from "../../src/trace-formats/otlp-post.js";
+import { otlpSpans, spanSource } from "../../src/trace-formats/otlp-write.js";
 import { hostileTrace } from "../exports/hostile-traces.js";
 import { ANSWERED, FAILED } from "../exports/traces.js";
 import { Collector, partialSuccess } from "./collector.js";

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { otlpSpans, spanSource } from "../../src/exports/otlp/otlp-format.js";
-import { scoreRecords } from "../../src/exports/otlp/score-records.js";
-import { scoreDestination } from "../../src/otlp/langfuse-phoenix-scores.js";
-import { LiveDelivery, type LiveOptions, type LiveTrace } from "../../src/otlp/live-delivery.js";
+import { LiveDelivery, type LiveDeliveryOptions, type LiveTrace } from "../../src/trace-formats/otlp-live.js";
+import { scoreDestination } from "../../src/trace-formats/otlp-post.js";
+import { otlpSpans, scoreRecords, spanSource } from "../../src/trace-formats/otlp-write.js";
 import { ANSWERED } from "../exports/traces.js";
 import { type Answer, Collector } from "./collector.js";
 
@@ -18,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => collector.stop());
 
-function delivery(changes: Partial<LiveOptions> = {}): LiveDelivery {
+function delivery(changes: Partial<LiveDeliveryOptions> = {}): LiveDelivery {
   const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
   const to = { server, source: spanSource("9.9.9") };
   return new LiveDelivery({ to, scores: null, maxQueued: 1_000_000, gatherMs: 1, ...changes });

@@ -1,4 +1,3 @@
-/** The GitHub Action: its file, and the very commands of its steps in a clean folder. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { BIN, MAIL, QUESTIONS, ROOT } from "../commands/art-e.js";
+
+/** The GitHub Action: its file, and the very commands of its steps in a clean folder. */
 
 const TEXT = readFileSync(join(ROOT, "action.yml"), "utf8");
 

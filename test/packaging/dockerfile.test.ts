@@ -1,4 +1,3 @@
-/** What can be seen of the image without Docker. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DockerfileParser } from "dockerfile-ast";
@@ -6,6 +5,8 @@ import { validate } from "dockerfile-utils";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../commands/art-e.js";
+
+/** What can be seen of the image without Docker. */
 
 const TEXT = readFileSync(join(ROOT, "Dockerfile"), "utf8");
 const dockerfile = DockerfileParser.parse(TEXT);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { batchCalls } from "../../src/platform/batch-calls.js";
+import { batchCalls } from "../../src/platform/async.js";
 
 it("joins calls that come while one is under way, and gives each its own result", async () => {
   const calls: (readonly number[])[] = [];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { didYouMean, nearestNames } from "../../src/platform/nearest-names.js";
+import { didYouMean, nearestNames } from "../../src/platform/text.js";
 
 it.each([
   ["rnu", ["run", "ask", "mcp"], ["run"]],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseJsonOrNull } from "../../src/platform/parse-json.js";
+import { parseJsonOrNull } from "../../src/platform/json.js";
 
 it.each([
   ['{"a":[1]}', { a: [1] }],

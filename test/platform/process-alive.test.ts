@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { isProcessAlive } from "../../src/platform/process-alive.js";
+import { isProcessAlive } from "../../src/platform/async.js";
 
 it("this process and the first are alive, one that has ended is not, nor is what is no process id", () => {
   const ended = spawnSync(process.execPath, ["-e", ""]).pid;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { splitShellWords } from "../../src/platform/shell-words.js";
+import { splitShellWords } from "../../src/platform/text.js";
 
 it.each([
   ["white space separates", "  python3\tagent.py  -x ", ["python3", "agent.py", "-x"]],

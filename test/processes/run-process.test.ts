@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { runProcess } from "../../src/processes/run-process.js";
+import { runProcess } from "../../src/platform/processes.js";
 import { never } from "../app/run/demo-setup.js";
 import { ROOT } from "../commands/art-e.js";
 import { gone, isThere } from "./processes.js";
@@ -118,7 +118,7 @@ it.each([
     [
       "--input-type=module",
       "-e",
-      `import { startSupervised } from ${JSON.stringify(join(ROOT, "dist/processes/supervised-process.js"))};
+      `import { startSupervised } from ${JSON.stringify(join(ROOT, "dist/platform/processes.js"))};
        const source = ${JSON.stringify(`${source} console.log(process.pid); setInterval(() => {}, 1000);`)};
        startSupervised({ argv: [process.execPath, "--input-type=module", "-e", source], env: process.env }).stdout.pipe(process.stdout);`,
     ],

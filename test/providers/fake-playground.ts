@@ -1,10 +1,11 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { JsonValue } from "../../src/platform/json.js";
+
 /**
  * A server that speaks the playground API on 127.0.0.1, well or badly: each request gets the script that `play`
  * chooses.
  */
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { JsonValue } from "../../src/domain/json.js";
 
 export interface SeenChat {
   readonly path: string;

@@ -1,3 +1,9 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { JsonValue } from "../../src/platform/json.js";
+import { type ProviderReply, toErrorBody, toReplyBody } from "./wire-reply.js";
+import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-request.js";
+
 /**
  * A provider of models on 127.0.0.1, for tests over real HTTP. One server speaks all four wire formats; which one is
  * told from the path of each request:
@@ -21,11 +27,6 @@
  * An answer is a reply in words of no provider (`ProviderReply`) or a failure (`Failure`). A function that throws, a
  * list that has run out and a request of no known form are answered 400 with the reason, which no client tries again.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import type { JsonValue } from "../../src/domain/json.js";
-import { type ProviderReply, toErrorBody, toReplyBody } from "./wire-reply.js";
-import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-request.js";
 
 export type Failure =
   /** An HTTP error. `body` stands in for the provider's usual one. */

@@ -1,5 +1,5 @@
-import type { JsonValue } from "../../src/domain/json.js";
-import type { FinishReason, Usage } from "../../src/domain/models/model.js";
+import type { FinishReason, Usage } from "../../src/models/model.js";
+import type { JsonValue } from "../../src/platform/json.js";
 import type { WireFormat } from "./wire-request.js";
 
 /** A reply in words of no provider. */

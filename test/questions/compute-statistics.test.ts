@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { questionStatistics } from "../../src/questions/compute-statistics.js";
+import { questionStatistics } from "../../src/questions/dataset.js";
 import { questionRows } from "./question-rows.js";
 
 describe("questionStatistics", () => {

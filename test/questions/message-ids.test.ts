@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitMessageIds } from "../../src/questions/message-ids.js";
+import { splitMessageIds } from "../../src/questions/files.js";
 
 describe("splitMessageIds", () => {
   it.each(["see <a@x> please", "<a@x> and <b@x>"])("gives %j back unchanged", (cell) => {

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Question } from "../../src/domain/tasks/question.js";
-import { KNOWN_BAD_IDS, selectQuestions } from "../../src/questions/select-questions.js";
-import { shuffled } from "../../src/questions/shuffle.js";
+import { KNOWN_BAD_IDS, selectQuestions, shuffled } from "../../src/questions/dataset.js";
+import type { Question } from "../../src/tasks/question.js";
 import { questionRows } from "./question-rows.js";
 
 const QUESTIONS: Question[] = questionRows(60).map((row, i) => ({

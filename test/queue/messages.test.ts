@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { compressJson, MessageTooLarge, readCompressed, readMessage } from "../../src/queue/compress-json.js";
 import { resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/messages.js";
-import { parseQueueUrl } from "../../src/queue/queue-url.js";
+import { compressJson, MessageTooLarge, parseQueueUrl, readCompressed, readMessage } from "../../src/queue/redis.js";
 
 const question = {
   id: 1,

@@ -1,4 +1,3 @@
-/** A Redis server of a test's own: on a free port, with its data in a temporary folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
+
+/** A Redis server of a test's own: on a free port, with its data in a temporary folder. */
 
 export interface RedisServer {
   readonly port: number;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NO_LIMITS } from "../../src/domain/runs/run-limits.js";
-import { addSpending, beginSpending, getReachedLimit, setReachedLimit } from "../../src/queue/run-spending.js";
+import { addSpending, beginSpending, getReachedLimit, setReachedLimit } from "../../src/queue/messages.js";
 import { SharedLimits } from "../../src/queue/shared-limits.js";
+import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import { needs } from "../machine-requirements.js";
 import { type RedisServer, startRedis } from "./redis-server.js";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runLabels, runNameOrId, runTitle } from "../../src/reports/run-label.js";
+import { runLabels, runNameOrId, runTitle } from "../../src/reports/text.js";
 
 const run = (runId: string, more: { name?: string; agentId?: string } = {}) => ({
   runId,

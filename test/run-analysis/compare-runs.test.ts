@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
-import type { ComparableRun } from "../../src/domain/scores/comparison.js";
-import { comparableRun } from "../../src/run-analysis/comparable-run.js";
-import { compareRuns, incomparable } from "../../src/run-analysis/compare-runs.js";
+import { type ComparableRun, comparableRun, compareRuns, incomparable } from "../../src/analysis/compare.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { expectBetween, LONG, TIMES, worlds } from "../statistics/simulated-runs.js";
 import { figures, head, run, task } from "./runs.js";
 

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
-import { comparisonText } from "../../src/reports/text/comparison-text.js";
-import { comparableRun } from "../../src/run-analysis/comparable-run.js";
-import { compareRuns } from "../../src/run-analysis/compare-runs.js";
+import { comparableRun, compareRuns } from "../../src/analysis/compare.js";
+import { comparisonText } from "../../src/reports/comparison-text.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { figures, head } from "./runs.js";
 import { suiteResult } from "./suite-results.js";
 

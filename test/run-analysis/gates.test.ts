@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { gateText } from "../../src/reports/text/gate-text.js";
-import { compareRuns } from "../../src/run-analysis/compare-runs.js";
-import { failUnder, noWorseThan } from "../../src/run-analysis/gates.js";
+import { compareRuns } from "../../src/analysis/compare.js";
+import { failUnder, noWorseThan } from "../../src/analysis/gates.js";
+import { gateText } from "../../src/reports/run-text.js";
 import { figures, run } from "./runs.js";
 
 describe("a threshold", () => {

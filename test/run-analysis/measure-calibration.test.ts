@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Verdict } from "../../src/domain/scores/judgement.js";
-import { calibration } from "../../src/run-analysis/measure-calibration.js";
+import { calibration } from "../../src/runs/calibrate.js";
+import type { Verdict } from "../../src/traces/trace.js";
 
 const rows = (label: Verdict, verdict: Verdict | null, count: number) =>
   Array.from({ length: count }, (_, i) => ({

@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import { comparableRun } from "../../src/run-analysis/comparable-run.js";
-import { comparePairs } from "../../src/run-analysis/compare-pairs.js";
-import { pairOutcomes, pairsOf } from "../../src/run-analysis/pair-questions.js";
+import { comparableRun, comparePairs, pairOutcomes, pairsOf } from "../../src/analysis/compare.js";
 import { head, task } from "./runs.js";
 
 const runOf = (values: Readonly<Record<number, number | null>>) =>

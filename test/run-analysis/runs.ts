@@ -1,9 +1,9 @@
-/** Minimal runs to compare. */
-
-import type { ScoreFigures, TaskResult } from "../../src/domain/runs/benchmark-result.js";
-import type { ComparableRun, RunHead } from "../../src/domain/scores/comparison.js";
-import { comparableRun } from "../../src/run-analysis/comparable-run.js";
+import { type ComparableRun, comparableRun, type RunHead } from "../../src/analysis/compare.js";
+import type { ScoreFigures } from "../../src/traces/run-totals.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, SETTINGS } from "../store/runs/saved-runs.js";
+
+/** Minimal runs to compare. */
 
 export const figures = (changes: Partial<ScoreFigures> = {}): ScoreFigures => ({
   label: "Exact match",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Question } from "../../src/domain/tasks/question.js";
-import { measureSearch } from "../../src/run-analysis/search-quality.js";
-import { wilson } from "../../src/statistics/wilson.js";
+import { measureSearch } from "../../src/questions/measure-search.js";
+import { wilson } from "../../src/statistics/intervals.js";
+import type { Question } from "../../src/tasks/question.js";
 
 const asks = (id: number, ...message_ids: string[]): Question => ({
   ...{

@@ -1,10 +1,10 @@
-/** Results of tasks of a suite. */
-
-import type { TaskResult } from "../../src/domain/runs/benchmark-result.js";
-import type { Ending } from "../../src/domain/tasks/task-ending.js";
-import type { TaskState } from "../../src/domain/tasks/task-state.js";
 import { SUITE_SCORERS } from "../../src/scoring/scorers.js";
+import type { Ending } from "../../src/tasks/ending.js";
+import type { TaskState } from "../../src/tasks/suite-task.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished } from "../store/runs/saved-runs.js";
+
+/** Results of tasks of a suite. */
 
 type SuiteFacts = NonNullable<TaskResult["suite"]>;
 

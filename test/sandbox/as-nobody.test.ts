@@ -16,7 +16,7 @@ function asNobody(source: string) {
 }
 
 const isRoot = process.getuid?.() === 0;
-const canRead = isRoot && asNobody(`await import("${DIST}/sandbox-limits.js")`).status === 0;
+const canRead = isRoot && asNobody(`await import("${DIST}/limits.js")`).status === 0;
 const works = canRead && (await chooseSandbox()).ok;
 
 const PROGRAMS = {
@@ -36,7 +36,7 @@ describe("as nobody", needs("root", works), () => {
       import { existsSync } from "node:fs";
       import { chooseSandbox } from "${DIST}/choose-sandbox.js";
       import { runPython } from "${DIST}/run-python.js";
-      import { openWorkspace } from "${DIST}/workspace/workspace.js";
+      import { openWorkspace } from "${DIST}/workspace.js";
       const { sandbox } = await chooseSandbox();
       const results = {};
       for (const [name, code] of Object.entries(${JSON.stringify(PROGRAMS)})) {
@@ -63,10 +63,10 @@ describe("as nobody", needs("root", works), () => {
 
   test("a task's machine starts, and is bound in memory too", () => {
     const { stdout, stderr } = asNobody(`
-      import { chooseMachineHost } from "${DIST}/task-machine/choose-machine-host.js";
-      import { MACHINE_LIMITS } from "${DIST}/task-machine/machine-limits.js";
-      import { openTaskMachine } from "${DIST}/task-machine/open-task-machine.js";
-      import { EMPTY_SNAPSHOT } from "${DIST}/task-machine/snapshots/snapshot-schema.js";
+      import { chooseMachineHost } from "${DIST}/open-task-machine.js";
+      import { MACHINE_LIMITS } from "${DIST}/limits.js";
+      import { openTaskMachine } from "${DIST}/open-task-machine.js";
+      import { EMPTY_SNAPSHOT } from "${DIST}/snapshots.js";
       const { host } = await chooseMachineHost();
       const limits = { ...MACHINE_LIMITS, memoryBytes: 256 * 2 ** 20 };
       const { signal } = new AbortController();

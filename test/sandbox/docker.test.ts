@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { DOCKER_IMAGE, dockerArguments } from "../../src/sandbox/docker.js";
-import { PYTHON_LIMITS } from "../../src/sandbox/sandbox-limits.js";
+import { DOCKER_IMAGE, dockerArguments } from "../../src/sandbox/choose-sandbox.js";
+import { PYTHON_LIMITS } from "../../src/sandbox/limits.js";
 
 const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: null };
 const args = dockerArguments("art-e-1", folders, "1000:1000");

@@ -1,11 +1,9 @@
 import { existsSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Workspace } from "../../src/domain/agents/workspace.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
+import { PYTHON_LIMITS } from "../../src/sandbox/limits.js";
 import { type PythonRun, runPython } from "../../src/sandbox/run-python.js";
-import { PYTHON_LIMITS } from "../../src/sandbox/sandbox-limits.js";
-import { openWorkspace } from "../../src/sandbox/workspace/workspace.js";
-import { readText } from "../../src/sandbox/workspace/workspace-files.js";
+import { openWorkspace, readText, type Workspace } from "../../src/sandbox/workspace.js";
 import { needs } from "../machine-requirements.js";
 import { ATTEMPTS, program } from "./escape-attempts.js";
 import { leftInSandboxes, openWitness, SECRET, sandboxProcesses, type Witness } from "./host-witness.js";

@@ -1,6 +1,3 @@
-/**
- * What on the host must not notice anything: servers, files, a process, another task; and what is left of a sandbox.
- */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -8,11 +5,13 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Workspace } from "../../src/domain/agents/workspace.js";
-import { sandboxUser } from "../../src/sandbox/sandbox-user.js";
-import { openWorkspace } from "../../src/sandbox/workspace/workspace.js";
-import { writeText } from "../../src/sandbox/workspace/workspace-files.js";
+import { sandboxUser } from "../../src/sandbox/limits.js";
+import { openWorkspace, type Workspace, writeText } from "../../src/sandbox/workspace.js";
 import type { Targets } from "./escape-attempts.js";
+
+/**
+ * What on the host must not notice anything: servers, files, a process, another task; and what is left of a sandbox.
+ */
 
 export const SECRET = "only the host may read this";
 

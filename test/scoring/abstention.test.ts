@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Verdict } from "../../src/domain/scores/judgement.js";
-import { abstention } from "../../src/scoring/abstention.js";
-import { hallucination } from "../../src/scoring/hallucination.js";
+import { abstention } from "../../src/scoring/mail-scorers.js";
+import { hallucination } from "../../src/scoring/scorers.js";
+import type { Verdict } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";
 import { itself, trace, type Unscored } from "./trace.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { ToolErrorKind } from "../../src/domain/agents/tool.js";
-import type { Message } from "../../src/domain/models/conversation.js";
-import type { ToolCallRecord, Turn } from "../../src/domain/runs/trace.js";
+import type { Message } from "../../src/models/model.js";
 import { artReward, artRewardOf, artRubric } from "../../src/scoring/art-rubric.js";
+import type { ToolErrorKind } from "../../src/tools/tool.js";
+import type { ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";
 import { called, itself, trace, type Unscored } from "./trace.js";
 

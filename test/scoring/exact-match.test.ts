@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { exactMatch } from "../../src/scoring/exact-match.js";
+import { exactMatch } from "../../src/scoring/scorers.js";
 import { itself, trace } from "./trace.js";
 
 const score = (answer: string | null, gold: string) => exactMatch(trace({ answer }, { answer: gold }), itself).value;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ToolCallRecord } from "../../src/domain/runs/trace.js";
-import { foundGold, readGold, sourcesCorrect } from "../../src/scoring/gold-mail.js";
+import { foundGold, readGold, sourcesCorrect } from "../../src/scoring/mail-scorers.js";
+import type { ToolCallRecord } from "../../src/traces/trace.js";
 import { called, itself, trace } from "./trace.js";
 
 const COPIES: Readonly<Record<string, string>> = { "<copy@x>": "<gold@x>", "gold@x": "<gold@x>" };

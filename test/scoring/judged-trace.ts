@@ -1,4 +1,4 @@
-import type { Judgement, Verdict } from "../../src/domain/scores/judgement.js";
+import type { Judgement, Verdict } from "../../src/traces/trace.js";
 
 /** A judgement of an answer. */
 export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {

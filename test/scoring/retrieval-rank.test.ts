@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ToolCallRecord } from "../../src/domain/runs/trace.js";
-import { foundAt1, foundAt5, foundAt10, goldRank } from "../../src/scoring/retrieval-rank.js";
+import { foundAt1, foundAt5, foundAt10, goldRank } from "../../src/scoring/mail-scorers.js";
+import type { ToolCallRecord } from "../../src/traces/trace.js";
 import { called, itself, trace } from "./trace.js";
 
 const sameMail = (id: string) => (id === "<copy@x>" ? "<gold@x>" : id);

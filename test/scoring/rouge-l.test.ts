@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rougeL } from "../../src/scoring/rouge-l.js";
+import { rougeL } from "../../src/scoring/scorers.js";
 import { itself, trace } from "./trace.js";
 
 const score = (answer: string | null, gold: string) => rougeL.score(trace({ answer }, { answer: gold }), itself).value;

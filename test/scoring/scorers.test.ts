@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type MailLookup, openMailLookup } from "../../src/mail/mailbox.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
-import { type MailLookup, openMailLookup } from "../../src/store/search/mail-lookup.js";
 import { demoSet, openDemo, question, type TestDb } from "../app/run/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 

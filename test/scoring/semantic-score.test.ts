@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { semanticScore } from "../../src/scoring/semantic-score.js";
+import { semanticScore } from "../../src/scoring/scorers.js";
 import { itself, trace } from "./trace.js";
 
 const score = (answer: string | null, gold: string) => semanticScore(trace({ answer }, { answer: gold }), itself).value;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sourcesF1, sourcesPrecision, sourcesRecall } from "../../src/scoring/source-quality.js";
+import { sourcesF1, sourcesPrecision, sourcesRecall } from "../../src/scoring/mail-scorers.js";
 import { itself, trace } from "./trace.js";
 
 const COPIES: Readonly<Record<string, string>> = { "<copy@x>": "<gold@x>", "gold@x": "<gold@x>" };

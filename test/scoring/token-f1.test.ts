@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tokenF1 } from "../../src/scoring/token-f1.js";
+import { tokenF1 } from "../../src/scoring/scorers.js";
 import { itself, trace } from "./trace.js";
 
 const score = (answer: string | null, gold: string) => tokenF1.score(trace({ answer }, { answer: gold }), itself).value;

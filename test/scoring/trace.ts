@@ -1,7 +1,7 @@
-/** A finished trace to score; fields that a test does not set do not matter. */
+import type { Question } from "../../src/tasks/question.js";
+import type { ToolCallRecord, QuestionTrace as Trace } from "../../src/traces/trace.js";
 
-import type { ToolCallRecord, QuestionTrace as Trace } from "../../src/domain/runs/trace.js";
-import type { Question } from "../../src/domain/tasks/question.js";
+/** A finished trace to score; fields that a test does not set do not matter. */
 
 const QUESTION: Question = {
   id: 1,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ScorerEntry } from "../../src/domain/scores/score.js";
-import { dateMatch, numberMatch } from "../../src/scoring/value-match.js";
+import { dateMatch, numberMatch } from "../../src/scoring/scorers.js";
+import type { ScorerEntry } from "../../src/traces/score.js";
 import { demoQuestions } from "../commands/art-e.js";
 import { itself, trace } from "./trace.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { EvalDefinition } from "../../src/domain/evals/eval-definition.js";
-import { activateEval, saveDraft } from "../../src/store/evals/evals.js";
+import type { EvalDefinition } from "../../src/evals/definition.js";
+import { activateEval, saveDraft } from "../../src/evals/store.js";
 import { MARCUS } from "../app/run/demo-setup.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chatEventSchema } from "../../src/servers/playground/playground-events.js";
+import { chatEventSchema } from "../../src/server/chat-routes.js";
 import { MARCUS, RUTH } from "../app/run/demo-setup.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";

@@ -1,20 +1,21 @@
+import { tmpdir } from "node:os";
+import { expect } from "vitest";
+import { z } from "zod";
+import { CorpusSnapshots } from "../../src/mail/corpus-snapshot.js";
+import type { JsonObject, JsonValue } from "../../src/platform/json.js";
+import type { Access } from "../../src/server/api-error.js";
+import { type Running, startServer } from "../../src/server/create-app.js";
+import type { Services } from "../../src/server/route.js";
+import { ServedModels } from "../../src/server/served-models.js";
+import { ChatLimits } from "../../src/server/sse.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { openExternalResources } from "../../src/tools/mcp-connections.js";
+import { openDemo, openWith, type TestDb } from "../app/run/demo-setup.js";
+
 /**
  * A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI
  * document.
  */
-import { tmpdir } from "node:os";
-import { expect } from "vitest";
-import { z } from "zod";
-import { ServedModels } from "../../src/app/chat/served-models.js";
-import { CorpusSnapshots } from "../../src/app/corpus-snapshot/snapshot-cache.js";
-import type { JsonObject, JsonValue } from "../../src/domain/json.js";
-import type { Access } from "../../src/servers/http/auth.js";
-import { ChatLimits } from "../../src/servers/http/chat-limits.js";
-import type { Services } from "../../src/servers/http/route-services.js";
-import { type Running, startServer } from "../../src/servers/start-server.js";
-import { openExternalResources } from "../../src/tools/external/external-connections.js";
-import { openMailbox } from "../../src/tools/open-mailbox.js";
-import { openDemo, openWith, type TestDb } from "../app/run/demo-setup.js";
 
 export interface Changes {
   readonly access?: Partial<Access>;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addRunTags } from "../../src/store/runs/run-labels.js";
+import { addRunTags } from "../../src/traces/runs-store.js";
 import { MARCUS } from "../app/run/demo-setup.js";
 import { saveRun, saveTask } from "../store/runs/saved-runs.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";

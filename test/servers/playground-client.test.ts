@@ -1,8 +1,9 @@
-/** The playground API as its own client asks it: sessions, versions and the prompt of an agent. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { MARCUS } from "../app/run/demo-setup.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+
+/** The playground API as its own client asks it: sessions, versions and the prompt of an agent. */
 
 let provider: FakeProvider;
 let server: DemoServer;

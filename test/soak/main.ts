@@ -1,8 +1,3 @@
-/**
- * `npm run soak -- [kill|pace|growth|queue|all] [--minutes N] [--tasks N] [--at-once N]
- * [--kills N] [--seed N]`: what a night's run must stand, at
- * full size, by the clock on the wall. Short forms of the same are in the tests.
- */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +8,12 @@ import { writeKaggleCsv } from "../bench/synthetic-corpus.js";
 import { growth } from "./growth.js";
 import { pace } from "./pace.js";
 import { queueSoak } from "./queue.js";
+
+/**
+ * `npm run soak -- [kill|pace|growth|queue|all] [--minutes N] [--tasks N] [--at-once N]
+ * [--kills N] [--seed N]`: what a night's run must stand, at
+ * full size, by the clock on the wall. Short forms of the same are in the tests.
+ */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BIN = join(ROOT, "bin/art-e.js");

@@ -1,4 +1,3 @@
-/** A run over a queue in which workers, the coordinator and Redis are killed at random (kill -9), again and again. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync } from "node:fs";
@@ -8,6 +7,8 @@ import Database from "better-sqlite3";
 import { startModelServer, writeQuestions } from "../bench/harness.js";
 import { below, seeded } from "../bench/random.js";
 import { type RedisServer, startRedis } from "../queue/redis-server.js";
+
+/** A run over a queue in which workers, the coordinator and Redis are killed at random (kill -9), again and again. */
 
 const WORKERS = 3;
 const SLOTS = 16;

@@ -1,14 +1,15 @@
-/**
- * The loopback addresses of this machine stand for hosts: 127.0.0.2 for the public internet, 127.0.0.1 for what is
- * private.
- */
 import type { IncomingHttpHeaders } from "node:http";
 import type { LookupFunction } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { guardedRequest, type WebRequest } from "../../src/ssrf-guard/guarded-request.js";
+import { guardedRequest, type WebRequest } from "../../src/platform/guarded-fetch.js";
 import { never } from "../app/run/demo-setup.js";
 import { startWeb, type WebServer } from "../tools/own-tools.js";
+
+/**
+ * The loopback addresses of this machine stand for hosts: 127.0.0.2 for the public internet, 127.0.0.1 for what is
+ * private.
+ */
 
 const PUBLIC = "127.0.0.2";
 

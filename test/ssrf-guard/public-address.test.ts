@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isPublicAddress } from "../../src/ssrf-guard/public-address.js";
+import { isPublicAddress } from "../../src/platform/guarded-fetch.js";
 
 it.each([
   "127.0.0.1",

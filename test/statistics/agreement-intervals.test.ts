@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Interval } from "../../src/domain/scores/interval-estimate.js";
-import { clusteredKappa } from "../../src/statistics/clustered-kappa.js";
-import { clusteredRate, f1 } from "../../src/statistics/f1.js";
-import { pearson } from "../../src/statistics/pearson.js";
-import { correctedRate, independentTrials } from "../../src/statistics/rogan-gladen.js";
-import { seededRandom } from "../../src/statistics/seeded-random.js";
-import { wilson } from "../../src/statistics/wilson.js";
+import {
+  clusteredKappa,
+  clusteredRate,
+  correctedRate,
+  f1,
+  independentTrials,
+  pearson,
+} from "../../src/statistics/agreement.js";
+import type { Interval } from "../../src/statistics/estimate.js";
+import { seededRandom, wilson } from "../../src/statistics/intervals.js";
 
 const ROUNDS = 4_000;
 /** Of what takes long. */

@@ -1,9 +1,14 @@
-/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
-import { mcnemar } from "../../src/statistics/mcnemar.js";
-import { pairedDifference, signFlipTest } from "../../src/statistics/paired-difference.js";
-import { passAtK, passHatK } from "../../src/statistics/pass-at-k.js";
-import { computePower } from "../../src/statistics/power.js";
+import {
+  computePower,
+  mcnemar,
+  pairedDifference,
+  passAtK,
+  passHatK,
+  signFlipTest,
+} from "../../src/statistics/tests.js";
+
+/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 
 // Hollander and Wolfe 1973, p. 29: a depression scale of nine patients before and after; R's example of a paired test.
 const BEFORE = [1.83, 0.5, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.3];

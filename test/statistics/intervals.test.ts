@@ -1,9 +1,7 @@
-/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 import { describe, expect, it } from "vitest";
-import { ClusteredMean } from "../../src/statistics/clustered-mean.js";
-import { belowNormal } from "../../src/statistics/normal.js";
-import { belowT, t975 } from "../../src/statistics/student-t.js";
-import { wilson } from "../../src/statistics/wilson.js";
+import { belowNormal, belowT, ClusteredMean, t975, wilson } from "../../src/statistics/intervals.js";
+
+/** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 
 const SHARE = { min: 0, max: 1 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { kappa } from "../../src/statistics/kappa.js";
+import { kappa } from "../../src/statistics/agreement.js";
 
 describe("Cohen's kappa", () => {
   // Observed agreement 0.7, expected 0.5: the textbook example of two readers of 50 grant proposals (Cohen's kappa,

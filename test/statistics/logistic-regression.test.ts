@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { areaUnderCurve } from "../../src/statistics/area-under-curve.js";
+import { areaUnderCurve } from "../../src/statistics/agreement.js";
 import { fitLogistic, predictLogistic } from "../../src/statistics/logistic-regression.js";
 
 const rows = Array.from({ length: 60 }, (_, i) => [Math.sin(i * 1.3), Math.cos(i * 0.7), ((i * 7) % 11) / 11]);

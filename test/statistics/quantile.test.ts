@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { meanOf } from "../../src/statistics/mean.js";
-import { quantile } from "../../src/statistics/quantile.js";
+import { meanOf, quantile } from "../../src/statistics/intervals.js";
 
 it.each([
   [[30, 10, 20], 0.5, 20],

@@ -1,6 +1,7 @@
-/** Simulated data sets with a known truth. */
 import { expect } from "vitest";
-import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { seededRandom } from "../../src/statistics/intervals.js";
+
+/** Simulated data sets with a known truth. */
 
 /** Multiplies the number of simulations; ART_E_LONG=1 runs twenty times as many and prints the results. */
 export const TIMES = process.env.ART_E_LONG ? 20 : 1;

@@ -1,12 +1,13 @@
+import { describe, expect, it } from "vitest";
+import type { Estimate } from "../../src/statistics/estimate.js";
+import { ClusteredMean } from "../../src/statistics/intervals.js";
+import { pairedDifference } from "../../src/statistics/tests.js";
+import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";
+
 /**
  * Coverage of the 95 % intervals by simulation. Seeded, so the figures are the same each time. ART_E_LONG=1 runs twenty
  * times as many simulations and prints the figures.
  */
-import { describe, expect, it } from "vitest";
-import type { Estimate } from "../../src/domain/scores/interval-estimate.js";
-import { ClusteredMean } from "../../src/statistics/clustered-mean.js";
-import { pairedDifference } from "../../src/statistics/paired-difference.js";
-import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";
 
 const { uniform, below, chance } = worlds(1);
 /** The mean of three uniform numbers, mostly near 0.5: the probability of a right answer to a question. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wilson } from "../../src/statistics/wilson.js";
+import { wilson } from "../../src/statistics/intervals.js";
 
 describe("Wilson's interval", () => {
   // Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, table I,

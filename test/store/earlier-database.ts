@@ -1,13 +1,14 @@
-/**
- * A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were
- * ASCII.
- */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { FiledEmail } from "../../src/domain/mail/email.js";
+import type { FiledEmail } from "../../src/mail/email.js";
 import { openCorpus } from "./search/small-corpus.js";
+
+/**
+ * A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were
+ * ASCII.
+ */
 
 const SQL = join(import.meta.dirname, "../../sql");
 const TABLES = ["imports", "mails", "owners", "messages", "filings", "addresses", "mail_order", "corpus_state"];

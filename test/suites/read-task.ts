@@ -1,13 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonObject, JsonValue } from "../../src/domain/json.js";
-import type {
-  FunctionCall,
-  Metric,
-  SuiteDialect,
-  SuiteTask,
-  TaskEvaluation,
-} from "../../src/domain/tasks/suite-task.js";
+import type { JsonObject, JsonValue } from "../../src/platform/json.js";
+import type { FunctionCall, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../../src/tasks/suite-task.js";
 
 type Loose = Record<string, JsonValue | undefined>;
 

@@ -1,11 +1,10 @@
-/** The seeded tools, live over the demo mail. */
-
-import type { Tool, ToolContext, ToolErrorKind } from "../../src/domain/agents/tool.js";
-import type { JsonValue } from "../../src/domain/json.js";
-import { getTool, listTools } from "../../src/store/registry/tool-rows.js";
+import type { JsonValue } from "../../src/platform/json.js";
 import { toTool } from "../../src/tools/load-tools.js";
-import { type Mailbox, openMailbox } from "../../src/tools/open-mailbox.js";
+import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
+import { getTool, listTools, type Tool, type ToolContext, type ToolErrorKind } from "../../src/tools/tool.js";
 import { MARCUS, never, openDemo, type TestDb } from "../app/run/demo-setup.js";
+
+/** The seeded tools, live over the demo mail. */
 
 export interface DemoTools extends TestDb {
   readonly mailbox: Mailbox;

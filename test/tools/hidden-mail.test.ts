@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endOfDay } from "../../src/store/search/date-range.js";
+import { endOfDay } from "../../src/mail/search-query.js";
 import { DANA, MARCUS } from "../app/run/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
 

@@ -1,12 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { agentSettingsSchema } from "../../src/domain/agents/agent.js";
-import type { Tool } from "../../src/domain/agents/tool.js";
-import { UserError } from "../../src/domain/errors.js";
-import { getAgent, listAgents } from "../../src/store/registry/agent-rows.js";
-import { listTools } from "../../src/store/registry/tool-rows.js";
-import { loadTools } from "../../src/tools/load-tools.js";
-import { type Mailbox, openMailbox } from "../../src/tools/open-mailbox.js";
-import { HANDLERS } from "../../src/tools/tool-handler-table.js";
+import { getAgent, listAgents } from "../../src/agents/registry-store.js";
+import { UserError } from "../../src/platform/errors.js";
+import { HANDLERS, loadTools } from "../../src/tools/load-tools.js";
+import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
+import { agentSettingsSchema, listTools, type Tool } from "../../src/tools/tool.js";
 import { openDemo, openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { context } from "./demo-tools.js";
 

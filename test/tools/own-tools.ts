@@ -1,17 +1,17 @@
-/** Tools of one's own of every kind, whose files behave as their argument `do` says. */
-
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { createTool, type NewTool } from "../../src/app/registry/edit-tools.js";
-import type { Tool } from "../../src/domain/agents/tool.js";
-import type { JsonObject } from "../../src/domain/json.js";
-import { type ExternalResources, openExternalResources } from "../../src/tools/external/external-connections.js";
+import { createTool, type NewTool } from "../../src/agents/registry.js";
+import type { JsonObject } from "../../src/platform/json.js";
 import { toTool } from "../../src/tools/load-tools.js";
-import { openMailbox } from "../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/mcp-connections.js";
+import type { Tool } from "../../src/tools/tool.js";
 import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { startHttpServer, stdioServerFile } from "../mcp/sdk-servers.js";
+
+/** Tools of one's own of every kind, whose files behave as their argument `do` says. */
 
 /** What the environment of the tests holds for tools. */
 export const SECRET = "sk-test-0123456789";

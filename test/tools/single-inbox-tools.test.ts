@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../src/domain/json.js";
-import { addInboxArgument } from "../../src/tools/single-inbox-tools.js";
+import type { JsonObject } from "../../src/platform/json.js";
+import { addInboxArgument } from "../../src/tools/load-tools.js";
 
 const object = (properties: JsonObject): { parameters: JsonObject } => ({
   parameters: { type: "object", properties, required: [] },

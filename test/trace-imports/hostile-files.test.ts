@@ -1,18 +1,18 @@
-/** Files that are broken or made to do harm: one clear line, in little memory. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { UserError } from "../../src/domain/errors.js";
-import { FORMATS } from "../../src/exports/formats.js";
-import { directoryEnd, directoryEntry, dosTime, localHeader } from "../../src/exports/inspect/zip-records.js";
-import { ZipWriter } from "../../src/exports/inspect/zip-writer.js";
-import { openImport } from "../../src/trace-imports/open-import.js";
+import { UserError } from "../../src/platform/errors.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { openImport } from "../../src/trace-formats/open-import.js";
+import { directoryEnd, directoryEntry, dosTime, localHeader, ZipWriter } from "../../src/trace-formats/zip-writer.js";
 import { contextOf } from "../exports/context.js";
 import { ALL_KINDS } from "../exports/kinds-of-traces.js";
 import { ANSWERED } from "../exports/traces.js";
+
+/** Files that are broken or made to do harm: one clear line, in little memory. */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,15 +1,16 @@
-/** What a format holds of a trace comes back: exported, imported and exported again it is the same bytes. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/exports/formats.js";
-import type { ExportedTrace } from "../../src/exports/trace-format.js";
-import { type ImportFormat, openImport } from "../../src/trace-imports/open-import.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { type ImportFormat, openImport } from "../../src/trace-formats/open-import.js";
+import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
 import { contextOf } from "../exports/context.js";
 import { hostileConversation } from "../exports/hostile-conversations.js";
 import { ALL_KINDS, TOOLS } from "../exports/kinds-of-traces.js";
+
+/** What a format holds of a trace comes back: exported, imported and exported again it is the same bytes. */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,22 +1,28 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
-import type { Message } from "../../domain/models/conversation.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
+  type Message,
   type Model,
   type ModelRequest,
   type SentParameters,
   type Usage,
-} from "../../domain/models/model.js";
-import { anthropicRules, sentOf } from "../catalog/request-parameters.js";
-import type { Endpoint } from "../endpoint.js";
-import { withDeadline } from "../http/deadline.js";
-import { sdkFetch } from "../http/sdk-fetch.js";
-import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
-import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
-import { objectSchema } from "./tool-schema.js";
+} from "../model.js";
+import type { Endpoint } from "../names.js";
+import { anthropicRules, sentOf } from "../request-parameters.js";
+import {
+  attempt,
+  modelNameSchema,
+  objectSchema,
+  type Reply,
+  readArguments,
+  responseIdSchema,
+  uniqueIds,
+  wellFormed,
+} from "../tool-calls.js";
 
 const PROVIDER = "anthropic";
 

@@ -1,14 +1,20 @@
 import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
-import type { Message, ToolMessage } from "../../domain/models/conversation.js";
-import type { FinishReason, Model, ModelRequest, SentParameters, Usage } from "../../domain/models/model.js";
-import { googleRules, sentOf } from "../catalog/request-parameters.js";
-import type { Endpoint } from "../endpoint.js";
-import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
-import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
-import { googleSchema } from "./tool-schema.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { jsonBytes, jsonHeaders, postJson } from "../http.js";
+import type { FinishReason, Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
+import type { Endpoint } from "../names.js";
+import { googleRules, sentOf } from "../request-parameters.js";
+import {
+  attempt,
+  googleSchema,
+  modelNameSchema,
+  type Reply,
+  readArguments,
+  responseIdSchema,
+  uniqueIds,
+  wellFormed,
+} from "../tool-calls.js";
 
 const PROVIDER = "google";
 

@@ -1,21 +1,27 @@
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
-import type { Message } from "../../domain/models/conversation.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { jsonBytes, jsonHeaders, postJson } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
+  type Message,
   type Model,
   type ModelRequest,
   type SentParameters,
-} from "../../domain/models/model.js";
-import { openaiRules, sentOf } from "../catalog/request-parameters.js";
-import type { Endpoint } from "../endpoint.js";
-import { jsonBytes, jsonHeaders, postJson } from "../http/post-json.js";
-import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
-import { failureInReply, isOpenaiServer, isReasoningModel } from "./openai-address.js";
-import { chatUrl, openaiHeaders } from "./openai-client.js";
-import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
-import { objectSchema } from "./tool-schema.js";
+} from "../model.js";
+import { type Endpoint, failureInReply, isOpenaiServer, isReasoningModel } from "../names.js";
+import { chatUrl, openaiHeaders } from "../openai-client.js";
+import { openaiRules, sentOf } from "../request-parameters.js";
+import {
+  attempt,
+  modelNameSchema,
+  objectSchema,
+  type Reply,
+  readArguments,
+  responseIdSchema,
+  uniqueIds,
+  wellFormed,
+} from "../tool-calls.js";
 
 const PROVIDER = "openai-chat";
 

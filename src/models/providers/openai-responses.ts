@@ -1,22 +1,28 @@
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../domain/json.js";
-import type { Message } from "../../domain/models/conversation.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { withDeadline } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
+  type Message,
   type Model,
   type ModelRequest,
   type SentParameters,
-} from "../../domain/models/model.js";
-import { openaiRules, sentOf } from "../catalog/request-parameters.js";
-import type { Endpoint } from "../endpoint.js";
-import { withDeadline } from "../http/deadline.js";
-import { httpError } from "../http/provider-errors.js";
-import { attempt, modelNameSchema, type Reply, responseIdSchema } from "./attempt-call.js";
-import { isReasoningModel } from "./openai-address.js";
-import { openaiClient, openaiHeaders } from "./openai-client.js";
-import { readArguments, uniqueIds, wellFormed } from "./tool-calls.js";
-import { objectSchema } from "./tool-schema.js";
+} from "../model.js";
+import { type Endpoint, isReasoningModel } from "../names.js";
+import { openaiClient, openaiHeaders } from "../openai-client.js";
+import { httpError } from "../provider-errors.js";
+import { openaiRules, sentOf } from "../request-parameters.js";
+import {
+  attempt,
+  modelNameSchema,
+  objectSchema,
+  type Reply,
+  readArguments,
+  responseIdSchema,
+  uniqueIds,
+  wellFormed,
+} from "../tool-calls.js";
 
 const PROVIDER = "openai-responses";
 

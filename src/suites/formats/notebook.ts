@@ -1,6 +1,152 @@
-import { parsePythonJson } from "./python/json.js";
-import { decodeText } from "./python/text.js";
-import { equalValues, isDict, isTruthy, type PythonDict, type PythonValue } from "./python/values.js";
+import type { JsonObject } from "../../platform/json.js";
+import {
+  collapseSpaces,
+  decodeText,
+  equalValues,
+  isDict,
+  isTruthy,
+  type PythonDict,
+  type PythonValue,
+  parsePythonJson,
+  stripText,
+} from "./python-values.js";
+
+/** Longer sequences would take too long to compare. */
+const MAX_LINES = 20_000;
+
+/** From this length on, difflib leaves out what occurs in more than 1 % of the lines, to be faster. */
+const AUTOJUNK_LENGTH = 200;
+
+interface Range {
+  readonly aStart: number;
+  readonly aEnd: number;
+  readonly bStart: number;
+  readonly bEnd: number;
+}
+
+/** `difflib.SequenceMatcher(a=a, b=b).ratio()`: twice the matching lines over all lines. */
+export function matchingRatio(a: readonly string[], b: readonly string[]): number {
+  if (a.length + b.length === 0) return 1;
+  if (a.length > MAX_LINES || b.length > MAX_LINES) throw new Error(`more than ${MAX_LINES} lines are not compared`);
+  const positions = indexLines(b);
+  const ranges: Range[] = [{ aStart: 0, aEnd: a.length, bStart: 0, bEnd: b.length }];
+  let matches = 0;
+  for (let range = ranges.pop(); range !== undefined; range = ranges.pop()) {
+    const match = findLongestMatch(a, b, positions, range);
+    if (match.size === 0) continue;
+    matches += match.size;
+    ranges.push({ ...range, aEnd: match.a, bEnd: match.b });
+    ranges.push({ ...range, aStart: match.a + match.size, bStart: match.b + match.size });
+  }
+  return (2 * matches) / (a.length + b.length);
+}
+
+function indexLines(b: readonly string[]): Map<string, number[]> {
+  const positions = new Map<string, number[]>();
+  b.forEach((line, j) => {
+    const list = positions.get(line);
+    if (list === undefined) positions.set(line, [j]);
+    else list.push(j);
+  });
+  if (b.length >= AUTOJUNK_LENGTH) {
+    const limit = Math.floor(b.length / 100) + 1;
+    for (const [line, list] of positions) if (list.length > limit) positions.delete(line);
+  }
+  return positions;
+}
+
+/** The first longest run of equal lines; popular lines do not start one, but extend it. */
+function findLongestMatch(a: readonly string[], b: readonly string[], positions: Map<string, number[]>, range: Range) {
+  let best = { a: range.aStart, b: range.bStart, size: 0 };
+  let lengths = new Map<number, number>();
+  for (let i = range.aStart; i < range.aEnd; i++) {
+    const next = new Map<number, number>();
+    for (const j of positions.get(a[i] ?? "") ?? []) {
+      if (j < range.bStart) continue;
+      if (j >= range.bEnd) break;
+      const size = (lengths.get(j - 1) ?? 0) + 1;
+      next.set(j, size);
+      if (size > best.size) best = { a: i - size + 1, b: j - size + 1, size };
+    }
+    lengths = next;
+  }
+  while (best.a > range.aStart && best.b > range.bStart && a[best.a - 1] === b[best.b - 1]) {
+    best = { a: best.a - 1, b: best.b - 1, size: best.size + 1 };
+  }
+  while (
+    best.a + best.size < range.aEnd &&
+    best.b + best.size < range.bEnd &&
+    a[best.a + best.size] === b[best.b + best.size]
+  ) {
+    best = { ...best, size: best.size + 1 };
+  }
+  return best;
+}
+
+/**
+ * `compare_text_file`, equal in both suites: text-mode reading, so CRLF is LF; a final newline counts. `ignore_blanks`
+ * makes runs of white space one blank and trims, but removes none between words.
+ */
+export function areTextsEqual(result: Buffer, expected: Buffer, options: JsonObject): boolean {
+  return normalize(decodeText(result), options) === normalize(decodeText(expected), options);
+}
+
+function normalize(text: string, options: JsonObject): string {
+  const plain = isTruthy(options.ignore_blanks) ? collapseSpaces(stripText(text)) : text;
+  return isTruthy(options.ignore_case) ? plain.toLowerCase() : plain;
+}
+
+/** Lines that pip prints, which differ from machine to machine. */
+const PIP = ["Requirement already satisfied:", "Successfully installed"];
+
+/**
+ * `compare_notebook_outputs`, which both suites have in the same words. Sources, markdown and counts are not looked at.
+ * Of each code cell the streams named stdout and the outputs with text/plain must be equal in number and order: streams
+ * as a whole, so that one split in two differs, the others by text/plain. Streams with pip's lines are dropped from the
+ * result only. Throws where a stream stands against another kind of output, as the origin does.
+ */
+export function haveEqualOutputs(result: readonly NotebookCell[], expected: readonly NotebookCell[]): boolean {
+  if (result.length !== expected.length) return false;
+  return result.every((cell, i) => {
+    const other = expected[i] as NotebookCell;
+    const type = requireKey(cell, "cell_type");
+    if (!equalValues(type, requireKey(other, "cell_type"))) return false;
+    if (type !== "code") return true;
+    const outputs = outputsOf(cell).filter(
+      (output) => (isStdout(output) && !isFromPip(output)) || hasPlainText(output),
+    );
+    const others = outputsOf(other).filter((output) => isStdout(output) || hasPlainText(output));
+    return (
+      outputs.length === others.length && outputs.every((output, k) => isEqualOutput(output, others[k] as PythonDict))
+    );
+  });
+}
+
+function isEqualOutput(output: PythonDict, other: PythonDict): boolean {
+  if (output.has("name") && !equalValues(output, other)) return false;
+  if (!output.has("data")) return true;
+  return equalValues(plainTextOf(output), plainTextOf(other));
+}
+
+const outputsOf = (cell: NotebookCell) =>
+  requireList(requireKey(cell, "outputs"), "outputs").map((output) => requireDict(output, "an output"));
+
+const isStdout = (output: PythonDict) => output.get("name") === "stdout";
+
+/** Lines that were not joined, for want of an `output_type`, are compared one by one. */
+function isFromPip(output: PythonDict): boolean {
+  const text = requireKey(output, "text");
+  if (Array.isArray(text)) return PIP.some((line) => text.includes(line));
+  return PIP.some((line) => requireString(text, "stream").includes(line));
+}
+
+function hasPlainText(output: PythonDict): boolean {
+  const data = output.get("data");
+  return isDict(data) && data.has("text/plain");
+}
+
+const plainTextOf = (output: PythonDict): PythonValue =>
+  requireKey(requireDict(requireKey(output, "data"), "data"), "text/plain");
 
 /** A cell of a notebook: its JSON with multi-line texts joined. */
 export type NotebookCell = Map<PythonValue, PythonValue>;

@@ -1,17 +1,237 @@
-import type { JsonObject } from "../../domain/json.js";
-import { readCollectedFile } from "../evaluation/suite-files.js";
-import { areTextsEqual } from "../formats/compare-texts.js";
-import { parsePythonJson } from "../formats/python/json.js";
-import { compareStrings, decodeText, decodeTextLeniently, splitLines, stripText } from "../formats/python/text.js";
-import { equalValues, isTruthy } from "../formats/python/values.js";
-import { matchingRatio } from "../formats/sequence-ratio.js";
-import { type MetricFunction, readPair, refuseOptions, requireFile } from "./metric-function.js";
+import type { JsonObject, JsonValue } from "../../platform/json.js";
+import {
+  type Channel,
+  correlate,
+  decodeImage,
+  type Image,
+  isJpeg,
+  normalizedHistogram,
+  resizeLinearly,
+} from "../formats/images.js";
+import {
+  areTextsEqual,
+  findCells,
+  haveEqualOutputs,
+  isExecuted,
+  matchingRatio,
+  type NotebookCell,
+  readNotebook,
+  requireKey,
+} from "../formats/notebook.js";
+import {
+  compareStrings,
+  decodeText,
+  decodeTextLeniently,
+  equalValues,
+  formatValue,
+  fromJson,
+  isDict,
+  isList,
+  isTruthy,
+  type PythonValue,
+  parsePythonJson,
+  splitLines,
+  stripText,
+} from "../formats/python-values.js";
+import {
+  CannotGrade,
+  type Collected,
+  type MetricFunction,
+  readPair,
+  refuseOptions,
+  requireFile,
+  requireObject,
+  requireValue,
+} from "../grading-function.js";
+import { readCollectedFile } from "../suite-files.js";
+
+/** `check_include_exclude`: substrings of a script's output. Without rules the score is 1, unlike in Flowbook. */
+export const checkIncludeExclude: MetricFunction = (result, expected, options) => {
+  refuseOptions(options);
+  const rules = requireObject(expected, "the rule");
+  const output = requireValue(result, "the output");
+  if (output === null) return 0;
+  const contains = (text: JsonValue) => {
+    if (typeof output === "string" && typeof text === "string") return output.includes(text);
+    if (isList(output)) return isAmong(text, output);
+    throw new Error("the output or a rule is no text");
+  };
+  const [include, exclude] = [listOf(rules.include), listOf(rules.exclude)];
+  return Number(include.every(contains) && !exclude.some(contains));
+};
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  if (value === undefined) return [];
+  if (typeof value === "string") return [...value];
+  if (isList(value)) return value;
+  throw new Error("include and exclude must be lists");
+}
+
+/** `exact_match`: Python's `==` with the rule's `expected`; 1 is 1.0, a final newline counts. */
+export const exactMatch: MetricFunction = (result, expected, options) => {
+  refuseOptions(options);
+  const value = requireValue(result, "the result");
+  return Number(equalValues(fromJson(value), fromJson(requireValueKey(expected, "expected"))));
+};
+
+/** `literal_match`: as text, or as lists of texts; options type, ignore_case, ignore_order. */
+export const literalMatch: MetricFunction = (result, expected, options) => {
+  const [value, other] = [requireValue(result, "the result"), requireValue(expected, "the expected value")];
+  const type = options.type ?? "str";
+  const fold = (item: JsonValue) =>
+    isTruthy(options.ignore_case) ? formatValue(item).toLowerCase() : formatValue(item);
+  if (type === "str") return Number(fold(value) === fold(other));
+  if (type !== "list") throw new Error(`literal_match of type ${formatValue(type)} is not known`);
+  if (!isList(value) || !isList(other) || value.length !== other.length) return 0;
+  const [texts, others] = [value.map(fold), other.map(fold)];
+  if (isTruthy(options.ignore_order)) for (const list of [texts, others]) list.sort(compareStrings);
+  return Number(texts.every((text, i) => text === others[i]));
+};
+
+/** `is_in_list`: the rule's `expected` is among the result's items, or a part of it as text. */
+export const isInList: MetricFunction = (result, expected) => {
+  return Number(isAmong(requireValueKey(expected, "expected"), requireValue(result, "the result")));
+};
+
+/** `is_not_in_list`: the rule's `exclude` is not. */
+export const isNotInList: MetricFunction = (result, expected) => {
+  return Number(!isAmong(requireValueKey(expected, "exclude"), requireValue(result, "the result")));
+};
+
+function requireValueKey(expected: Parameters<MetricFunction>[1], key: string): JsonValue {
+  const value = requireObject(expected, "the rule")[key];
+  if (value === undefined) throw new Error(`the rule has no ${key}`);
+  return value;
+}
+
+/** Python's `in`. */
+function isAmong(item: JsonValue, container: JsonValue): boolean {
+  if (isList(container)) return container.some((other) => equalValues(fromJson(item), fromJson(other)));
+  if (typeof container === "string" && typeof item === "string") return container.includes(item);
+  throw new Error("the result is no list");
+}
+
+/** These functions catch what goes wrong, and score 0. */
+async function scoreOrZero(isEqual: () => Promise<boolean>): Promise<number> {
+  try {
+    return Number(await isEqual());
+  } catch {
+    return 0;
+  }
+}
+
+/** Spider2-V's `compare_notebook_outputs`. */
+export const compareNotebookOutputs: MetricFunction = (result, expected, options) => {
+  refuseOptions(options);
+  return comparePair(result, expected, (a, b) => haveEqualOutputs(readNotebook(a), readNotebook(b)));
+};
+
+/** Spider2-V's `compare_notebook_cells`: sources are not stripped, unlike in Flowbook. */
+export const compareNotebookCells: MetricFunction = (result, expected, options) => {
+  refuseOptions(options);
+  return comparePair(result, expected, (a, b) => {
+    const [cells, others] = [readNotebook(a), readNotebook(b)];
+    if (cells.length !== others.length) return false;
+    return cells.every((cell, i) =>
+      ["cell_type", "source"].every((key) =>
+        equalValues(requireKey(cell, key), requireKey(others[i] as NotebookCell, key)),
+      ),
+    );
+  });
+};
+
+/**
+ * Spider2-V's `compare_ipynb_files`: the raw JSON, its top-level keys pairwise in the order of the files up to the end
+ * of the shorter one; only `metadata` is skipped. Flowbook compares sources and streams.
+ */
+export const compareIpynbFiles: MetricFunction = (result, expected) => {
+  return comparePair(result, expected, (a, b) => {
+    const [entries, others] = [readEntries(a), readEntries(b)];
+    const length = Math.min(entries.length, others.length);
+    return entries.slice(0, length).every(([key, value], i) => {
+      const [otherKey, other] = others[i] as [PythonValue, PythonValue];
+      return key === otherKey && (key === "metadata" || equalValues(value, other));
+    });
+  });
+};
+
+function readEntries(bytes: Buffer): [PythonValue, PythonValue][] {
+  const text = decodeText(bytes);
+  const notebook = parsePythonJson(text);
+  if (!isDict(notebook)) throw new Error("not a notebook");
+  return [...notebook];
+}
+
+async function comparePair(
+  result: Collected,
+  expected: Collected | undefined,
+  isEqual: (result: Buffer, expected: Buffer) => boolean,
+): Promise<number> {
+  const gold = requireFile(expected, "what it is compared with");
+  return await scoreOrZero(async () => {
+    const files = await readPair(result, gold);
+    return files !== null && isEqual(files.result, files.expected);
+  });
+}
+
+/** Spider2-V's `is_jupyter_cell_executed`: indices of code cells without an execution count equal the rule's list. */
+export const isCellExecuted: MetricFunction = (result, expected, options) =>
+  compareIndices(result, expected, options, (cell) => !isExecuted(cell));
+
+/** Spider2-V's `are_jupyter_outputs_cleared`: it looks at execution counts, not at outputs. */
+export const areOutputsCleared: MetricFunction = (result, expected, options) =>
+  compareIndices(result, expected, options, isExecuted);
+
+async function compareIndices(
+  result: Collected,
+  expected: Collected | undefined,
+  options: JsonObject,
+  holds: (cell: NotebookCell) => boolean,
+): Promise<number> {
+  if (expected === undefined) throw new Error("the rule is missing");
+  return await scoreOrZero(async () => {
+    if (options.version !== undefined && options.version !== 4) throw new Error("only nbformat 4 is read");
+    const cells = readNotebook(await readCollectedFile(requireFile(result, "the result").path));
+    const listed = requireObject(expected, "the rule").expected;
+    const found = findCells(cells, fromJson(options.cell_type ?? "code"), holds);
+    return listed !== undefined && equalValues(found, fromJson(listed));
+  });
+}
+
+/**
+ * Spider2-V's `compare_jupyterlab_images`: histograms of the green channel must correlate with exactly 1, after the
+ * wider image is brought to the width of the other. No image, or a broken one, raises.
+ */
+export const compareImages: MetricFunction = async (result, expected, options) => {
+  refuseOptions(options);
+  if (expected === undefined) throw new Error("what it is compared with is missing");
+  const files = result === null || expected === null ? null : await readPair(result, expected);
+  if (files === null) return 0;
+  const [a, b] = [greenOf(readImage(files.result)), greenOf(readImage(files.expected))];
+  const isFirstLarger = a.width > b.width || (a.width === b.width && a.height > b.height);
+  const first = isFirstLarger ? bringToWidth(a, b.width) : a;
+  const second = isFirstLarger ? b : bringToWidth(b, a.width);
+  return Number(correlate(normalizedHistogram(first.values), normalizedHistogram(second.values)) === 1);
+};
+
+function bringToWidth(image: Channel, width: number): Channel {
+  return resizeLinearly(image, width, Math.trunc((image.height * width) / image.width));
+}
+
+function readImage(bytes: Buffer): Image {
+  if (isJpeg(bytes)) throw new CannotGrade("unsupported", "JPEG images are not compared");
+  const image = decodeImage(bytes);
+  if (image === null) throw new Error("not an image");
+  return image;
+}
+
+const greenOf = ({ width, height, green }: Image): Channel => ({ width, height, values: green });
 
 /**
  * Spider2-V's `compare_csv`: lines of text, so that quotes, blank lines, the header's case and the spelling of numbers
  * count; bytes that are not UTF-8 are dropped. The options work on whole lines. Flowbook's function reads tables.
  */
-export const compareCsv: MetricFunction = async (result, expected, options) => {
+export const spider2vCompareCsv: MetricFunction = async (result, expected, options) => {
   const files = await readPair(result, expected);
   if (files === null) return 0;
   const [lines, others] = [linesOf(files.result, options), linesOf(files.expected, options)];
@@ -27,7 +247,7 @@ function linesOf(bytes: Buffer, options: JsonObject): string[] {
 }
 
 /** Spider2-V's `compare_text_file`. Text that is not UTF-8 raises. */
-export const compareTextFile: MetricFunction = async (result, expected, options) => {
+export const spider2vCompareTextFile: MetricFunction = async (result, expected, options) => {
   const files = await readPair(result, expected);
   return files === null ? 0 : Number(areTextsEqual(files.result, files.expected, options));
 };

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
-import { endpointAgent } from "../../../src/agents/backends/endpoint-agent.js";
-import type { AgentTask, Transcript } from "../../../src/domain/agents/agent-backend.js";
-import { ModelError } from "../../../src/domain/models/model.js";
+import type { AgentTask, Transcript } from "../../../src/agents/agent.js";
+import { endpointAgent } from "../../../src/agents/endpoint-agent.js";
+import { ModelError } from "../../../src/models/model.js";
 import { type FakePlayground, type Script, startPlayground } from "../../providers/fake-playground.js";
 
 let server: FakePlayground | null = null;

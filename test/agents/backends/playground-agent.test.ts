@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { withAgentRetry } from "../../../src/agents/backends/agent-retry.js";
-import { type PlaygroundAgent, playgroundAgent } from "../../../src/agents/backends/playground-agent.js";
-import type { AgentTask, Rollout, Transcript } from "../../../src/domain/agents/agent-backend.js";
-import { ModelError } from "../../../src/domain/models/model.js";
-import { RateLimiter } from "../../../src/models/middleware/rate-limiter.js";
+import type { AgentTask, Rollout, Transcript } from "../../../src/agents/agent.js";
+import { withAgentRetry } from "../../../src/agents/endpoint-agent.js";
+import { type PlaygroundAgent, playgroundAgent } from "../../../src/agents/playground-agent.js";
+import { ModelError } from "../../../src/models/model.js";
+import { RateLimiter } from "../../../src/models/rate-limiter.js";
 import {
   answerFrames,
   DONE,

@@ -2,12 +2,12 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { type OpenSubprocessAgent, openSubprocessAgent } from "../../../src/agents/backends/subprocess-agent.js";
-import type { AgentTask, Transcript } from "../../../src/domain/agents/agent-backend.js";
-import type { JsonObject } from "../../../src/domain/json.js";
-import type { ProgramReply } from "../../../src/processes/agent-process.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
-import { singleInboxTools } from "../../../src/tools/single-inbox-tools.js";
+import type { AgentTask, Transcript } from "../../../src/agents/agent.js";
+import type { ProgramReply } from "../../../src/agents/agent-process.js";
+import { type OpenSubprocessAgent, openSubprocessAgent } from "../../../src/agents/subprocess-agent.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import { singleInboxTools } from "../../../src/tools/load-tools.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 
 let demo: TestDb;

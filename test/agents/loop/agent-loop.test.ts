@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
-import type { Tool } from "../../../src/domain/agents/tool.js";
-import { ModelError } from "../../../src/domain/models/model.js";
+import { newTranscript, runAgent } from "../../../src/agents/agent-loop.js";
+import { ModelError } from "../../../src/models/model.js";
+import type { Tool } from "../../../src/tools/tool.js";
 import { broken, echo, ending } from "./echo-tools.js";
 import { agentRun, call, finish, roll, scripted } from "./scripted-model.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { callTool } from "../../../src/agents/loop/call-tool.js";
-import type { ToolCall } from "../../../src/domain/models/conversation.js";
+import { callTool } from "../../../src/agents/agent-loop.js";
+import type { ToolCall } from "../../../src/models/model.js";
 import { never } from "../../app/run/demo-setup.js";
 import { broken, echo, ending } from "./echo-tools.js";
 

@@ -1,7 +1,7 @@
-/** Tools that need no mail: one that gives its arguments back, one that ends the loop, one that is broken. */
+import type { JsonSchema, JsonValue } from "../../../src/platform/json.js";
+import type { Tool, ToolContext } from "../../../src/tools/tool.js";
 
-import type { Tool, ToolContext } from "../../../src/domain/agents/tool.js";
-import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
+/** Tools that need no mail: one that gives its arguments back, one that ends the loop, one that is broken. */
 
 const parameters: JsonSchema = { type: "object", properties: {} };
 

@@ -1,17 +1,18 @@
-/** What an agent that goes where it must not is told, over the real tools and mail, by a script in a replay file. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
-import type { Rollout } from "../../../src/domain/agents/agent-backend.js";
-import type { JsonValue } from "../../../src/domain/json.js";
-import { replayModel } from "../../../src/models/middleware/replay.js";
-import { getAgent } from "../../../src/store/registry/agent-rows.js";
-import { endOfDay } from "../../../src/store/search/date-range.js";
+import type { Rollout } from "../../../src/agents/agent.js";
+import { newTranscript, runAgent } from "../../../src/agents/agent-loop.js";
+import { getAgent } from "../../../src/agents/registry-store.js";
+import { endOfDay } from "../../../src/mail/search-query.js";
+import { replayModel } from "../../../src/models/replay.js";
+import type { JsonValue } from "../../../src/platform/json.js";
 import { loadTools } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
 import { DANA, MARCUS, never, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 import { agentRun } from "./scripted-model.js";
+
+/** What an agent that goes where it must not is told, over the real tools and mail, by a script in a replay file. */
 
 const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
 const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";

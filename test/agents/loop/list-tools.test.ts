@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { listTools } from "../../../src/agents/loop/list-tools.js";
-import { checkPrompt, renderPrompt } from "../../../src/domain/agents/prompt.js";
-import { UserError } from "../../../src/domain/errors.js";
-import { getAgent, listAgents } from "../../../src/store/registry/agent-rows.js";
+import { checkPrompt, renderPrompt } from "../../../src/agents/agent.js";
+import { listTools } from "../../../src/agents/agent-loop.js";
+import { getAgent, listAgents } from "../../../src/agents/registry-store.js";
+import { UserError } from "../../../src/platform/errors.js";
 import { loadTools } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
 import { openEmpty } from "../../app/run/demo-setup.js";
 
 const variables = {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type AgentStep, newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
+import { type AgentStep, newTranscript, runAgent } from "../../../src/agents/agent-loop.js";
 import { echo, ending } from "./echo-tools.js";
 import { agentRun, call, finish, scripted } from "./scripted-model.js";
 

@@ -1,14 +1,12 @@
-/** A model that says what a test tells it to, and an agent's run around it. */
-
-import { type AgentRun, newTranscript, runAgent } from "../../../src/agents/loop/agent-loop.js";
-import { type AgentSettings, agentSettingsSchema } from "../../../src/domain/agents/agent.js";
-import type { Rollout } from "../../../src/domain/agents/agent-backend.js";
-import type { Tool } from "../../../src/domain/agents/tool.js";
-import type { JsonValue } from "../../../src/domain/json.js";
-import type { ToolCall } from "../../../src/domain/models/conversation.js";
-import type { Completion, Model, ModelRequest } from "../../../src/domain/models/model.js";
-import { withPrices } from "../../../src/models/middleware/with-prices.js";
+import type { Rollout } from "../../../src/agents/agent.js";
+import { type AgentRun, newTranscript, runAgent } from "../../../src/agents/agent-loop.js";
+import type { Completion, Model, ModelRequest, ToolCall } from "../../../src/models/model.js";
+import { withPrices } from "../../../src/models/retry.js";
+import type { JsonValue } from "../../../src/platform/json.js";
+import { type AgentSettings, agentSettingsSchema, type Tool } from "../../../src/tools/tool.js";
 import { MARCUS, never } from "../../app/run/demo-setup.js";
+
+/** A model that says what a test tells it to, and an agent's run around it. */
 
 export interface Line extends Partial<Omit<Completion, "toolCalls">> {
   readonly toolCalls?: readonly (Omit<ToolCall, "id"> & { readonly id?: string })[];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { ServedModels } from "../../../src/app/chat/served-models.js";
-import type { Provider } from "../../../src/models/provider-names.js";
-import { getAgent } from "../../../src/store/registry/agent-rows.js";
+import { getAgent } from "../../../src/agents/registry-store.js";
+import type { Provider } from "../../../src/models/names.js";
+import { ServedModels } from "../../../src/server/served-models.js";
 import { openEmpty } from "../run/demo-setup.js";
 
 const DEFAULT = "anthropic/claude-sonnet-5-5";

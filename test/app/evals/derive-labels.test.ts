@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { labelByFeedback, labelByJudge, labelByScore } from "../../../src/app/evals/derive-labels.js";
-import type { QuestionTrace } from "../../../src/domain/runs/trace.js";
-import type { Verdict } from "../../../src/domain/scores/judgement.js";
+import { labelByFeedback, labelByJudge, labelByScore } from "../../../src/evals/import-labels.js";
+import type { QuestionTrace, Verdict } from "../../../src/traces/trace.js";
 import { judged } from "../../scoring/judged-trace.js";
 import { trace } from "../../scoring/trace.js";
 

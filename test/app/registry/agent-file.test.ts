@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { exportAgent, importAgent } from "../../../src/app/registry/agent-file.js";
-import { createAgent, updateAgent } from "../../../src/app/registry/edit-agents.js";
-import { createTool, updateTool } from "../../../src/app/registry/edit-tools.js";
-import { snapshotOf } from "../../../src/app/registry/versions.js";
-import { getAgent } from "../../../src/store/registry/agent-rows.js";
+import { exportAgent, importAgent } from "../../../src/agents/agent-file.js";
+import { createAgent, createTool, snapshotOf, updateAgent, updateTool } from "../../../src/agents/registry.js";
+import { getAgent } from "../../../src/agents/registry-store.js";
 import { openEmpty } from "../run/demo-setup.js";
 import { freshRegistry, refused } from "./registry-db.js";
 

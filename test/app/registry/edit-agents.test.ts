@@ -3,16 +3,17 @@ import {
   attachTool,
   cloneAgent,
   createAgent,
+  createTool,
+  currentVersion,
   deleteAgent,
+  deleteTool,
   detachTool,
   updateAgent,
-} from "../../../src/app/registry/edit-agents.js";
-import { createTool, deleteTool, updateTool } from "../../../src/app/registry/edit-tools.js";
-import { currentVersion } from "../../../src/app/registry/versions.js";
-import { getAgent } from "../../../src/store/registry/agent-rows.js";
-import { getVersion, listVersions } from "../../../src/store/registry/agent-versions.js";
-import { getTool } from "../../../src/store/registry/tool-rows.js";
-import { attachedOrDefault } from "../../../src/tools/attached-tools.js";
+  updateTool,
+} from "../../../src/agents/registry.js";
+import { getAgent, getVersion, listVersions } from "../../../src/agents/registry-store.js";
+import { attachedOrDefault } from "../../../src/tools/load-tools.js";
+import { getTool } from "../../../src/tools/tool.js";
 import { freshRegistry, refused } from "./registry-db.js";
 
 const at = freshRegistry();

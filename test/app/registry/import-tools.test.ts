@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { callTool } from "../../../src/agents/loop/call-tool.js";
-import { describeModule, importServerTools } from "../../../src/app/registry/import-tools.js";
-import { getTool, listTools } from "../../../src/store/registry/tool-rows.js";
-import { type ExternalResources, openExternalResources } from "../../../src/tools/external/external-connections.js";
+import { describeModule, importServerTools } from "../../../src/agents/add-tool.js";
+import { callTool } from "../../../src/agents/agent-loop.js";
 import { toTool } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
+import { type ExternalResources, openExternalResources } from "../../../src/tools/mcp-connections.js";
+import { getTool, listTools } from "../../../src/tools/tool.js";
 import { stdioServerFile } from "../../mcp/sdk-servers.js";
 import { never } from "../run/demo-setup.js";
 import { freshRegistry } from "./registry-db.js";

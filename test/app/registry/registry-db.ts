@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
+import { UserError } from "../../../src/platform/errors.js";
+import type { Db } from "../../../src/store/open-store.js";
 import { openEmpty, type TestDb } from "../run/demo-setup.js";
 
 /** A fresh registry for every test of a file. */

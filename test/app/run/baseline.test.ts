@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
-import { compareTaskIds } from "../../../src/domain/tasks/task-id.js";
+import { compareTaskIds, type QuestionSet } from "../../../src/tasks/question.js";
 import { demoSet, openDemo, question, type TestDb, unanswerableSet } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";
 

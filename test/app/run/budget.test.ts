@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Budget } from "../../../src/app/run/budget.js";
-import type { TaskCost } from "../../../src/domain/runs/cost.js";
-import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.js";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
-import type { Ending } from "../../../src/domain/tasks/task-ending.js";
+import { Budget } from "../../../src/runs/budget.js";
+import type { Ending } from "../../../src/tasks/ending.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
+import { NO_LIMITS, type RunLimits } from "../../../src/traces/run-settings.js";
+import type { TaskCost } from "../../../src/traces/task-result.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark, remote, resumed } from "./run-setup.js";

@@ -1,11 +1,9 @@
-/** Runs that are taken up where they were left. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createRun, resumeRun } from "../../../src/app/run/create-run.js";
-import type { RunOwner } from "../../../src/app/run/run-lock.js";
-import { type Completion, type Model, ModelError } from "../../../src/domain/models/model.js";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
-import { attemptPages } from "../../../src/store/runs/results.js";
-import { getRun } from "../../../src/store/runs/runs.js";
+import { type Completion, type Model, ModelError } from "../../../src/models/model.js";
+import { createRun, resumeRun } from "../../../src/runs/create-run.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
+import { attemptPages } from "../../../src/traces/results-store.js";
+import { getRun, type RunOwner } from "../../../src/traces/runs-store.js";
 import { startFakeProvider } from "../../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import {
@@ -19,6 +17,8 @@ import {
   unhurried,
   WORKER,
 } from "./run-setup.js";
+
+/** Runs that are taken up where they were left. */
 
 let demo: TestDb;
 let set: QuestionSet;

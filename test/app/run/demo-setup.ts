@@ -1,14 +1,14 @@
-/** The bundled mailbox in a fresh database file, and its questions. */
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { openCorpus } from "../../../src/corpus/open-corpus.js";
-import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
-import { type ImportRequest, importCorpus } from "../../../src/ingest/import-corpus.js";
-import { prepareSource } from "../../../src/ingest/prepare-mail.js";
-import { loadQuestionFile } from "../../../src/questions/local-file.js";
-import { type Db, openStore } from "../../../src/store/connection/open-store.js";
+import { type ImportRequest, importCorpus, prepareSource } from "../../../src/mail/import.js";
+import { openCorpus } from "../../../src/mail/open-corpus.js";
+import { loadQuestionFile } from "../../../src/questions/files.js";
+import { type Db, openStore } from "../../../src/store/open-store.js";
+import type { Question, QuestionSet } from "../../../src/tasks/question.js";
+
+/** The bundled mailbox in a fresh database file, and its questions. */
 
 const DEMO = join(import.meta.dirname, "../../../fixtures/demo");
 export const DEMO_MAIL = join(DEMO, "maildir");

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ServerWatch } from "../../../src/app/run/detect-dead-server.js";
-import { type Completion, type Model, ModelError, NO_USAGE } from "../../../src/domain/models/model.js";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
+import { type Completion, type Model, ModelError, NO_USAGE } from "../../../src/models/model.js";
+import { ServerWatch } from "../../../src/runs/faults.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark, resumed } from "./run-setup.js";
 

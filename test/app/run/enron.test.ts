@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadQuestionFile } from "../../../src/questions/local-file.js";
-import { readCorpusStats } from "../../../src/store/import/corpus-stats.js";
+import { readCorpusStats } from "../../../src/mail/corpus.js";
+import { loadQuestionFile } from "../../../src/questions/files.js";
 import { ENRON, needs } from "../../machine-requirements.js";
 import { never, openWith, type TestDb } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";

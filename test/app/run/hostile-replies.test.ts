@@ -1,10 +1,11 @@
-/** Replies that nobody should send: each has its outcome, over every wire format and real HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { type ParsedRequest, WIRE_FORMATS } from "../../providers/wire-request.js";
 import { demoSet, MARCUS, openDemo, question, type TestDb } from "./demo-setup.js";
 import { benchmark, remote } from "./run-setup.js";
+
+/** Replies that nobody should send: each has its outcome, over every wire format and real HTTP. */
 
 let demo: TestDb;
 let set: QuestionSet;

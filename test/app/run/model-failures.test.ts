@@ -1,10 +1,11 @@
-/** Servers that fail in the middle of a run, over real HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { demoSet, MARCUS, openDemo, question, type TestDb } from "./demo-setup.js";
 import { benchmark, remote } from "./run-setup.js";
+
+/** Servers that fail in the middle of a run, over real HTTP. */
 
 /** By the first turn's usage alone: 1000 in at $3 and 20 out at $15 a million. */
 const FIRST_TURN_COST = 0.0033;

@@ -1,41 +1,37 @@
-/** A whole run as the program makes one, and everything it left behind. */
-
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { NO_EVALS } from "../../../src/app/evals/evals-as-scorers.js";
-import { questionOpener } from "../../../src/app/questions/art-e-suite.js";
-import type { AnswerContext } from "../../../src/app/run/answer/answer-context.js";
-import { answerHere } from "../../../src/app/run/answer/task-answerer.js";
-import { Budget } from "../../../src/app/run/budget.js";
-import { createRun, type RunSession, resumeRun } from "../../../src/app/run/create-run.js";
-import { ServerWatch } from "../../../src/app/run/detect-dead-server.js";
-import type { RunOwner } from "../../../src/app/run/run-lock.js";
-import { type RunTasksRequest, runTasks, type SessionEnd } from "../../../src/app/run/run-tasks.js";
-import type { Agent } from "../../../src/domain/agents/agent.js";
-import type { Tool } from "../../../src/domain/agents/tool.js";
-import type { Model } from "../../../src/domain/models/model.js";
-import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import type { RunEvent } from "../../../src/domain/runs/run-event.js";
-import { NO_LIMITS, type RunLimits } from "../../../src/domain/runs/run-limits.js";
-import { type QuestionTrace as Trace, traceSchema } from "../../../src/domain/runs/trace.js";
-import type { Judge } from "../../../src/domain/scores/judgement.js";
-import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
-import { priceOf } from "../../../src/models/catalog/prices.js";
-import { withPrices } from "../../../src/models/middleware/with-prices.js";
-import { parseModelName } from "../../../src/models/model-name.js";
-import { resolveModel } from "../../../src/models/resolve-model.js";
+import { getAgent } from "../../../src/agents/registry-store.js";
+import { NO_EVALS } from "../../../src/evals/use-evals.js";
+import { openMailLookup } from "../../../src/mail/mailbox.js";
+import type { Model } from "../../../src/models/model.js";
+import { parseModelName } from "../../../src/models/names.js";
+import { resolveModel } from "../../../src/models/open-model.js";
+import { priceOf } from "../../../src/models/prices.js";
+import { withPrices } from "../../../src/models/retry.js";
+import { questionOpener } from "../../../src/questions/dataset.js";
+import { type AnswerContext, answerHere } from "../../../src/runs/answer-task.js";
+import { Budget } from "../../../src/runs/budget.js";
+import { createRun, type RunSession, resumeRun } from "../../../src/runs/create-run.js";
+import { ServerWatch } from "../../../src/runs/faults.js";
+import { type RunTasksRequest, runTasks, type SessionEnd } from "../../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../../src/scoring/scorers.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { getAgent } from "../../../src/store/registry/agent-rows.js";
-import { resultWriter } from "../../../src/store/runs/result-writer.js";
-import { attemptPages, iterateResults } from "../../../src/store/runs/results.js";
-import { getRun, type RunRow } from "../../../src/store/runs/runs.js";
-import { iterateTraces } from "../../../src/store/runs/traces.js";
-import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
+import type { Db } from "../../../src/store/open-store.js";
+import type { Question, QuestionSet } from "../../../src/tasks/question.js";
 import { loadTools, toolsDigest } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
+import type { Agent, Tool } from "../../../src/tools/tool.js";
+import type { RunEvent } from "../../../src/traces/progress.js";
+import { resultWriter } from "../../../src/traces/result-writer.js";
+import { attemptPages, iterateResults } from "../../../src/traces/results-store.js";
+import { NO_LIMITS, type RunLimits, type RunSettings } from "../../../src/traces/run-settings.js";
+import { getRun, type RunOwner, type RunRow } from "../../../src/traces/runs-store.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
+import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../../src/traces/trace.js";
+import { iterateTraces } from "../../../src/traces/traces-store.js";
 import type { WireFormat } from "../../providers/wire-request.js";
 import { never } from "./demo-setup.js";
+
+/** A whole run as the program makes one, and everything it left behind. */
 
 export interface Wanted {
   readonly model: Model;

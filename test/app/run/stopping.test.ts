@@ -1,12 +1,12 @@
-/** Runs that do not come to their end: by the user, or by a fault of ours. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Tool } from "../../../src/domain/agents/tool.js";
-import type { Completion, Model } from "../../../src/domain/models/model.js";
-import { NO_USAGE } from "../../../src/domain/models/model.js";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
+import { type Completion, type Model, NO_USAGE } from "../../../src/models/model.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
+import type { Tool } from "../../../src/tools/tool.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { baseline, benchmark, remote, saved, unhurried } from "./run-setup.js";
+
+/** Runs that do not come to their end: by the user, or by a fault of ours. */
 
 let demo: TestDb;
 let set: QuestionSet;

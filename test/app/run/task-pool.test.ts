@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runConcurrently } from "../../../src/app/run/task-pool.js";
+import { runConcurrently } from "../../../src/runs/run-tasks.js";
 
 /** Work that ends when it is told to. */
 function workshop(count: number) {

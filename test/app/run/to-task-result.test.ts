@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { toTaskResult } from "../../../src/app/run/to-task-result.js";
-import type { QuestionTrace as Trace, Turn } from "../../../src/domain/runs/trace.js";
-import { ENDINGS } from "../../../src/domain/tasks/task-ending.js";
+import { ENDINGS } from "../../../src/tasks/ending.js";
+import { toTaskResult } from "../../../src/traces/task-result.js";
+import type { QuestionTrace as Trace, Turn } from "../../../src/traces/trace.js";
 import { trace } from "../../scoring/trace.js";
 
 const turn = (changes: Partial<Turn> = {}): Turn => ({

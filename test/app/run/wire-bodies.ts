@@ -1,8 +1,9 @@
-/** The whole bodies of one task's requests, in each provider's own form. */
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { getTool } from "../../../src/store/registry/tool-rows.js";
+import type { Db } from "../../../src/store/open-store.js";
+import { getTool } from "../../../src/tools/tool.js";
 import type { WireFormat } from "../../providers/wire-request.js";
 import { MARCUS } from "./demo-setup.js";
+
+/** The whole bodies of one task's requests, in each provider's own form. */
 
 export const HOTEL_ID = 15;
 const QUESTION = "What's the confirmation number of my Calgary hotel?";

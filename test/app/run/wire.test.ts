@@ -1,12 +1,13 @@
-/** Whole runs over every provider's wire format: what a run sends, and what it makes of the replies. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Question, QuestionSet } from "../../../src/domain/tasks/question.js";
+import type { Question, QuestionSet } from "../../../src/tasks/question.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ProviderReply } from "../../providers/wire-reply.js";
 import { type ParsedRequest, WIRE_FORMATS } from "../../providers/wire-request.js";
 import { demoSet, openDemo, question, type TestDb } from "./demo-setup.js";
 import { benchmark, REMOTE, remote } from "./run-setup.js";
 import { expectedBody, HOTEL_ID } from "./wire-bodies.js";
+
+/** Whole runs over every provider's wire format: what a run sends, and what it makes of the replies. */
 
 /** Of each turn; summed: 6,000 in, 2,700 of them cached, 120 out. */
 const USAGE = [

@@ -1,12 +1,13 @@
-/** Whatever a task ends as, its files go with it. */
 import { existsSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Tool } from "../../../src/domain/agents/tool.js";
-import { ModelError } from "../../../src/domain/models/model.js";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
+import { ModelError } from "../../../src/models/model.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
+import type { Tool } from "../../../src/tools/tool.js";
 import { call, finish, type Line, scripted } from "../../agents/loop/scripted-model.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark } from "./run-setup.js";
+
+/** Whatever a task ends as, its files go with it. */
 
 let demo: TestDb;
 let set: QuestionSet;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { parseModelName } from "../../../src/models/names.js";
 import {
   anyCheapModel,
   cheapModel,
   isJudgeOff,
   type JudgeOptions,
   judgeSettings,
-} from "../../../src/app/score/judge-settings.js";
-import type { JudgeSettings } from "../../../src/domain/scores/judgement.js";
-import { parseModelName } from "../../../src/models/model-name.js";
+} from "../../../src/scoring/judge-settings.js";
+import type { JudgeSettings } from "../../../src/traces/trace.js";
 
 const KEYS = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o", GEMINI_API_KEY: "g" };
 const HAIKU = parseModelName("anthropic/claude-haiku-5-5", null);

@@ -1,9 +1,10 @@
-/** A `.env` that lies in the working folder must not have keys of the environment sent to an address of its choice. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "../../commands/art-e.js";
 import { DONE } from "../../providers/fake-playground.js";
+
+/** A `.env` that lies in the working folder must not have keys of the environment sent to an address of its choice. */
 
 const { artE, write } = workFolder({ mail: MAIL });
 

@@ -1,14 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { RunSubscriptions } from "../../../src/app/watch/run-subscriptions.js";
-import type { RunProgress } from "../../../src/domain/runs/run-progress.js";
-import { runProgressSchema } from "../../../src/domain/runs/run-progress.js";
-import type { TaskResult } from "../../../src/domain/runs/task-result.js";
-import { type Db, openReadOnly } from "../../../src/store/connection/open-store.js";
-import { deleteRun } from "../../../src/store/runs/delete-run.js";
-import { THIS_PROCESS } from "../../../src/store/runs/process-identity.js";
-import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { setRunName } from "../../../src/store/runs/run-labels.js";
-import { finishRun, lockRun } from "../../../src/store/runs/runs.js";
+import { RunSubscriptions } from "../../../src/runs/follow.js";
+import { type Db, openReadOnly } from "../../../src/store/open-store.js";
+import { type RunProgress, runProgressSchema } from "../../../src/traces/progress.js";
+import { openRowWriter, toResultRow } from "../../../src/traces/results-store.js";
+import { deleteRun, finishRun, lockRun, setRunName, THIS_PROCESS } from "../../../src/traces/runs-store.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { finished, saveRun } from "../../store/runs/saved-runs.js";
 import { openEmpty, type TestDb } from "../run/demo-setup.js";
 

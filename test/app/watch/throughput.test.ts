@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { estimatePace } from "../../../src/app/watch/throughput.js";
+import { estimatePace } from "../../../src/runs/follow.js";
 
 const NOW = 10_000_000;
 const ago = (...seconds: number[]) => seconds.map((second) => NOW - 1_000 * second);

@@ -1,10 +1,10 @@
-import type { Estimate } from "../../../src/domain/scores/interval-estimate.js";
-import { type GoldRank, reciprocalRank } from "../../../src/run-analysis/search-quality.js";
-import { pairedDifference } from "../../../src/statistics/paired-difference.js";
-import { openAddressBook } from "../../../src/store/search/address-book.js";
-import { openPostings } from "../../../src/store/search/fts-postings.js";
-import { RANKING_SIGNALS } from "../../../src/store/search/ranking/ranking-signals.js";
-import { TERM_CORRECTORS } from "../../../src/store/search/spelling-correction/term-correctors.js";
+import { openPostings } from "../../../src/mail/search-postings.js";
+import { openAddressBook } from "../../../src/mail/search-query.js";
+import { RANKING_SIGNALS } from "../../../src/mail/search-signals.js";
+import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
+import { type GoldRank, reciprocalRank } from "../../../src/questions/measure-search.js";
+import type { Estimate } from "../../../src/statistics/estimate.js";
+import { pairedDifference } from "../../../src/statistics/tests.js";
 import { seeded } from "../random.js";
 import { measureWith, pairRanks } from "./bench-search-quality.js";
 import { type KnownWords, MISSPELLINGS, type Misspelling, misspell } from "./misspell-question.js";

@@ -1,12 +1,11 @@
-import { questionQuery } from "../../../src/app/mailbox/question-query.js";
-import type { Estimate } from "../../../src/domain/scores/interval-estimate.js";
-import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/run-analysis/search-quality.js";
-import { pairedDifference } from "../../../src/statistics/paired-difference.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import type { RankingSignal } from "../../../src/store/search/ranking/ranking-signal.js";
-import { RANKING_SIGNALS } from "../../../src/store/search/ranking/ranking-signals.js";
-import { TERM_CORRECTORS } from "../../../src/store/search/spelling-correction/term-correctors.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
+import { questionQuery } from "../../../src/mail/mailbox.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { RANKING_SIGNALS, type RankingSignal } from "../../../src/mail/search-signals.js";
+import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
+import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/questions/measure-search.js";
+import type { Estimate } from "../../../src/statistics/estimate.js";
+import { pairedDifference } from "../../../src/statistics/tests.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
 import { openPlainBm25 } from "./plain-bm25.js";
 import type { Part, QuestionSet } from "./question-sets.js";
 

@@ -1,5 +1,5 @@
-import { STOP_WORDS } from "../../../src/domain/mail/stop-words.js";
-import type { Question } from "../../../src/domain/tasks/question.js";
+import type { Question } from "../../../src/tasks/question.js";
+import { STOP_WORDS } from "../../../src/text/stop-words.js";
 import { below } from "../random.js";
 
 /** How one word of a question is written otherwise than it was, and which corrector is meant to find it. */

@@ -1,8 +1,6 @@
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { PARTY } from "../../../src/store/search/address-book.js";
-import { openDateRanges } from "../../../src/store/search/date-range.js";
-import { queryTokens, termExpression } from "../../../src/store/search/fts-query.js";
-import type { MailQuery } from "../../../src/store/search/mail-search.js";
+import type { MailQuery } from "../../../src/mail/search.js";
+import { openDateRanges, PARTY, queryTokens, termExpression } from "../../../src/mail/search-query.js";
+import type { Db } from "../../../src/store/open-store.js";
 
 /** FTS5's own bm25 over any word of a query in one mailbox, stop words included: the Message-IDs of the best ten. */
 export function openPlainBm25(db: Db): (query: MailQuery) => string[] {

@@ -1,7 +1,5 @@
-import { differenceText } from "../../../src/reports/text/difference-text.js";
-import { estimate } from "../../../src/reports/text/format-estimate.js";
-import { share } from "../../../src/reports/text/format-number.js";
-import { table } from "../../../src/reports/text/text-table.js";
+import { differenceText } from "../../../src/reports/text.js";
+import { estimate, share, table } from "../../../src/text/format.js";
 import { benchMisspelled, type MisspelledQuality } from "./bench-misspelled.js";
 import { benchSearchQuality } from "./bench-search-quality.js";
 import { openSets } from "./question-sets.js";

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Question, questionSchema } from "../../../src/domain/tasks/question.js";
-import { type Db, openStore } from "../../../src/store/connection/open-store.js";
+import { type Db, openStore } from "../../../src/store/open-store.js";
+import { type Question, questionSchema } from "../../../src/tasks/question.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 

@@ -1,7 +1,3 @@
-/**
- * How long commands take that do little, by the built program: the CPU time (user and system) of the process, which
- * other work on the machine changes little, and the time on the clock, beside a Node that does nothing.
- */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,6 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { median } from "../quantiles.js";
+
+/**
+ * How long commands take that do little, by the built program: the CPU time (user and system) of the process, which
+ * other work on the machine changes little, and the time on the clock, beside a Node that does nothing.
+ */
 
 const ROOT = join(import.meta.dirname, "../../..");
 const BIN = join(ROOT, "bin/art-e.js");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ProgressState, progressLine, progressText } from "../../../src/commands/cli/progress-line.js";
+import { type ProgressState, progressLine, progressText } from "../../../src/cli/terminal.js";
 
 const STATE: ProgressState = {
   title: "Answering",

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { refuseContradictions } from "../../../src/app/questions/load-dataset.js";
-import { ids } from "../../../src/commands/cli/list-flags.js";
-import { readFlags } from "../../../src/commands/cli/read-flags.js";
-import { refuseEmptyValues, usageError } from "../../../src/commands/cli/usage-error.js";
-import { datasetSchema, selectionSchema } from "../../../src/commands/flags/question-flags.js";
-import { runSchema } from "../../../src/commands/run/run-flags.js";
-import { UserError } from "../../../src/domain/errors.js";
+import { runSchema } from "../../../src/cli/commands/run-flags.js";
+import { refuseEmptyValues, usageError } from "../../../src/cli/parser.js";
+import { ids, readFlags } from "../../../src/cli/read-flags.js";
+import { datasetSchema, selectionSchema } from "../../../src/cli/selection-flags.js";
+import { UserError } from "../../../src/platform/errors.js";
+import { refuseContradictions } from "../../../src/questions/dataset.js";
 
 function thrownBy(work: () => unknown): UserError {
   try {

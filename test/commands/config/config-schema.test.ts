@@ -1,13 +1,12 @@
-/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/commands/config -u` makes it anew. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { configSchema } from "../../../src/commands/config/config-schema.js";
-import { SECTIONS } from "../../../src/commands/config/config-sections.js";
-import { configTemplate } from "../../../src/commands/config/config-template.js";
-import { parseConfig } from "../../../src/commands/config/parse-config.js";
-import { RUN_FLAGS, runSchema } from "../../../src/commands/run/run-flags.js";
+import { RUN_FLAGS, runSchema } from "../../../src/cli/commands/run-flags.js";
+import { configSchema, parseConfig, SECTIONS } from "../../../src/cli/config.js";
+import { configTemplate } from "../../../src/cli/init.js";
+
+/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/commands/config -u` makes it anew. */
 
 const schema = z.toJSONSchema(configSchema, { target: "draft-2020-12", io: "input" });
 

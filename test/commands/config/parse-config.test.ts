@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { namesOfRuns, settingsOfRun } from "../../../src/commands/config/configured-runs.js";
-import { mergeConfig } from "../../../src/commands/config/merge-config.js";
-import { parseConfig } from "../../../src/commands/config/parse-config.js";
-import { refuseUntrusted } from "../../../src/commands/config/refuse-untrusted.js";
-import { UserError } from "../../../src/domain/errors.js";
+import { parseConfig, refuseUntrusted } from "../../../src/cli/config.js";
+import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config-file.js";
+import { UserError } from "../../../src/platform/errors.js";
 
 function refusedBy(work: () => unknown): UserError {
   try {

@@ -1,8 +1,8 @@
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { TEMPLATES } from "../../../src/evalgen/eval-templates.js";
-import { FEATURES } from "../../../src/evalgen/features/feature-table.js";
+import { FEATURES } from "../../../src/evals/features.js";
+import { TEMPLATES } from "../../../src/evals/templates.js";
 import { ROOT, workFolder } from "../art-e.js";
 
 const { artE, path } = workFolder();

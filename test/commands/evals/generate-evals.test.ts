@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evalgen/generation/variations.js";
-import { halfOf } from "../../../src/evalgen/training-split.js";
+import { halfOf } from "../../../src/evals/choose-templates.js";
+import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evals/prompts.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";

@@ -1,8 +1,9 @@
-/** A scripted model that answers well, or with one planted failure in every other question. */
-import type { JsonValue } from "../../../src/domain/json.js";
+import type { JsonValue } from "../../../src/platform/json.js";
 import type { ProviderReply } from "../../providers/wire-reply.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { demoQuestions } from "../art-e.js";
+
+/** A scripted model that answers well, or with one planted failure in every other question. */
 
 /** Failure modes with the template that is made for each. */
 export const PLANTED = {

@@ -1,10 +1,10 @@
-/** Datasets in each format that is read; and what making questions would take. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Question } from "../../../src/domain/tasks/question.js";
-import { encodeTable, TABLE_FORMATS } from "../../../src/exports/tables/encode-table.js";
-import { questionsTable } from "../../../src/exports/tables/questions-table.js";
-import { loadQuestionFile } from "../../../src/questions/local-file.js";
+import { loadQuestionFile } from "../../../src/questions/files.js";
+import type { Question } from "../../../src/tasks/question.js";
+import { encodeTable, questionsTable, TABLE_FORMATS } from "../../../src/trace-formats/tables.js";
 import { jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+
+/** Datasets in each format that is read; and what making questions would take. */
 
 const { artE, path, read, write } = workFolder({ mail: MAIL });
 const never = new AbortController().signal;

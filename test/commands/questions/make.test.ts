@@ -1,10 +1,11 @@
-/** Questions made by patterns, and by a model over HTTP; each checked. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { questionSchema } from "../../../src/domain/tasks/question.js";
-import { questionProvenanceSchema } from "../../../src/domain/tasks/question-provenance.js";
+import { questionProvenanceSchema } from "../../../src/questions/provenance.js";
+import { questionSchema } from "../../../src/tasks/question.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+
+/** Questions made by patterns, and by a model over HTTP; each checked. */
 
 const { artE, read, write } = workFolder({ mail: MAIL });
 

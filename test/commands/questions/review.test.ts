@@ -1,8 +1,9 @@
-/** The command that serves the page of a review, over HTTP; the page itself is tested in a browser. */
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
-import { questionSchema } from "../../../src/domain/tasks/question.js";
+import { questionSchema } from "../../../src/tasks/question.js";
 import { demoQuestions, jsonLines, MAIL, workFolder } from "../art-e.js";
+
+/** The command that serves the page of a review, over HTTP; the page itself is tested in a browser. */
 
 const { artE, read, start, write } = workFolder({ mail: MAIL });
 

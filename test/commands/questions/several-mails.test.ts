@@ -1,9 +1,10 @@
-/** Questions over several mails, and about what a later mail changed, by a model over HTTP. */
 import { afterEach, describe, expect, it } from "vitest";
-import { questionProvenanceSchema } from "../../../src/domain/tasks/question-provenance.js";
+import { questionProvenanceSchema } from "../../../src/questions/provenance.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+
+/** Questions over several mails, and about what a later mail changed, by a model over HTTP. */
 
 const { artE, read } = workFolder({ mail: MAIL });
 

@@ -1,4 +1,3 @@
-/** Workers without a database of mail, which fetch it from the coordinator's server. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -8,10 +7,12 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../../src/app/settings/program-version.js";
+import { programVersion } from "../../../src/platform/program-version.js";
 import { needs } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
+
+/** Workers without a database of mail, which fetch it from the coordinator's server. */
 
 const { artE, path, read, readJson, start } = workFolder({ mail: MAIL });
 const TOKEN = "a-token-of-the-coordinator";

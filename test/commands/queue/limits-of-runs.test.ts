@@ -1,13 +1,14 @@
-/** Limits of a whole run over a queue, kept by two workers together, against a model server that counts. */
 import { copyFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { listWorkers } from "../../../src/queue/worker-presence.js";
+import { listWorkers } from "../../../src/queue/messages.js";
 import { needs } from "../../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "./queue-setup.js";
+
+/** Limits of a whole run over a queue, kept by two workers together, against a model server that counts. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, read, readJson, start, write } = folder;

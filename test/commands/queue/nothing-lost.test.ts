@@ -1,4 +1,3 @@
-/** Workers, coordinators and Redis that die in the middle of a run: every task has one result in the end. */
 import { copyFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -9,6 +8,8 @@ import type { ParsedRequest } from "../../providers/wire-request.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { type Worker, Workers } from "./queue-setup.js";
+
+/** Workers, coordinators and Redis that die in the middle of a run: every task has one result in the end. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, start } = folder;

@@ -1,6 +1,7 @@
-/** Workers as processes of their own, and what they and their runs leave behind. */
 import { copyFileSync } from "node:fs";
 import type { Started, WorkFolder } from "../art-e.js";
+
+/** Workers as processes of their own, and what they and their runs leave behind. */
 
 export interface Worker extends Started {
   readonly name: string;

@@ -1,4 +1,3 @@
-/** The real questions, over real mail, by two workers: what comes of them is what comes of one process. */
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -7,6 +6,8 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { jsonLines, workFolder } from "../art-e.js";
 import { comparable, Workers } from "./queue-setup.js";
+
+/** The real questions, over real mail, by two workers: what comes of them is what comes of one process. */
 
 const folder = workFolder();
 const { artE, path, read, readJson } = folder;

@@ -1,15 +1,15 @@
-/** What a worker and the program refuse to do with a queue, and what is left on it. */
 import { copyFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../../src/app/settings/program-version.js";
-import type { RunSettings } from "../../../src/domain/runs/run-settings.js";
-import { PROTOCOL, type RunManifest } from "../../../src/queue/messages.js";
-import { publishRun, withdrawRun } from "../../../src/queue/run-manifests.js";
+import { programVersion } from "../../../src/platform/program-version.js";
+import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/messages.js";
 import { RunQueue } from "../../../src/queue/run-queue.js";
+import type { RunSettings } from "../../../src/traces/run-settings.js";
 import { needs } from "../../machine-requirements.js";
 import { freePort, type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { type Worker, Workers } from "./queue-setup.js";
+
+/** What a worker and the program refuse to do with a queue, and what is left on it. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, readJson } = folder;

@@ -1,4 +1,3 @@
-/** Runs over a queue: what comes of them is what comes of a run in one process. */
 import { copyFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { needs } from "../../machine-requirements.js";
@@ -6,6 +5,8 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { comparable, Workers } from "./queue-setup.js";
+
+/** Runs over a queue: what comes of them is what comes of a run in one process. */
 
 const folder = workFolder({ mail: MAIL });
 const { artE, path, read, readJson, start } = folder;

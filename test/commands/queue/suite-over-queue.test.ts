@@ -1,4 +1,3 @@
-/** Tasks of a suite over a queue: done in machines of the worker, and graded by its own copy of the suite. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +7,8 @@ import type { FakeProvider } from "../../providers/fake-provider.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { ROOT, type Started, workFolder } from "../art-e.js";
 import { providerVariables, shell, startScriptedAgent } from "../suite/scripted-agent.js";
+
+/** Tasks of a suite over a queue: done in machines of the worker, and graded by its own copy of the suite. */
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 const [KILNS, LAMPS] = ["142a807f", "8cb2db91"];

@@ -1,4 +1,3 @@
-/** A Redis that speaks TLS (rediss://), with a certificate of its own making. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,6 +5,8 @@ import { needs } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "./queue-setup.js";
+
+/** A Redis that speaks TLS (rediss://), with a certificate of its own making. */
 
 const folder = workFolder({ mail: MAIL });
 const { path, start, readJson } = folder;

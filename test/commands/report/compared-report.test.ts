@@ -1,9 +1,10 @@
-/** Reports of several runs and of results files by the built program. */
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { beforeAll, expect, it } from "vitest";
 import { BIN, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+
+/** Reports of several runs and of results files by the built program. */
 
 const { artE, path, read, write } = workFolder({ mail: MAIL });
 

@@ -1,10 +1,11 @@
-/** Reports of runs over a suite by the built program: tables, Markdown, figures and comparison. */
 import { mkdirSync, readdirSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { beforeAll, describe, expect, it } from "vitest";
-import { openStore } from "../../../src/store/connection/open-store.js";
+import { openStore } from "../../../src/store/open-store.js";
 import { saveSuiteRun, suiteTrace, withCall } from "../../reports/html/suite-run.js";
 import { workFolder } from "../art-e.js";
+
+/** Reports of runs over a suite by the built program: tables, Markdown, figures and comparison. */
 
 const { artE, path, read, write } = workFolder();
 

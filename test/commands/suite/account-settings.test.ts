@@ -1,4 +1,3 @@
-/** Account settings: they reach the machines of tasks tagged account, and nothing that is kept, shown or sent. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -9,6 +8,8 @@ import { spiderTask, writeSuite } from "../../suites/definition/write-suite.js";
 import { everyFile, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, python, shell, startScriptedAgent } from "./scripted-agent.js";
+
+/** Account settings: they reach the machines of tasks tagged account, and nothing that is kept, shown or sent. */
 
 const { artE, path, readJson } = workFolder();
 

@@ -1,10 +1,11 @@
-/** The questions of ART-E as a suite's folder: written, checked, and run with the very scores of `art-e run`. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
+
+/** The questions of ART-E as a suite's folder: written, checked, and run with the very scores of `art-e run`. */
 
 const { artE, path, read, readJson, write } = workFolder();
 const EXPORT = `suite export art-e --dataset ${QUESTIONS} -l 0`;

@@ -1,4 +1,3 @@
-/** A user's own set-up and evaluation functions: a module that --functions names, and none that a suite brings. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -9,6 +8,8 @@ import { flowbookTask, spiderTask, writeSuite } from "../../suites/definition/wr
 import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, shell, startScriptedAgent } from "./scripted-agent.js";
+
+/** A user's own set-up and evaluation functions: a module that --functions names, and none that a suite brings. */
 
 const { artE, path, write, readJson } = workFolder();
 

@@ -1,4 +1,3 @@
-/** Agents outside of this program on tasks of suites: what a task has decides what they get. */
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { machinesStart } from "../../app/suites/machines-start.js";
@@ -6,6 +5,8 @@ import { needs } from "../../machine-requirements.js";
 import { answerFrames, type FakePlayground, type SeenChat, startPlayground } from "../../providers/fake-playground.js";
 import { demoQuestions, jsonLines, MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
+
+/** Agents outside of this program on tasks of suites: what a task has decides what they get. */
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 const { artE, path, read, readJson } = workFolder({ mail: MAIL });

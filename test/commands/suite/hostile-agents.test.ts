@@ -1,5 +1,3 @@
-/** Agents that look for what they must not see, and that leave behind what harms whoever comes after them. */
-
 import { afterAll, describe, expect, it } from "vitest";
 import { machinesStart } from "../../app/suites/machines-start.js";
 import { needs } from "../../machine-requirements.js";
@@ -10,6 +8,8 @@ import { flowbookTask, writeSuite } from "../../suites/definition/write-suite.js
 import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, type ScriptedCall, shell, startScriptedAgent } from "./scripted-agent.js";
+
+/** Agents that look for what they must not see, and that leave behind what harms whoever comes after them. */
 
 const { artE, path, readJson } = workFolder();
 

@@ -1,4 +1,3 @@
-/** The agents oracle and noop on the demo suite: real machines, real evaluation functions, no model. */
 import { cpSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,6 +5,8 @@ import { machinesStart } from "../../app/suites/machines-start.js";
 import { needs } from "../../machine-requirements.js";
 import { ROOT, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
+
+/** The agents oracle and noop on the demo suite: real machines, real evaluation functions, no model. */
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 /** The tasks of snapshots that take no packages. */

@@ -1,7 +1,3 @@
-/**
- * Ten real tasks, done through the tools by a scripted agent in sandboxes, five more done wrong; the program is killed
- * in the middle and goes on. The data leaves the tasks' own scripts out: stand-ins do what the tasks say of them.
- */
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,6 +12,11 @@ import { hasNotebooks, PACKAGES, sandboxed } from "../../tools/builtin/machine/m
 import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, python, type ScriptedCall, shell } from "./scripted-agent.js";
+
+/**
+ * Ten real tasks, done through the tools by a scripted agent in sandboxes, five more done wrong; the program is killed
+ * in the middle and goes on. The data leaves the tasks' own scripts out: stand-ins do what the tasks say of them.
+ */
 
 const { artE, start, path, readJson } = workFolder();
 

@@ -1,8 +1,9 @@
-/** Both real suites, graded with what an agent would have left behind: gold files for 1, the untouched start for 0. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { needs, SUITES } from "../../machine-requirements.js";
 import { workFolder } from "../art-e.js";
+
+/** Both real suites, graded with what an agent would have left behind: gold files for 1, the untouched start for 0. */
 
 const { artE } = workFolder();
 

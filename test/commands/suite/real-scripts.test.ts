@@ -1,13 +1,14 @@
-/**
- * Tasks of the real suites that are graded by a script or a running server. The data leaves their scripts and packages
- * out: stand-ins written here do in their place what the tasks say of them.
- */
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { machinesStart } from "../../app/suites/machines-start.js";
 import { needs, SUITES } from "../../machine-requirements.js";
 import { workFolder } from "../art-e.js";
+
+/**
+ * Tasks of the real suites that are graded by a script or a running server. The data leaves their scripts and packages
+ * out: stand-ins written here do in their place what the tasks say of them.
+ */
 
 const { artE, path } = workFolder();
 

@@ -1,4 +1,3 @@
-/** Agents on the tasks of a suite: a scripted model over HTTP, real machines, real evaluation functions. */
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { machinesStart } from "../../app/suites/machines-start.js";
@@ -6,6 +5,8 @@ import { needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { ROOT, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
+
+/** Agents on the tasks of a suite: a scripted model over HTTP, real machines, real evaluation functions. */
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 const [KILNS, WEATHER, LAMPS] = ["142a807f", "575c7366", "8cb2db91"];

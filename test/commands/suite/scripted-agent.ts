@@ -1,6 +1,7 @@
-/** A model over HTTP that plays an agent by a script: the tools it calls, one a turn, by what its task speaks of. */
-import type { JsonObject } from "../../../src/domain/json.js";
+import type { JsonObject } from "../../../src/platform/json.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+
+/** A model over HTTP that plays an agent by a script: the tools it calls, one a turn, by what its task speaks of. */
 
 export interface ScriptedCall {
   readonly name: string;

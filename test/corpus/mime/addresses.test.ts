@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAddresses } from "../../../src/corpus/mime/addresses.js";
+import { parseAddresses } from "../../../src/mail/mime.js";
 
 describe("parseAddresses", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseEmail } from "../../../src/corpus/mime/rfc822.js";
+import { parseEmail } from "../../../src/mail/mime-body.js";
 
 interface PartText {
   readonly type: string;

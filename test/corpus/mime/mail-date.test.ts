@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isoSeconds, parseIsoDate, parseMailDate } from "../../../src/corpus/mime/mail-date.js";
+import { isoSeconds, parseIsoDate, parseMailDate } from "../../../src/mail/mime.js";
 
 describe("parseMailDate", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MAX_MAIL_BYTES, parseEmail } from "../../../src/corpus/mime/rfc822.js";
-import type { Email } from "../../../src/domain/mail/email.js";
+import type { Email } from "../../../src/mail/email.js";
+import { MAX_MAIL_BYTES, parseEmail } from "../../../src/mail/mime-body.js";
 
 async function parsed(raw: string | Buffer): Promise<Email> {
   const email = await parseEmail(Buffer.isBuffer(raw) ? raw : Buffer.from(raw));

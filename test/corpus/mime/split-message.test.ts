@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withLineFeeds } from "../../../src/corpus/mime/mail-text.js";
-import { splitMessage } from "../../../src/corpus/mime/split-message.js";
+import { splitMessage, withLineFeeds } from "../../../src/mail/mime.js";
 
 const PIECES = ["Subject", "subject", "To", "Cc", "X-To", "Received", ":", ": ", " ", "\t", "\r\n", "\n", "\r", "a@x"];
 const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));

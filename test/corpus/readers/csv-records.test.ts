@@ -1,8 +1,8 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CsvRecord, CsvRecords, MAX_FIELD_BYTES } from "../../../src/corpus/readers/csv-records.js";
-import { UserError } from "../../../src/domain/errors.js";
+import { type CsvRecord, CsvRecords, MAX_FIELD_BYTES } from "../../../src/mail/readers/csv.js";
+import { UserError } from "../../../src/platform/errors.js";
 
 /** The records of a text that comes in pieces of the given size, and the error it ended with. */
 function split(text: string | Buffer, pieceSize = Number.MAX_SAFE_INTEGER): { records: string[][]; error: unknown } {

@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openMaildir } from "../../../src/corpus/readers/maildir.js";
+import { openMaildir } from "../../../src/mail/readers/maildir.js";
 import { readAll, temporaryFolder } from "../corpus-fixtures.js";
 
 const base = await temporaryFolder();

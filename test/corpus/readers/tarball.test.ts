@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { openTarball } from "../../../src/corpus/readers/tarball.js";
-import { UserError } from "../../../src/domain/errors.js";
+import { openTarball } from "../../../src/mail/readers/tar.js";
+import { UserError } from "../../../src/platform/errors.js";
 import { mailEntries, readAll, type TarEntry, temporaryFolder, writeTar } from "../corpus-fixtures.js";
 
 const folder = await temporaryFolder();

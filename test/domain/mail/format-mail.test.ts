@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatMail } from "../../../src/domain/mail/format-mail.js";
+import { formatMail } from "../../../src/mail/email.js";
 
 const mail = {
   messageId: "<1@x>",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ownText } from "../../../src/domain/mail/quoted-text.js";
+import { ownText } from "../../../src/mail/email.js";
 
 it.each([
   ["Yes, at noon.\n\n-----Original Message-----\nFrom: Bo", "Yes, at noon."],

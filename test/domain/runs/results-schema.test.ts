@@ -1,7 +1,8 @@
-/** The JSON Schema that ships is made from the zod schemas: `npx vitest run test/domain -u` makes it anew. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { benchmarkResultSchema } from "../../../src/domain/runs/benchmark-result.js";
+import { benchmarkResultSchema } from "../../../src/traces/run-totals.js";
+
+/** The JSON Schema that ships is made from the zod schemas: `npx vitest run test/domain -u` makes it anew. */
 
 const schema = z.toJSONSchema(benchmarkResultSchema, { target: "draft-2020-12", io: "input" });
 

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import { sumByKind } from "../../../src/domain/runs/timeline-segment.js";
-import type { ToolCallRecord, Turn } from "../../../src/domain/runs/trace.js";
-import { timelineOf } from "../../../src/domain/runs/trace-timeline.js";
-import { timelineText } from "../../../src/reports/text/timeline-text.js";
+import { timelineText } from "../../../src/reports/trace-text.js";
+import { sumByKind, timelineOf } from "../../../src/traces/timeline.js";
+import type { ToolCallRecord, Turn } from "../../../src/traces/trace.js";
 import { ANSWERED } from "../../exports/traces.js";
 
 const [aTurn] = ANSWERED.turns as [Turn];

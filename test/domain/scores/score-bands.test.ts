@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bandOf } from "../../../src/domain/scores/score-bands.js";
+import { bandOf } from "../../../src/traces/score.js";
 
 it.each([
   [1, "high"],

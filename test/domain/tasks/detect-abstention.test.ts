@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isDontKnow } from "../../../src/domain/tasks/detect-abstention.js";
-import { loadQuestionFile } from "../../../src/questions/local-file.js";
+import { loadQuestionFile } from "../../../src/questions/files.js";
+import { isDontKnow } from "../../../src/text/abstention.js";
 import { demoQuestions } from "../../commands/art-e.js";
 import { ENRON, needs } from "../../machine-requirements.js";
 

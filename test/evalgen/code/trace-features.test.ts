@@ -2,17 +2,16 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { QuestionTrace, SuiteTrace } from "../../../src/domain/runs/trace.js";
-import { isDontKnow } from "../../../src/domain/tasks/detect-abstention.js";
-import { FEATURES } from "../../../src/evalgen/features/feature-table.js";
-import { containsTerm } from "../../../src/evalgen/run-cases.js";
-import { viewOf } from "../../../src/evalgen/visible-trace.js";
+import { FEATURES, viewOf } from "../../../src/evals/features.js";
+import { containsTerm } from "../../../src/evals/run-rules.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import { isDontKnow } from "../../../src/text/abstention.js";
+import type { QuestionTrace, SuiteTrace } from "../../../src/traces/trace.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../../commands/art-e.js";
 import { ENRON, needs } from "../../machine-requirements.js";
 
 const { artE, read } = workFolder({ mail: MAIL });
-const FOLDER = join(import.meta.dirname, "../../../src/evalgen/code");
+const FOLDER = join(import.meta.dirname, "../../../src/evals");
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 

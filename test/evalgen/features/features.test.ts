@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
-import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../../src/domain/runs/trace.js";
-import { FEATURES } from "../../../src/evalgen/features/feature-table.js";
-import { viewOf } from "../../../src/evalgen/visible-trace.js";
+import { FEATURES, viewOf } from "../../../src/evals/features.js";
+import type { JsonValue } from "../../../src/platform/json.js";
+import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../../src/traces/trace.js";
 import { called, trace } from "../../scoring/trace.js";
 
 const mail = (id: string, subject: string, date: string, body: string) => ({

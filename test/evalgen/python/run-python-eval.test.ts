@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { QuestionTrace } from "../../../src/domain/runs/trace.js";
-import { runPythonEval } from "../../../src/evalgen/python/run-python-eval.js";
+import { runPythonEval } from "../../../src/evals/run-python.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import type { QuestionTrace } from "../../../src/traces/trace.js";
 import { needs } from "../../machine-requirements.js";
 import { leftInSandboxes, openWitness, SECRET, type Witness } from "../../sandbox/host-witness.js";
 import { called, trace } from "../../scoring/trace.js";

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { TEMPLATES } from "../../../src/evalgen/eval-templates.js";
-import { chooseTemplates } from "../../../src/evalgen/selection/choose-templates.js";
-import type { MeasuredTemplate, TrainingLabels } from "../../../src/evalgen/selection/measure-templates.js";
-import { refineRules } from "../../../src/evalgen/selection/refine-rules.js";
-import { labelShuffler } from "../../../src/evalgen/selection/shuffle-labels.js";
-import { seededRandom } from "../../../src/statistics/seeded-random.js";
+import {
+  chooseTemplates,
+  labelShuffler,
+  type MeasuredTemplate,
+  refineRules,
+  type TrainingLabels,
+} from "../../../src/evals/choose-templates.js";
+import { TEMPLATES } from "../../../src/evals/templates.js";
+import { seededRandom } from "../../../src/statistics/intervals.js";
 
 const TRACES = 80;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { TEMPLATES } from "../../../src/evalgen/eval-templates.js";
-import type { MeasuredTemplate } from "../../../src/evalgen/selection/measure-templates.js";
-import { measureRanking } from "../../../src/evalgen/selection/ranking-score.js";
-import { seededRandom } from "../../../src/statistics/seeded-random.js";
+import type { MeasuredTemplate } from "../../../src/evals/choose-templates.js";
+import { measureRanking } from "../../../src/evals/ranking.js";
+import { TEMPLATES } from "../../../src/evals/templates.js";
+import { seededRandom } from "../../../src/statistics/intervals.js";
 
 const TRACES = 100;
 

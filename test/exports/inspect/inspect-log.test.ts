@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { FORMATS } from "../../../src/exports/formats.js";
-import type { ExportedTrace } from "../../../src/exports/trace-format.js";
-import type { RunRow } from "../../../src/store/runs/runs.js";
+import { FORMATS } from "../../../src/trace-formats/formats.js";
+import type { ExportedTrace } from "../../../src/trace-formats/trace-format.js";
+import type { RunRow } from "../../../src/traces/runs-store.js";
 import { needs } from "../../machine-requirements.js";
 import { SETTINGS } from "../../store/runs/saved-runs.js";
 import { contextOf } from "../context.js";

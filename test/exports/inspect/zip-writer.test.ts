@@ -4,8 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
-import { directoryEnd, directoryEntry, dosTime, localHeader } from "../../../src/exports/inspect/zip-records.js";
-import { ZipWriter } from "../../../src/exports/inspect/zip-writer.js";
+import {
+  directoryEnd,
+  directoryEntry,
+  dosTime,
+  localHeader,
+  ZipWriter,
+} from "../../../src/trace-formats/zip-writer.js";
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));

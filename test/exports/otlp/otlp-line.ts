@@ -1,6 +1,6 @@
-import type { ToolSpec } from "../../../src/domain/models/model.js";
-import { otlpFormat } from "../../../src/exports/otlp/otlp-format.js";
-import type { ExportedTrace } from "../../../src/exports/trace-format.js";
+import type { ToolSpec } from "../../../src/models/model.js";
+import { otlpFormat } from "../../../src/trace-formats/otlp-write.js";
+import type { ExportedTrace } from "../../../src/trace-formats/trace-format.js";
 import { contextOf } from "../context.js";
 
 /** The lines of a trace, one each. */

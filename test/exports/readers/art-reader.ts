@@ -1,5 +1,6 @@
-/** The rules of ART's trajectory groups. Throws for a line that its reader, or its training, refuses. */
 import { z } from "zod";
+
+/** The rules of ART's trajectory groups. Throws for a line that its reader, or its training, refuses. */
 
 const message = z.looseObject({ role: z.enum(["system", "user", "assistant", "tool"]) });
 

@@ -1,5 +1,6 @@
-/** The rules of ATIF 1.7, as its strict readers have them. Throws for a trajectory that they refuse. */
 import { z } from "zod";
+
+/** The rules of ATIF 1.7, as its strict readers have them. Throws for a trajectory that they refuse. */
 
 const count = z.number().int().nonnegative();
 const object = z.record(z.string(), z.unknown());

@@ -1,5 +1,6 @@
-/** The rules that trainers have for lines of chats. Throws for a file that one of them refuses. */
 import { z } from "zod";
+
+/** The rules that trainers have for lines of chats. Throws for a file that one of them refuses. */
 
 const text = z.string();
 const toolSchema = z.strictObject({

@@ -1,4 +1,3 @@
-/** The readers of the tests take what the formats' own readers take, and refuse what those refuse. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -8,6 +7,8 @@ import { readAtif } from "./atif-reader.js";
 import { readChats } from "./chat-reader.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
 import { readOtlp } from "./otlp-reader.js";
+
+/** The readers of the tests take what the formats' own readers take, and refuse what those refuse. */
 
 const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>> = {
   art: (bytes) => readArtGroups(bytes.toString()),

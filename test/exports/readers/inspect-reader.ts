@@ -1,12 +1,13 @@
-/**
- * The rules of Inspect's two readers, from its schema and the list of its fields: Python's, which fills what it has
- * defaults for, and its viewer, which counts on every plain field.
- */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { strFromU8, unzipSync } from "fflate";
 import { EXPORTS } from "../../machine-requirements.js";
+
+/**
+ * The rules of Inspect's two readers, from its schema and the list of its fields: Python's, which fills what it has
+ * defaults for, and its viewer, which counts on every plain field.
+ */
 
 type Json = Record<string, unknown>;
 type Schemas = Record<string, { required?: string[]; properties?: Json }>;

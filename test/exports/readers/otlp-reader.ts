@@ -1,5 +1,6 @@
-/** The rules of OTLP's JSON encoding and of the GenAI conventions, written apart from the program. */
 import { z } from "zod";
+
+/** The rules of OTLP's JSON encoding and of the GenAI conventions, written apart from the program. */
 
 const anyValue = z.lazy(
   (): z.ZodType =>

@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { afterAll, describe, expect, it } from "vitest";
-import { csvRows } from "../../../src/exports/tables/csv-format.js";
-import { jsonLines } from "../../../src/exports/tables/jsonl-format.js";
-import { parquetBytes } from "../../../src/exports/tables/parquet-format.js";
-import type { Column } from "../../../src/exports/tables/table.js";
+import { parquetBytes } from "../../../src/trace-formats/parquet.js";
+import type { Column } from "../../../src/trace-formats/table.js";
+import { csvRows, jsonLines } from "../../../src/trace-formats/tables.js";
 import { openDuckdb, rowsOf } from "./duckdb.js";
 
 interface Row {

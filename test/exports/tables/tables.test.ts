@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CellValue, Table, TableSource } from "../../../src/exports/tables/table.js";
-import { tasksTable } from "../../../src/exports/tables/tasks-table.js";
-import { toolCallsTable } from "../../../src/exports/tables/tool-calls-table.js";
-import { turnsTable } from "../../../src/exports/tables/turns-table.js";
+import type { CellValue, Table, TableSource } from "../../../src/trace-formats/table.js";
+import { tasksTable, toolCallsTable, turnsTable } from "../../../src/trace-formats/tables.js";
 import { finished } from "../../store/runs/saved-runs.js";
 import { ANSWERED } from "../traces.js";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
-import type { Message } from "../../../src/domain/models/conversation.js";
-import type { ModelRequest, ToolSpec } from "../../../src/domain/models/model.js";
-import { offlineModel } from "../../../src/models/baseline/offline-models.js";
+import type { Message, ModelRequest, ToolSpec } from "../../../src/models/model.js";
+import { offlineModel } from "../../../src/models/offline.js";
+import type { JsonValue } from "../../../src/platform/json.js";
 
 const model = offlineModel("baseline");
 const never = new AbortController().signal;

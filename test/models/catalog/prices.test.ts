@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { priceAt, priceOf, priceOfReply } from "../../../src/models/catalog/prices.js";
+import { priceAt, priceOf, priceOfReply } from "../../../src/models/prices.js";
 
 const million = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 0 };
 const day = new Date("2025-11-01");

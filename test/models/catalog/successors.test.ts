@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { ANSWERING_MODELS, DEFAULT_MODEL } from "../../../src/models/catalog/default-models.js";
-import { JUDGE_MODELS } from "../../../src/models/catalog/judge-models.js";
-import { priceOf } from "../../../src/models/catalog/prices.js";
-import { successorOf } from "../../../src/models/catalog/successors.js";
-import { parseModelName } from "../../../src/models/model-name.js";
-import { resolveModel } from "../../../src/models/resolve-model.js";
+import {
+  ANSWERING_MODELS,
+  DEFAULT_MODEL,
+  JUDGE_MODELS,
+  parseModelName,
+  successorOf,
+} from "../../../src/models/names.js";
+import { resolveModel } from "../../../src/models/open-model.js";
+import { priceOf } from "../../../src/models/prices.js";
 import { startFakeProvider } from "../../providers/fake-provider.js";
 import { REQUEST } from "../providers/wire.js";
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { openDeadline, timeLimitReached, withDeadline } from "../../../src/models/http/deadline.js";
+import { openDeadline, timeLimitReached, withDeadline } from "../../../src/models/http.js";
 
 const never = new AbortController().signal;
 const forever = () => new Promise<never>(() => undefined);

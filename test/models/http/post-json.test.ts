@@ -2,10 +2,10 @@ import { getEventListeners } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ModelError } from "../../../src/domain/models/model.js";
-import { jsonBytes, jsonHeaders, postJson } from "../../../src/models/http/post-json.js";
-import { toModelError } from "../../../src/models/http/provider-errors.js";
-import { openaiClient, openaiHeaders } from "../../../src/models/providers/openai-client.js";
+import { jsonBytes, jsonHeaders, postJson } from "../../../src/models/http.js";
+import type { ModelError } from "../../../src/models/model.js";
+import { openaiClient, openaiHeaders } from "../../../src/models/openai-client.js";
+import { toModelError } from "../../../src/models/provider-errors.js";
 
 interface Canned {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { ModelError } from "../../../src/domain/models/model.js";
-import { httpError, scrub, toModelError } from "../../../src/models/http/provider-errors.js";
+import { ModelError } from "../../../src/models/model.js";
+import { httpError, scrub, toModelError } from "../../../src/models/provider-errors.js";
 
 describe("toModelError", () => {
   test("leaves a fault of our own as it is", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { retryAfterMs } from "../../../src/models/http/provider-retry-after.js";
+import { retryAfterMs } from "../../../src/models/provider-errors.js";
 
 const headers = (name: string, value: string) => new Headers([[name, value]]);
 

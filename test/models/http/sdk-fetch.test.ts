@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sdkFetch } from "../../../src/models/http/sdk-fetch.js";
+import { sdkFetch } from "../../../src/models/http.js";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AdaptiveRate } from "../../../src/models/middleware/adaptive-rate.js";
+import { AdaptiveRate } from "../../../src/models/rate-limiter.js";
 
 /** Begins requests as soon as they may be, from one moment to another; each is answered at once. */
 function drive(rate: AdaptiveRate, from: number, to: number): number {

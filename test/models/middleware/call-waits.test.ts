@@ -1,10 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import type { Model, ModelRequest } from "../../../src/domain/models/model.js";
-import { CallWaits } from "../../../src/models/middleware/call-waits.js";
-import { RateLimiter, type RateLimiterOptions } from "../../../src/models/middleware/rate-limiter.js";
-import { withRetry } from "../../../src/models/middleware/retry-model.js";
-import { withRateLimit } from "../../../src/models/middleware/with-rate-limit.js";
+import type { Model, ModelRequest } from "../../../src/models/model.js";
+import { CallWaits, RateLimiter, type RateLimiterOptions, withRateLimit } from "../../../src/models/rate-limiter.js";
+import { withRetry } from "../../../src/models/retry.js";
 
 const REQUEST: ModelRequest = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 10 };
 

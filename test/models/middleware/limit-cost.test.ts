@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Completion, Model, ModelRequest, Usage } from "../../../src/domain/models/model.js";
-import { CostLimit, CostLimitReached } from "../../../src/models/middleware/limit-cost.js";
+import { CostLimit, CostLimitReached } from "../../../src/models/cost-limit.js";
+import type { Completion, Model, ModelRequest, Usage } from "../../../src/models/model.js";
 
 const REQUEST: ModelRequest = {
   system: "",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ModelError } from "../../../src/domain/models/model.js";
-import { RateLimiter } from "../../../src/models/middleware/rate-limiter.js";
+import { ModelError } from "../../../src/models/model.js";
+import { RateLimiter } from "../../../src/models/rate-limiter.js";
 import { MINUTE, refusal, SimulatedTime } from "./simulated-time.js";
 
 describe("after whatever came", () => {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { ModelError } from "../../../src/domain/models/model.js";
-import { RateLimiter, type RateLimiterOptions } from "../../../src/models/middleware/rate-limiter.js";
+import { ModelError } from "../../../src/models/model.js";
+import { RateLimiter, type RateLimiterOptions } from "../../../src/models/rate-limiter.js";
 import { load, MINUTE, refusal, SERVERS, SimulatedTime, settled } from "./simulated-time.js";
 
 const never = new AbortController().signal;

@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/domain/models/model.js";
-import { requestKey } from "../../../src/models/middleware/cache-key.js";
-import { recording } from "../../../src/models/middleware/record-replies.js";
-import { replayModel } from "../../../src/models/middleware/replay.js";
+import { requestKey } from "../../../src/models/cache.js";
+import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/models/model.js";
+import { recording, replayModel } from "../../../src/models/replay.js";
+import { UserError } from "../../../src/platform/errors.js";
 
 let folder: string;
 let file: string;

@@ -2,10 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/domain/models/model.js";
-import { cacheKey, digest } from "../../../src/models/middleware/cache-key.js";
-import { cachingReplies } from "../../../src/models/middleware/reply-cache.js";
-import { withPrices } from "../../../src/models/middleware/with-prices.js";
+import { cacheKey, cachingReplies, digest } from "../../../src/models/cache.js";
+import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/models/model.js";
+import { withPrices } from "../../../src/models/retry.js";
 
 let folder: string;
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/domain/models/model.js";
-import { withRetry } from "../../../src/models/middleware/retry-model.js";
+import { type Completion, type Model, ModelError, type ModelRequest } from "../../../src/models/model.js";
+import { withRetry } from "../../../src/models/retry.js";
 
 const request: ModelRequest = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 1 };
 

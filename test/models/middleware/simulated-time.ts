@@ -1,8 +1,9 @@
-/** Time that passes only when a test lets it, and servers that take so many requests in it. */
 import { setMaxListeners } from "node:events";
-import { ModelError } from "../../../src/domain/models/model.js";
-import type { Clock, RateLimiter } from "../../../src/models/middleware/rate-limiter.js";
+import { ModelError } from "../../../src/models/model.js";
+import type { Clock, RateLimiter } from "../../../src/models/rate-limiter.js";
 import { seeded } from "../../bench/random.js";
+
+/** Time that passes only when a test lets it, and servers that take so many requests in it. */
 
 export const MINUTE = 60_000;
 

@@ -1,8 +1,8 @@
 import { type GenerateContentRequest, GoogleGenerativeAI } from "@google/generative-ai";
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
-import type { ModelError } from "../../../src/domain/models/model.js";
+import type { ModelError } from "../../../src/models/model.js";
 import { googleModel } from "../../../src/models/providers/google.js";
+import type { JsonValue } from "../../../src/platform/json.js";
 import { type Answer, startFakeProvider } from "../../providers/fake-provider.js";
 import { exchange } from "./wire.js";
 

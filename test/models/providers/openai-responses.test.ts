@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
 import { openaiResponsesModel } from "../../../src/models/providers/openai-responses.js";
+import type { JsonValue } from "../../../src/platform/json.js";
 import { type Answer, startFakeProvider } from "../../providers/fake-provider.js";
 import { exchange, REQUEST } from "./wire.js";
 

@@ -1,12 +1,13 @@
-/** The id by which a provider finds a reply in its own logs. */
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
 import { anthropicModel } from "../../../src/models/providers/anthropic.js";
 import { googleModel } from "../../../src/models/providers/google.js";
 import { openaiChatModel } from "../../../src/models/providers/openai-chat.js";
 import { openaiResponsesModel } from "../../../src/models/providers/openai-responses.js";
+import type { JsonValue } from "../../../src/platform/json.js";
 import { toReplyBody } from "../../providers/wire-reply.js";
 import { exchange } from "./wire.js";
+
+/** The id by which a provider finds a reply in its own logs. */
 
 describe.each([
   ["anthropic", anthropicModel, "id", "msg_1"],

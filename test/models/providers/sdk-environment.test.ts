@@ -1,8 +1,9 @@
-/** The SDKs read environment variables by themselves; only what is handed in may reach a request. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { resolveModel } from "../../../src/models/resolve-model.js";
+import { resolveModel } from "../../../src/models/open-model.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { WIRE_FORMATS } from "../../providers/wire-request.js";
+
+/** The SDKs read environment variables by themselves; only what is handed in may reach a request. */
 
 const STRANGE = {
   ANTHROPIC_BASE_URL: "http://127.0.0.1:9",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
-import { googleSchema, objectSchema } from "../../../src/models/providers/tool-schema.js";
+import { googleSchema, objectSchema } from "../../../src/models/tool-calls.js";
+import type { JsonSchema, JsonValue } from "../../../src/platform/json.js";
 
 const converted = (property: JsonValue, rest: JsonSchema = {}) => {
   const schema = googleSchema({ type: "object", properties: { p: property }, ...rest });

@@ -1,9 +1,9 @@
-/** What the tests of the wire formats share: a conversation that has every kind of message, and a way to send it. */
-import type { Message } from "../../../src/domain/models/conversation.js";
-import type { Completion, Model, ModelRequest } from "../../../src/domain/models/model.js";
-import type { Endpoint } from "../../../src/models/endpoint.js";
+import type { Completion, Message, Model, ModelRequest } from "../../../src/models/model.js";
+import type { Endpoint } from "../../../src/models/names.js";
 import { type Answer, type SeenRequest, startFakeProvider } from "../../providers/fake-provider.js";
 import type { WireFormat } from "../../providers/wire-request.js";
+
+/** What the tests of the wire formats share: a conversation that has every kind of message, and a way to send it. */
 
 export const CONVERSATION: readonly Message[] = [
   { role: "user", content: "When is the meeting?" },

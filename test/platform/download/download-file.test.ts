@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { downloadFile } from "../../../src/platform/download/download-file.js";
+import { downloadFile } from "../../../src/platform/download.js";
 import { QUICK, sendFile, startHub } from "../../huggingface/hub-server.js";
 import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
 

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
-import { hubHints } from "../../../src/huggingface/hub-hints.js";
-import type { DownloadRequest } from "../../../src/platform/download/download-file.js";
+import type { DownloadRequest } from "../../../src/platform/download.js";
+import { hubHints } from "../../../src/platform/huggingface.js";
 import { type Handler, type HubServer, never, QUICK, startHub } from "../../huggingface/hub-server.js";
 import { parquetOf, questionRows } from "../../questions/question-rows.js";
 

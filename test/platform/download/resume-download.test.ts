@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { downloadFile } from "../../../src/platform/download/download-file.js";
+import { downloadFile } from "../../../src/platform/download.js";
 import { type Handler, ONCE, QUICK, sendFile, sendUntil } from "../../huggingface/hub-server.js";
 import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
 

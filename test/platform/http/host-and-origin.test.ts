@@ -1,10 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  bearerTokenCheck,
-  isAllowedHost,
-  isLoopback,
-  isOwnOrigin,
-} from "../../../src/platform/http/host-and-origin.js";
+import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../../../src/platform/http.js";
 
 it.each(["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "LOCALHOST"])("%s is a loopback name", (host) => {
   expect(isLoopback(host)).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseHttpUrl } from "../../../src/platform/http/http-url.js";
+import { parseHttpUrl } from "../../../src/platform/http.js";
 
 test.each(["http://localhost:8000/v1", " https://example.com ", "https://[::1]/x?y#z"])("%j is an address", (text) => {
   expect(parseHttpUrl(text)?.href).toBe(new URL(text.trim()).href);

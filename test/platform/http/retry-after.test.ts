@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseRetryAfter } from "../../../src/platform/http/retry-after.js";
+import { parseRetryAfter } from "../../../src/platform/http.js";
 
 const NOW = Date.UTC(2026, 0, 1, 12, 0, 0);
 

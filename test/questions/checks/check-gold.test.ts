@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Email } from "../../../src/domain/mail/email.js";
-import { checkGold } from "../../../src/questions/checks/check-gold.js";
+import type { Email } from "../../../src/mail/email.js";
+import { checkGold } from "../../../src/questions/checks.js";
 
 const MAIL = {
   messageId: "<1@x>",

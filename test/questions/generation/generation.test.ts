@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { readWrittenQuestions } from "../../../src/questions/generation/draft-protocol.js";
-import { BATCH_MAILS, mailBatches } from "../../../src/questions/generation/mail-batches.js";
-import { NearDuplicates } from "../../../src/questions/generation/near-duplicates.js";
-import { personName } from "../../../src/questions/generation/person-name.js";
-import { queryDate, queryDateBefore } from "../../../src/questions/generation/query-date.js";
-import { resolveCitations } from "../../../src/questions/generation/resolve-citations.js";
-import { longestSharedPhrase } from "../../../src/questions/generation/shared-wording.js";
-import { usableMails } from "../../../src/questions/generation/usable-mail.js";
+import {
+  BATCH_MAILS,
+  mailBatches,
+  personName,
+  queryDate,
+  queryDateBefore,
+  readWrittenQuestions,
+  resolveCitations,
+} from "../../../src/questions/draft-by-model.js";
+import { longestSharedPhrase, NearDuplicates, usableMails } from "../../../src/questions/usable-mail.js";
 import { INBOX, long, mail } from "./lease-mails.js";
 
 describe("usableMails", () => {

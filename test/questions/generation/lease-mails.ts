@@ -1,4 +1,4 @@
-import type { Email } from "../../../src/domain/mail/email.js";
+import type { Email } from "../../../src/mail/email.js";
 
 export const INBOX = "ann.lee@example.com";
 

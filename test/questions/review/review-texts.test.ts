@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { QuestionCheck } from "../../../src/domain/tasks/question-provenance.js";
-import { checkerAgreement } from "../../../src/questions/review/checker-agreement.js";
-import { locatePassage } from "../../../src/questions/review/locate-passage.js";
-import { mostLikelyPassage } from "../../../src/questions/review/most-likely-passage.js";
-import { replaceJsonTexts } from "../../../src/questions/review/replace-json-texts.js";
+import {
+  checkerAgreement,
+  locatePassage,
+  mostLikelyPassage,
+  replaceJsonTexts,
+} from "../../../src/questions/evidence.js";
+import type { QuestionCheck } from "../../../src/questions/provenance.js";
 
 describe("locatePassage", () => {
   const lit = (text: string, passage: string) => {

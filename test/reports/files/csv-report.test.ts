@@ -1,8 +1,8 @@
 import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { csvHead, csvLine } from "../../../src/reports/files/csv-report.js";
-import type { ScoreMeaning } from "../../../src/reports/page/report-data.js";
+import { csvHead, csvLine } from "../../../src/reports/csv-report.js";
+import type { ScoreMeaning } from "../../../src/reports/report-data.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { finished } from "../../store/runs/saved-runs.js";
 
 const MEANINGS: ScoreMeaning[] = [

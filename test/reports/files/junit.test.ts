@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { junit } from "../../../src/reports/files/junit.js";
+import { junit } from "../../../src/reports/junit-report.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { head, task } from "../../run-analysis/runs.js";
 
 const xml = (...results: TaskResult[]) => [...junit(head(), "exactMatch", () => results)].join("");

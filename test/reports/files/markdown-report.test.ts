@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { markdownReport } from "../../../src/reports/files/markdown-report.js";
-import { RunTally } from "../../../src/reports/html/summarize-run.js";
-import type { ReportHead } from "../../../src/reports/page/report-data.js";
+import { markdownReport } from "../../../src/reports/markdown-report.js";
+import type { ReportHead } from "../../../src/reports/report-data.js";
+import { RunTally } from "../../../src/reports/report-figures.js";
 import { FAILED } from "../../exports/traces.js";
 import { finished } from "../../store/runs/saved-runs.js";
 

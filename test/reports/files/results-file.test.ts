@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import type { BenchmarkResult, TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { resultsFile } from "../../../src/reports/files/results-file.js";
+import { resultsFile } from "../../../src/runs/totals.js";
+import type { BenchmarkResult } from "../../../src/traces/run-totals.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 
 const task = (taskId: number): TaskResult => ({
   taskId,

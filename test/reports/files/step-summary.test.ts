@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { stepSummary } from "../../../src/reports/files/step-summary.js";
-import { failUnder } from "../../../src/run-analysis/gates.js";
+import { failUnder } from "../../../src/analysis/gates.js";
+import { stepSummary } from "../../../src/reports/markdown-report.js";
 import { head, task } from "../../run-analysis/runs.js";
 
 describe("a step summary", () => {

@@ -1,7 +1,8 @@
-/** A real browser that opens a report from disk. */
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { CHROMIUM } from "../../machine-requirements.js";
+
+/** A real browser that opens a report from disk. */
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });

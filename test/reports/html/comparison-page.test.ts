@@ -1,11 +1,12 @@
-/** The report of several runs in a browser. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { QuestionTrace, Turn } from "../../../src/domain/runs/trace.js";
+import type { QuestionTrace, Turn } from "../../../src/traces/trace.js";
 import { needs } from "../../machine-requirements.js";
 import { type Opened, openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
+
+/** The report of several runs in a browser. */
 
 const HOSTILE = '</script><img src=x onerror="window.taken=1"> <b>bold</b> \u202eevil';
 

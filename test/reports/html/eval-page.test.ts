@@ -1,16 +1,16 @@
-/** What a report's page says of evals. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EvalDefinition } from "../../../src/domain/evals/eval-definition.js";
-import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
-import { measureAgreement } from "../../../src/evalgen/proof/measure-agreement.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveEvalTest } from "../../../src/store/evals/eval-tests.js";
-import { saveDraft } from "../../../src/store/evals/evals.js";
+import type { EvalDefinition } from "../../../src/evals/definition.js";
+import { saveDraft, saveEvalTest } from "../../../src/evals/store.js";
+import { measureAgreement } from "../../../src/evals/test-eval.js";
+import type { Db } from "../../../src/store/open-store.js";
+import type { QuestionTrace as Trace } from "../../../src/traces/trace.js";
 import { needs } from "../../machine-requirements.js";
 import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
+
+/** What a report's page says of evals. */
 
 const TASKS = 200;
 const NOW = "2026-01-01T00:00:00.000Z";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
+import type { QuestionTrace as Trace } from "../../../src/traces/trace.js";
 import { needs } from "../../machine-requirements.js";
 import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";

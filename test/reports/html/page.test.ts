@@ -157,7 +157,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(await page.locator(".canvas svg").first().isVisible()).toBe(true);
     await page.evaluate('dispatchEvent(new Event("afterprint"))');
     await page.emulateMedia({ media: "screen" });
-    expect(await rowsOf(page).count()).toBeLessThan(60);
+    await expect.poll(() => rowsOf(page).count()).toBeLessThan(60);
   });
 
   it("is dark where the system is, and as the button says", async () => {

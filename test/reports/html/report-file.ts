@@ -1,10 +1,9 @@
-/** A report's page made of runs that a test saves, as the command makes it. */
-
 import { join } from "node:path";
-import { openOutput } from "../../../src/commands/cli/output.js";
-import { readSettings } from "../../../src/commands/cli/settings.js";
-import { reportCommand } from "../../../src/commands/report/report.js";
+import { reportCommand } from "../../../src/cli/commands/report.js";
+import { openOutput, readSettings } from "../../../src/cli/terminal.js";
 import { never, openEmpty, type TestDb } from "../../app/run/demo-setup.js";
+
+/** A report's page made of runs that a test saves, as the command makes it. */
 
 export async function writeReport(
   save: (db: TestDb["db"]) => void,

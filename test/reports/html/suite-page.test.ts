@@ -1,4 +1,3 @@
-/** A report of a run over a suite, in a real browser. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator } from "playwright-core";
@@ -8,6 +7,8 @@ import { noisyPng } from "../../suites/left-behind/png.js";
 import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSuiteRun, suiteTrace, withCall } from "./suite-run.js";
+
+/** A report of a run over a suite, in a real browser. */
 
 /** As it is laid out, a line for each block. */
 const textOf = async (element: Locator) => (await element.allInnerTexts()).join("\n");

@@ -1,17 +1,15 @@
-/** Runs over a suite, saved as real runs are. */
-
-import { toTaskResult } from "../../../src/app/run/to-task-result.js";
-import type { SuiteTrace } from "../../../src/domain/runs/trace.js";
-import type { PlannedSuiteTask } from "../../../src/domain/tasks/planned-task.js";
-import type { SuiteTaskFacts } from "../../../src/domain/tasks/task.js";
-import { isFailure } from "../../../src/domain/tasks/task-ending.js";
 import { SUITE_SCORERS } from "../../../src/scoring/scorers.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
-import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { finishRun, insertRun } from "../../../src/store/runs/runs.js";
+import type { Db } from "../../../src/store/open-store.js";
+import { isFailure } from "../../../src/tasks/ending.js";
+import type { PlannedSuiteTask, SuiteTaskFacts } from "../../../src/tasks/question.js";
+import { openRowWriter, saveTasks, toResultRow } from "../../../src/traces/results-store.js";
+import { finishRun, insertRun } from "../../../src/traces/runs-store.js";
+import { toTaskResult } from "../../../src/traces/task-result.js";
+import type { SuiteTrace } from "../../../src/traces/trace.js";
 import { trace as questionTrace } from "../../scoring/trace.js";
 import { SETTINGS } from "../../store/runs/saved-runs.js";
+
+/** Runs over a suite, saved as real runs are. */
 
 const FACTS: SuiteTaskFacts = {
   ...{ id: "t1", suite: "harbour", dialect: "flowbook", tool: "terminal", instruction: "Count the boats." },

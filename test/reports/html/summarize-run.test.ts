@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { RunTally } from "../../../src/reports/html/summarize-run.js";
-import type { ScoreMeaning } from "../../../src/reports/page/report-data.js";
+import type { ScoreMeaning } from "../../../src/reports/report-data.js";
+import { RunTally } from "../../../src/reports/report-figures.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { ANSWERED, FAILED } from "../../exports/traces.js";
 import { finished } from "../../store/runs/saved-runs.js";
 

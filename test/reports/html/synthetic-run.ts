@@ -1,17 +1,15 @@
-/** Synthetic runs of any size, the same for a seed, saved as real runs are. */
-
-import { toTaskResult } from "../../../src/app/run/to-task-result.js";
-import type { Message } from "../../../src/domain/models/conversation.js";
-import type { ToolCallRecord, QuestionTrace as Trace, Turn } from "../../../src/domain/runs/trace.js";
-import type { Question } from "../../../src/domain/tasks/question.js";
-import type { Ending } from "../../../src/domain/tasks/task-ending.js";
-import { isFailure } from "../../../src/domain/tasks/task-ending.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
-import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { finishRun, insertRun } from "../../../src/store/runs/runs.js";
+import type { Message } from "../../../src/models/model.js";
+import type { Db } from "../../../src/store/open-store.js";
+import { type Ending, isFailure } from "../../../src/tasks/ending.js";
+import type { Question } from "../../../src/tasks/question.js";
+import { openRowWriter, saveTasks, toResultRow } from "../../../src/traces/results-store.js";
+import { finishRun, insertRun } from "../../../src/traces/runs-store.js";
+import { toTaskResult } from "../../../src/traces/task-result.js";
+import type { ToolCallRecord, QuestionTrace as Trace, Turn } from "../../../src/traces/trace.js";
 import { below, seeded } from "../../bench/random.js";
 import { SETTINGS } from "../../store/runs/saved-runs.js";
+
+/** Synthetic runs of any size, the same for a seed, saved as real runs are. */
 
 export interface SyntheticRun {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../../src/domain/models/conversation.js";
-import { traceView } from "../../../src/reports/html/trace-view.js";
+import type { Message } from "../../../src/models/model.js";
+import { traceView } from "../../../src/reports/trace-view.js";
 import { ANSWERED } from "../../exports/traces.js";
 import { judged } from "../../scoring/judged-trace.js";
 import { called } from "../../scoring/trace.js";

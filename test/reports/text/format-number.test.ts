@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, duration, share, usd } from "../../../src/reports/text/format-number.js";
-import { summaryBox } from "../../../src/reports/text/summary-box.js";
+import { count, duration, share, summaryBox, usd } from "../../../src/text/format.js";
 
 describe("a figure that there is none of", () => {
   it("is a dash", () => expect(share(null)).toBe("-"));

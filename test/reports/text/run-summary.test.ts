@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunTotals, ScoreFigures } from "../../../src/domain/runs/benchmark-result.js";
-import { runSummary } from "../../../src/reports/text/run-summary.js";
+import { runSummary } from "../../../src/reports/run-text.js";
+import type { RunTotals, ScoreFigures } from "../../../src/traces/run-totals.js";
 
 const AVERAGES = {
   exactMatchAccuracy: 0.25,

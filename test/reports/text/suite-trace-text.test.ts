@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { traceText } from "../../../src/reports/text/trace-text.js";
+import { traceText } from "../../../src/reports/trace-text.js";
 import { suiteTrace, withCall } from "../html/suite-run.js";
 
 it("a trace of a suite's task tells the task, its commands with what they printed, and its grade", () => {

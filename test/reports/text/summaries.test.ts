@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { questionStatistics } from "../../../src/questions/compute-statistics.js";
-import { corpusSummary } from "../../../src/reports/text/corpus-summary.js";
-import { datasetSummary } from "../../../src/reports/text/dataset-summary.js";
+import { questionStatistics } from "../../../src/questions/dataset.js";
+import { corpusSummary, datasetSummary } from "../../../src/reports/run-text.js";
 
 describe("without anything to count", () => {
   it("the dataset's figures are dashes", () => {

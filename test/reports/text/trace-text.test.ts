@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
-import { stripControls } from "../../../src/platform/strip-controls.js";
-import { traceText } from "../../../src/reports/text/trace-text.js";
+import { stripControls } from "../../../src/platform/text.js";
+import { traceText } from "../../../src/reports/trace-text.js";
+import type { QuestionTrace as Trace } from "../../../src/traces/trace.js";
 import { ANSWERED, FAILED } from "../../exports/traces.js";
 import { judged } from "../../scoring/judged-trace.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { AllScores } from "../../../src/run-analysis/aggregate/aggregate-scores.js";
+import { AllScores } from "../../../src/analysis/aggregate.js";
 import { SCORERS } from "../../../src/scoring/scorers.js";
-import { wilson } from "../../../src/statistics/wilson.js";
+import { wilson } from "../../../src/statistics/intervals.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { finished } from "../../store/runs/saved-runs.js";
 
 const task = (taskId: number, scores: TaskResult["scores"], changes: Partial<TaskResult> = {}): TaskResult => ({

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { AllScores } from "../../../src/run-analysis/aggregate/aggregate-scores.js";
-import { RunAggregate } from "../../../src/run-analysis/aggregate/run-aggregate.js";
+import { AllScores, RunAggregate } from "../../../src/analysis/aggregate.js";
 import { SCORERS } from "../../../src/scoring/scorers.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 
 const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 

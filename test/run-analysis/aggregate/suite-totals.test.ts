@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { AllScores } from "../../../src/run-analysis/aggregate/aggregate-scores.js";
-import { RunAggregate } from "../../../src/run-analysis/aggregate/run-aggregate.js";
+import { AllScores, RunAggregate } from "../../../src/analysis/aggregate.js";
 import { SCORES } from "../../../src/scoring/scorers.js";
-import { wilson } from "../../../src/statistics/wilson.js";
+import { wilson } from "../../../src/statistics/intervals.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { suiteResult } from "../suite-results.js";
 
 const RUN = {

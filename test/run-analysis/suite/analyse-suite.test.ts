@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { analyseSuite } from "../../../src/run-analysis/suite/analyse-suite.js";
-import { analysedTask } from "../../../src/run-analysis/suite/analysed-task.js";
-import { mcnemar } from "../../../src/statistics/mcnemar.js";
+import { analysedTask, analyseSuite } from "../../../src/analysis/suite.js";
+import { mcnemar } from "../../../src/statistics/tests.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { suiteResult } from "../suite-results.js";
 
 const analyse = (results: readonly TaskResult[], toolCalls: readonly number[] = []) =>

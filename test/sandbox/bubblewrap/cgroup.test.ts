@@ -1,11 +1,12 @@
-/** What a run's cgroup is told. That the kernel keeps to it shows the escape suite, where a cgroup can be had. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CgroupParent, ownFolder } from "../../../src/sandbox/bubblewrap/cgroup.js";
+import { CgroupParent, ownFolder } from "../../../src/sandbox/cgroup.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
-import { PYTHON_LIMITS } from "../../../src/sandbox/sandbox-limits.js";
+import { PYTHON_LIMITS } from "../../../src/sandbox/limits.js";
+
+/** What a run's cgroup is told. That the kernel keeps to it shows the escape suite, where a cgroup can be had. */
 
 const mounted = (root: string, mount: string) =>
   `24 1 0:22 / /proc rw - proc proc rw\n30 23 0:26 ${root} ${mount} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n`;

@@ -1,8 +1,9 @@
-/** Running commands in a task's machine: their surroundings, exit codes, output and time. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
+import type { SandboxedMachine } from "../../../src/sandbox/open-task-machine.js";
 import { needs } from "../../machine-requirements.js";
 import { machinesStart, openMachine, shell } from "./machines.js";
+
+/** Running commands in a task's machine: their surroundings, exit codes, output and time. */
 
 describe("a command", needs("sandbox", machinesStart), () => {
   let machine: SandboxedMachine;

@@ -1,12 +1,13 @@
-/** Files on their way into a task's machine and out of it, where an agent may have left anything. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
+import type { SandboxedMachine } from "../../../src/sandbox/open-task-machine.js";
 import { needs } from "../../machine-requirements.js";
 import { machinesStart, openMachine, shell } from "./machines.js";
+
+/** Files on their way into a task's machine and out of it, where an agent may have left anything. */
 
 const MOST = 5 * 2 ** 20;
 

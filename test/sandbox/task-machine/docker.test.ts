@@ -1,19 +1,18 @@
-/**
- * Machines of Docker images. There is no Docker here: a program of its name takes the same command line, checks what
- * it can, and starts the machine's first process in bubblewrap.
- */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dockerMachineArguments } from "../../../src/sandbox/task-machine/docker/docker-arguments.js";
-import { writeDockerfile } from "../../../src/sandbox/task-machine/docker/dockerfile.js";
-import { missingForImage } from "../../../src/sandbox/task-machine/docker/start-docker-guest.js";
-import { MACHINE_LIMITS } from "../../../src/sandbox/task-machine/machine-limits.js";
-import { openDockerMachine } from "../../../src/sandbox/task-machine/open-task-machine.js";
-import { readSnapshots, snapshotOf } from "../../../src/sandbox/task-machine/snapshots/read-snapshots.js";
+import { dockerMachineArguments, missingForImage, writeDockerfile } from "../../../src/sandbox/docker-machine.js";
+import { MACHINE_LIMITS } from "../../../src/sandbox/limits.js";
+import { openDockerMachine } from "../../../src/sandbox/open-task-machine.js";
+import { readSnapshots, snapshotOf } from "../../../src/sandbox/snapshots.js";
 import { needs } from "../../machine-requirements.js";
 import { BASE, machinesStart, processesWith, shell } from "./machines.js";
+
+/**
+ * Machines of Docker images. There is no Docker here: a program of its name takes the same command line, checks what
+ * it can, and starts the machine's first process in bubblewrap.
+ */
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-docker-"));
 const path = process.env.PATH;

@@ -1,13 +1,14 @@
-/** What an agent that looks for a way out of its machine finds: nothing of the host, of its network, of other tasks. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
+import type { SandboxedMachine } from "../../../src/sandbox/open-task-machine.js";
 import { needs } from "../../machine-requirements.js";
 import { ATTEMPTS, program } from "../escape-attempts.js";
 import { leftInSandboxes, openWitness, SECRET, type Witness } from "../host-witness.js";
 import { machinesStart, openMachine, processesWith, shell } from "./machines.js";
+
+/** What an agent that looks for a way out of its machine finds: nothing of the host, of its network, of other tasks. */
 
 /** What a machine, other than a run of Python, has of its own: these reach nothing of the host's. */
 const OWN = new Set([

@@ -1,8 +1,8 @@
-/** What comes out of a machine may be anything: it is a reply, or the end of the machine. */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { GuestConnection } from "../../../src/sandbox/task-machine/guest-connection.js";
-import { FrameReader, toFrame } from "../../../src/sandbox/task-machine/guest-frames.js";
+import { FrameReader, GuestConnection, toFrame } from "../../../src/sandbox/machine-guest.js";
+
+/** What comes out of a machine may be anything: it is a reply, or the end of the machine. */
 
 const lengths = (head: number, body: number) => {
   const bytes = Buffer.alloc(8);

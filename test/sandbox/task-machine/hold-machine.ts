@@ -1,5 +1,6 @@
-/** A program that opens a machine with a daemon in it and then waits to be killed. */
 import { openMachine, shell } from "./machines.js";
+
+/** A program that opens a machine with a daemon in it and then waits to be killed. */
 
 const word = process.argv[2];
 const machine = await openMachine();

@@ -1,4 +1,3 @@
-/** What a command starts lives until the machine is closed, and not longer. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,6 +6,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { needs } from "../../machine-requirements.js";
 import { leftInSandboxes } from "../host-witness.js";
 import { machinesStart, openMachine, processesWith, shell } from "./machines.js";
+
+/** What a command starts lives until the machine is closed, and not longer. */
 
 const HOLDER = join(import.meta.dirname, "hold-machine.ts");
 

@@ -1,14 +1,15 @@
-/** A task's machine that takes too much: the rest of this one is not harmed, and it can still be graded. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MACHINE_LIMITS } from "../../../src/sandbox/task-machine/machine-limits.js";
-import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
+import { MACHINE_LIMITS } from "../../../src/sandbox/limits.js";
+import type { SandboxedMachine } from "../../../src/sandbox/open-task-machine.js";
 import { needs } from "../../machine-requirements.js";
 import { leftInSandboxes } from "../host-witness.js";
 import { hasCgroup, machinesStart, openMachine, shell } from "./machines.js";
+
+/** A task's machine that takes too much: the rest of this one is not harmed, and it can still be graded. */
 
 const MB = 2 ** 20;
 const LIMITS = {

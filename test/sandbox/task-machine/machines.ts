@@ -1,13 +1,11 @@
-/** Machines for tests: opened as tasks open them, and what is left of them on the host. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { CommandResult } from "../../../src/domain/tasks/task-machine.js";
-import { chooseMachineHost } from "../../../src/sandbox/task-machine/choose-machine-host.js";
-import type { MachineHost } from "../../../src/sandbox/task-machine/find-machine-host.js";
-import { MACHINE_LIMITS, type MachineLimits } from "../../../src/sandbox/task-machine/machine-limits.js";
-import { openTaskMachine } from "../../../src/sandbox/task-machine/open-task-machine.js";
-import type { SandboxedMachine } from "../../../src/sandbox/task-machine/sandboxed-machine.js";
-import { readSnapshots, snapshotOf } from "../../../src/sandbox/task-machine/snapshots/read-snapshots.js";
-import type { Snapshot } from "../../../src/sandbox/task-machine/snapshots/snapshot-schema.js";
+import type { MachineHost } from "../../../src/sandbox/bubblewrap-machine.js";
+import { MACHINE_LIMITS, type MachineLimits } from "../../../src/sandbox/limits.js";
+import { chooseMachineHost, openTaskMachine, type SandboxedMachine } from "../../../src/sandbox/open-task-machine.js";
+import { readSnapshots, type Snapshot, snapshotOf } from "../../../src/sandbox/snapshots.js";
+import type { CommandResult } from "../../../src/sandbox/task-machine.js";
+
+/** Machines for tests: opened as tasks open them, and what is left of them on the host. */
 
 const choice = await chooseMachineHost();
 const host = choice.ok ? choice.host : null;

@@ -1,14 +1,13 @@
-/** What snapshots say that a machine holds, what is missing for them, and that a machine does hold it. */
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import { checkSnapshots } from "../../../src/sandbox/task-machine/snapshots/check-snapshots.js";
-import { readSnapshots, snapshotOf } from "../../../src/sandbox/task-machine/snapshots/read-snapshots.js";
-import type { Snapshot } from "../../../src/sandbox/task-machine/snapshots/snapshot-schema.js";
+import { UserError } from "../../../src/platform/errors.js";
+import { checkSnapshots, readSnapshots, type Snapshot, snapshotOf } from "../../../src/sandbox/snapshots.js";
 import { needs } from "../../machine-requirements.js";
 import { BASE, machinesStart, openMachine, shell } from "./machines.js";
+
+/** What snapshots say that a machine holds, what is missing for them, and that a machine does hold it. */
 
 const snapshot = (changes: Partial<Snapshot>): Snapshot => ({
   ...BASE,

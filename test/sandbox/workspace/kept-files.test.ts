@@ -1,14 +1,13 @@
-/** What a program leaves in /workspace and /tmp is there for the next one, though each has file systems of its own. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Workspace } from "../../../src/domain/agents/workspace.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import { WORKSPACE_LIMITS } from "../../../src/sandbox/limits.js";
 import { runPython } from "../../../src/sandbox/run-python.js";
-import { WORKSPACE_LIMITS } from "../../../src/sandbox/sandbox-limits.js";
-import { openWorkspace } from "../../../src/sandbox/workspace/workspace.js";
-import { readText, writeText } from "../../../src/sandbox/workspace/workspace-files.js";
+import { openWorkspace, readText, type Workspace, writeText } from "../../../src/sandbox/workspace.js";
 import { needs } from "../../machine-requirements.js";
+
+/** What a program leaves in /workspace and /tmp is there for the next one, though each has file systems of its own. */
 
 const choice = await chooseSandbox();
 

@@ -10,8 +10,8 @@ const { artE, path } = workFolder({ mail: MAIL });
 /** A process that makes a workspace with a file in it, and then waits. */
 async function withWorkspace(TMPDIR: string) {
   const source = `
-    import { openWorkspace } from "${join(ROOT, "dist/sandbox/workspace/workspace.js")}";
-    import { writeText } from "${join(ROOT, "dist/sandbox/workspace/workspace-files.js")}";
+    import { openWorkspace } from "${join(ROOT, "dist/sandbox/workspace.js")}";
+    import { writeText } from "${join(ROOT, "dist/sandbox/workspace.js")}";
     await openWorkspace().use((folders) => writeText(folders, "deep/a.txt", "kept"));
     console.log("made");
     setInterval(() => {}, 1000);`;

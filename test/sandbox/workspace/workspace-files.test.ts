@@ -3,11 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { WorkspaceFolders } from "../../../src/domain/agents/workspace.js";
-import { WORKSPACE_LIMITS } from "../../../src/sandbox/sandbox-limits.js";
-import { openWorkspace } from "../../../src/sandbox/workspace/workspace.js";
-import { WorkspaceRefusal } from "../../../src/sandbox/workspace/workspace-error.js";
-import { listEntries, readText, writeText } from "../../../src/sandbox/workspace/workspace-files.js";
+import { WORKSPACE_LIMITS } from "../../../src/sandbox/limits.js";
+import {
+  listEntries,
+  openWorkspace,
+  readText,
+  type WorkspaceFolders,
+  WorkspaceRefusal,
+  writeText,
+} from "../../../src/sandbox/workspace.js";
 
 let outside = "";
 let workspace: ReturnType<typeof openWorkspace>;

@@ -2,14 +2,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Model } from "../../../src/domain/models/model.js";
-import { type Judgement, judgementSchema } from "../../../src/domain/scores/judgement.js";
-import { openJsonFileCache } from "../../../src/models/middleware/json-file-cache.js";
-import { withPrices } from "../../../src/models/middleware/with-prices.js";
-import { parseModelName } from "../../../src/models/model-name.js";
-import { resolveModel } from "../../../src/models/resolve-model.js";
+import { openJsonFileCache } from "../../../src/models/cache.js";
+import type { Model } from "../../../src/models/model.js";
+import { parseModelName } from "../../../src/models/names.js";
+import { resolveModel } from "../../../src/models/open-model.js";
+import { withPrices } from "../../../src/models/retry.js";
 import { DEFAULT_RETRY } from "../../../src/platform/retry.js";
-import { type JudgeRequest, openJudge, protocolVersion } from "../../../src/scoring/judge/ask-judge.js";
+import { type JudgeRequest, openJudge, protocolVersion } from "../../../src/scoring/judge.js";
+import { type Judgement, judgementSchema } from "../../../src/traces/trace.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { WireFormat } from "../../providers/wire-request.js";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseModelName } from "../../../src/models/model-name.js";
-import { resolveModel } from "../../../src/models/resolve-model.js";
-import { openJudge } from "../../../src/scoring/judge/ask-judge.js";
+import { parseModelName } from "../../../src/models/names.js";
+import { resolveModel } from "../../../src/models/open-model.js";
+import { openJudge } from "../../../src/scoring/judge.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 
 /** Default-ignorable and control characters. */

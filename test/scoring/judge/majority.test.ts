@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Verdict, Vote } from "../../../src/domain/scores/judgement.js";
-import { majority } from "../../../src/scoring/judge/majority.js";
+import { majority } from "../../../src/scoring/judge.js";
+import type { Verdict, Vote } from "../../../src/traces/trace.js";
 
 const votes = (...verdicts: (Verdict | null)[]): Vote[] =>
   verdicts.map((verdict, i) => ({ verdict, reason: `${verdict ?? "unread"} ${i + 1}`, cached: false }));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
-import type { ToolCall } from "../../../src/domain/models/conversation.js";
-import { artProtocol } from "../../../src/scoring/judge/art-judge-prompt.js";
-import { verdictProtocol } from "../../../src/scoring/judge/verdict-judge-prompt.js";
+import type { ToolCall } from "../../../src/models/model.js";
+import type { JsonValue } from "../../../src/platform/json.js";
+import { artProtocol, verdictProtocol } from "../../../src/scoring/judge.js";
 
 const call = (args: JsonValue, changes: Partial<ToolCall> = {}): ToolCall => ({
   id: "c1",

@@ -1,10 +1,11 @@
-/** Labelling traces in a real browser. */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHROMIUM, needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { saveRun, saveTask } from "../../store/runs/saved-runs.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "../demo-server.js";
+
+/** Labelling traces in a real browser. */
 
 const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
 

@@ -1,13 +1,13 @@
-/** The playground's lists of chats, runs and traces, its links to mails, and how it speaks of what goes wrong. */
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addRunTags, setRunName } from "../../../src/store/runs/run-labels.js";
-import { finishRun } from "../../../src/store/runs/runs.js";
+import { addRunTags, finishRun, setRunName } from "../../../src/traces/runs-store.js";
 import { MARCUS } from "../../app/run/demo-setup.js";
 import { CHROMIUM, needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { saveRun, saveTask } from "../../store/runs/saved-runs.js";
 import { type DemoServer, startDemoServer } from "../demo-server.js";
+
+/** The playground's lists of chats, runs and traces, its links to mails, and how it speaks of what goes wrong. */
 
 describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   let browser: Browser;

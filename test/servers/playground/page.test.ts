@@ -1,4 +1,3 @@
-/** The playground page in a real browser. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +7,8 @@ import { MARCUS } from "../../app/run/demo-setup.js";
 import { CHROMIUM, needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { type DemoServer, startDemoServer } from "../demo-server.js";
+
+/** The playground page in a real browser. */
 
 const HOSTILE = `</pre><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 

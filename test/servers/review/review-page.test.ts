@@ -1,15 +1,16 @@
-/** Reviewing questions in a real browser, and what stands in the files after each key. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { DatasetReview } from "../../../src/app/questions/review/review-questions.js";
-import type { HttpServer } from "../../../src/servers/http/http-server.js";
-import { startReviewServer } from "../../../src/servers/review/start-review-server.js";
+import { DatasetReview } from "../../../src/questions/review.js";
+import type { HttpServer } from "../../../src/server/http-server.js";
+import { startReviewServer } from "../../../src/server/review.js";
 import { openDemo, type TestDb } from "../../app/run/demo-setup.js";
 import { demoQuestions, jsonLines } from "../../commands/art-e.js";
 import { CHROMIUM, needs } from "../../machine-requirements.js";
+
+/** Reviewing questions in a real browser, and what stands in the files after each key. */
 
 const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
 

@@ -1,10 +1,11 @@
-/** A run that is watched in a real browser: by its own process's page, and by a server in another process. */
 import { request as httpRequest } from "node:http";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../../commands/art-e.js";
 import { CHROMIUM, needs } from "../../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+
+/** A run that is watched in a real browser: by its own process's page, and by a server in another process. */
 
 const HOSTILE = `no <img src=x onerror="document.title='stolen'">`;
 

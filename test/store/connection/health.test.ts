@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkHealth, repairIndex } from "../../../src/store/connection/health.js";
+import { checkHealth, repairIndex } from "../../../src/mail/health.js";
 import { openDemo, type TestDb } from "../../app/run/demo-setup.js";
 import { content, dump } from "../import/corpus-setup.js";
 

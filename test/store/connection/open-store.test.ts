@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import { openStore } from "../../../src/store/connection/open-store.js";
+import { UserError } from "../../../src/platform/errors.js";
+import { openStore } from "../../../src/store/open-store.js";
 import { checkIndex, mail, openWithMails } from "../import/corpus-setup.js";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -167,7 +167,7 @@ describe("a file that another program is switching over", () => {
 
 describe("two programs that open one new file at the same time", () => {
   it("both get all tables, each made once", async () => {
-    const built = pathToFileURL(join(ROOT, "dist/store/connection/open-store.js")).href;
+    const built = pathToFileURL(join(ROOT, "dist/store/open-store.js")).href;
     const path = newPath();
     const program = `import { openStore } from ${JSON.stringify(built)};
       const db = openStore(${JSON.stringify(path)}, { mustExist: false });

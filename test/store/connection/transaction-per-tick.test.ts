@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { openReadOnly } from "../../../src/store/connection/open-store.js";
-import { withTickTransaction } from "../../../src/store/connection/transaction-per-tick.js";
+import { openReadOnly, withTickTransaction } from "../../../src/store/open-store.js";
 import { openEmpty } from "../../app/run/demo-setup.js";
 
 it("reads as of one moment in a turn, as of another in the next, and holds nothing after the last", async () => {

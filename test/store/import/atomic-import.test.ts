@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import { openStore } from "../../../src/store/connection/open-store.js";
-import { type AtomicImport, openForImport } from "../../../src/store/import/atomic-import.js";
+import { type AtomicImport, openForImport } from "../../../src/mail/store/atomic-import.js";
+import { UserError } from "../../../src/platform/errors.js";
+import { openStore } from "../../../src/store/open-store.js";
 import { checkIndex, importMails, mail } from "./corpus-setup.js";
 
 let folder: string;

@@ -1,11 +1,11 @@
-/** Small corpora written in a test, imported as the program imports any. */
 import { createHash } from "node:crypto";
-import type { BadEmail, CorpusBatch, CorpusSource, FiledEmail } from "../../../src/domain/mail/email.js";
-import { type ImportRequest, type ImportSummary, importCorpus } from "../../../src/ingest/import-corpus.js";
-import { prepareSource } from "../../../src/ingest/prepare-mail.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { readFingerprint } from "../../../src/store/import/corpus-stats.js";
+import { readFingerprint } from "../../../src/mail/corpus.js";
+import type { BadEmail, CorpusBatch, CorpusSource, FiledEmail } from "../../../src/mail/email.js";
+import { type ImportRequest, type ImportSummary, importCorpus, prepareSource } from "../../../src/mail/import.js";
+import type { Db } from "../../../src/store/open-store.js";
 import { never, openEmpty, type TestDb } from "../../app/run/demo-setup.js";
+
+/** Small corpora written in a test, imported as the program imports any. */
 
 let made = 0;
 

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { FiledEmail } from "../../../src/domain/mail/email.js";
-import { readCorpusStats, readFingerprint } from "../../../src/store/import/corpus-stats.js";
-import { openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
-import { toStorableMail } from "../../../src/store/import/storable-mail.js";
-import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
+import { readCorpusStats, readFingerprint } from "../../../src/mail/corpus.js";
+import type { FiledEmail } from "../../../src/mail/email.js";
+import { openMailLookup } from "../../../src/mail/mailbox.js";
+import { openCorpusWriter, toStorableMail } from "../../../src/mail/store/corpus-writer.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { seeded } from "../../bench/random.js";
 import { content, idOf, importMails, mail, shuffled } from "./corpus-setup.js";

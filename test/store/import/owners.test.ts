@@ -4,7 +4,7 @@ import {
   countSentFolderSenders,
   listImportedInboxes,
   listOwners,
-} from "../../../src/store/import/owners.js";
+} from "../../../src/mail/import-owners.js";
 import { mail, openWithMails } from "./corpus-setup.js";
 
 const sentFrom = (path: string, sender: string, changes = {}) =>

@@ -1,4 +1,3 @@
-/** The index of a large import: two tables, built by two threads, which are asked as one. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,28 +5,29 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { largestMailboxes } from "../../../src/app/import/largest-mailboxes.js";
-import type { importCorpus } from "../../../src/ingest/import-corpus.js";
-import { prepareSource } from "../../../src/ingest/prepare-mail.js";
-import { checkHealth, repairIndex } from "../../../src/store/connection/health.js";
-import { type Db, openStore } from "../../../src/store/connection/open-store.js";
-import { wordFrequency } from "../../../src/store/evals/word-frequency.js";
-import type { openForImport } from "../../../src/store/import/atomic-import.js";
-import { copyMail } from "../../../src/store/import/copy-mail.js";
-import { openArtSearch } from "../../../src/store/search/art-search.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import { openMailboxListing } from "../../../src/store/search/mailbox-listing.js";
-import { largestInboxes } from "../../../src/store/search/mailbox-sizes.js";
+import { wordFrequency } from "../../../src/evals/labels.js";
+import { openArtSearch } from "../../../src/mail/art-search.js";
+import { checkHealth, repairIndex } from "../../../src/mail/health.js";
+import { type importCorpus, prepareSource } from "../../../src/mail/import.js";
+import { largestMailboxes } from "../../../src/mail/import-command.js";
+import { openMailboxListing } from "../../../src/mail/mailbox.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { largestInboxes } from "../../../src/mail/search-postings.js";
+import type { openForImport } from "../../../src/mail/store/atomic-import.js";
+import { copyMail } from "../../../src/mail/store/corpus-writer.js";
+import { type Db, openStore } from "../../../src/store/open-store.js";
 import { never } from "../../app/run/demo-setup.js";
 import { anyQuery, PEOPLE, randomMails } from "../search/random-corpus.js";
 import type { PlainQuery } from "../search/search-reference.js";
 import { checkIndex, content, sourceOf } from "./corpus-setup.js";
 
+/** The index of a large import: two tables, built by two threads, which are asked as one. */
+
 const DIST = join(import.meta.dirname, "../../../dist");
 // Threads load files of JavaScript, so the built program's.
 const built = {
-  ...(await import(join(DIST, "ingest/import-corpus.js"))),
-  ...(await import(join(DIST, "store/import/atomic-import.js"))),
+  ...(await import(join(DIST, "mail/import.js"))),
+  ...(await import(join(DIST, "mail/store/atomic-import.js"))),
 } as { importCorpus: typeof importCorpus; openForImport: typeof openForImport };
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-parallel-index-"));
@@ -221,7 +221,7 @@ function repairAt(name: string): void {
 describe("while the threads build", () => {
   it("another import into the file is refused, and does not disturb it", async () => {
     const refused: unknown[] = [];
-    const other = `import { openForImport } from ${JSON.stringify(pathToFileURL(join(DIST, "store/import/atomic-import.js")).href)};
+    const other = `import { openForImport } from ${JSON.stringify(pathToFileURL(join(DIST, "mail/store/atomic-import.js")).href)};
       try { openForImport(${JSON.stringify(path("busy.db"))}); } catch (error) { console.log(error.code); }`;
     await importInto("busy.db", {
       onThreads: true,
@@ -249,8 +249,8 @@ describe("while the threads build", () => {
 
   it("a kill leaves no database, and the next import removes what is left", async () => {
     const script = `
-      const { openForImport } = await import(${JSON.stringify(pathToFileURL(join(DIST, "store/import/atomic-import.js")).href)});
-      const { buildIndexOnThreads } = await import(${JSON.stringify(pathToFileURL(join(DIST, "store/import/parallel-index.js")).href)});
+      const { openForImport } = await import(${JSON.stringify(pathToFileURL(join(DIST, "mail/store/atomic-import.js")).href)});
+      const { buildIndexOnThreads } = await import(${JSON.stringify(pathToFileURL(join(DIST, "mail/store/parallel-index.js")).href)});
       const file = openForImport(${JSON.stringify(path("killed.db"))});
       file.db.exec("INSERT INTO mails VALUES (1, x'00', 'a', 'b', '[]', 0, 0, NULL, 'c'), (2, x'01', 'd', 'e', '[]', 0, 0, NULL, 'f')");
       file.db.exec("INSERT INTO mail_order VALUES (1, 1, NULL, ''), (2, 2, NULL, '')");

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { openStore } from "../../../src/store/connection/open-store.js";
-import { getAgent } from "../../../src/store/registry/agent-rows.js";
-import { getTool, listAttachedTools } from "../../../src/store/registry/tool-rows.js";
+import { getAgent } from "../../../src/agents/registry-store.js";
+import { openStore } from "../../../src/store/open-store.js";
+import { getTool, listAttachedTools } from "../../../src/tools/tool.js";
 import { writeEarlierFile } from "../earlier-database.js";
 
 test("a file of an earlier version gets the agents and tools for suites, and keeps the user's own of these names", () => {

@@ -1,10 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { deleteRun } from "../../../src/store/runs/delete-run.js";
-import { costOfRun, listRuns, scoreSums } from "../../../src/store/runs/list-runs.js";
-import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { addRunTags, removeRunTags, setRunName, setRunNote } from "../../../src/store/runs/run-labels.js";
-import { finishRun, getRun } from "../../../src/store/runs/runs.js";
+import { openRowWriter, toResultRow } from "../../../src/traces/results-store.js";
+import {
+  addRunTags,
+  costOfRun,
+  deleteRun,
+  finishRun,
+  getRun,
+  listRuns,
+  removeRunTags,
+  scoreSums,
+  setRunName,
+  setRunNote,
+} from "../../../src/traces/runs-store.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, saveRun } from "./saved-runs.js";
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { PlannedTask } from "../../../src/domain/tasks/planned-task.js";
-import { isQuestion } from "../../../src/domain/tasks/question.js";
-import { remainingPositions, saveRunTasks, tasksAt } from "../../../src/store/runs/planned-tasks.js";
+import { isQuestion, type PlannedTask } from "../../../src/tasks/question.js";
+import { remainingPositions, saveRunTasks, tasksAt } from "../../../src/traces/results-store.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
 

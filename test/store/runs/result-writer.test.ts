@@ -1,16 +1,15 @@
-/** The thread is a file of the built program. */
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LockWait } from "../../../src/store/connection/write-transaction.js";
-import type { ThreadedResultWriter } from "../../../src/store/runs/result-writer.js";
+import type { LockWait } from "../../../src/store/open-store.js";
+import type { ThreadedResultWriter } from "../../../src/traces/result-writer.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, saveRun } from "./saved-runs.js";
 
-const { threadedResultWriter } = (await import(
-  join(import.meta.dirname, "../../../dist/store/runs/result-writer.js")
-)) as {
+/** The thread is a file of the built program. */
+
+const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../../dist/traces/result-writer.js"))) as {
   threadedResultWriter(path: string, waiting?: LockWait): ThreadedResultWriter;
 };
 

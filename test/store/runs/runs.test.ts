@@ -1,13 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import { NO_LIMITS } from "../../../src/domain/runs/run-limits.js";
-import { listRuns } from "../../../src/store/runs/list-runs.js";
-import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
-import { THIS_PROCESS } from "../../../src/store/runs/process-identity.js";
-import { attemptPages, iterateResults, openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { finishRun, getRun, lockRun, reopenRun } from "../../../src/store/runs/runs.js";
+import { UserError } from "../../../src/platform/errors.js";
+import {
+  attemptPages,
+  iterateResults,
+  openRowWriter,
+  saveTasks,
+  toResultRow,
+} from "../../../src/traces/results-store.js";
+import { NO_LIMITS } from "../../../src/traces/run-settings.js";
+import { finishRun, getRun, listRuns, lockRun, reopenRun, THIS_PROCESS } from "../../../src/traces/runs-store.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
 

@@ -1,13 +1,13 @@
-/** Runs and finished tasks, saved as the runner saves them. */
-
-import type { RunSettings, TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import type { QuestionTrace as Trace } from "../../../src/domain/runs/trace.js";
-import type { QuestionSet } from "../../../src/domain/tasks/question.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { saveTasks } from "../../../src/store/runs/planned-tasks.js";
-import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
-import { insertRun, type NewRun } from "../../../src/store/runs/runs.js";
+import type { Db } from "../../../src/store/open-store.js";
+import type { QuestionSet } from "../../../src/tasks/question.js";
+import { openRowWriter, saveTasks, toResultRow } from "../../../src/traces/results-store.js";
+import type { RunSettings } from "../../../src/traces/run-settings.js";
+import { insertRun, type NewRun } from "../../../src/traces/runs-store.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
+import type { QuestionTrace as Trace } from "../../../src/traces/trace.js";
 import { trace as unscored } from "../../scoring/trace.js";
+
+/** Runs and finished tasks, saved as the runner saves them. */
 
 export const SETTINGS: RunSettings = {
   agentId: "email-search",

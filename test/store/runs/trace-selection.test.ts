@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TaskResult } from "../../../src/domain/runs/benchmark-result.js";
-import { openRowWriter, toResultRow } from "../../../src/store/runs/results.js";
+import { openRowWriter, toResultRow } from "../../../src/traces/results-store.js";
+import type { TaskResult } from "../../../src/traces/task-result.js";
 import {
   countScores,
   listTaskIds,
+  readTraces,
   selectChatTraceIds,
   selectTraceIds,
   type TraceFilter,
-} from "../../../src/store/runs/trace-selection.js";
-import { readTraces } from "../../../src/store/runs/traces.js";
+} from "../../../src/traces/traces-store.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, saveRun } from "./saved-runs.js";
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UserError } from "../../../src/domain/errors.js";
-import type { TraceFilter } from "../../../src/store/runs/trace-selection.js";
-import { getTrace, iterateTraces } from "../../../src/store/runs/traces.js";
+import { UserError } from "../../../src/platform/errors.js";
+import { getTrace, iterateTraces, type TraceFilter } from "../../../src/traces/traces-store.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { finished, saveRun, saveTask } from "./saved-runs.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { openAddressBook } from "../../../src/store/search/address-book.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { openAddressBook } from "../../../src/mail/search-query.js";
 import { ANN, addressId, BEN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
 const KAY = "kay.mann@plains.example";

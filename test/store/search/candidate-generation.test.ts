@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { generateCandidates } from "../../../src/store/search/candidate-generation.js";
+import { generateCandidates } from "../../../src/mail/search-ranking.js";
 
 /** Gas is in every mail, July in those from 100 on. */
 const GAS = Array.from({ length: 200 }, (_, i) => i + 1);

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { endOfDay } from "../../../src/store/search/date-range.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { endOfDay } from "../../../src/mail/search-query.js";
 import { idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
 const DATES = {

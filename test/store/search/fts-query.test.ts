@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { allWordsExpression, contentTokens, termExpression, tokenize } from "../../../src/store/search/fts-query.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { allWordsExpression, contentTokens, termExpression, tokenize } from "../../../src/mail/search-query.js";
 import { mail, openWithMails } from "../import/corpus-setup.js";
 
 describe("a text without words", () => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { endOfDay } from "../../../src/store/search/date-range.js";
-import { type MailQuery, type MailSearch, openMailSearch } from "../../../src/store/search/mail-search.js";
+import { type MailQuery, type MailSearch, openMailSearch } from "../../../src/mail/search.js";
+import { endOfDay } from "../../../src/mail/search-query.js";
+import type { Db } from "../../../src/store/open-store.js";
 import { addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
 const CUTOFF = endOfDay("2001-05-14");

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { openAddressBook } from "../../../src/store/search/address-book.js";
-import { openMailLookup } from "../../../src/store/search/mail-lookup.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
+import { openMailLookup } from "../../../src/mail/mailbox.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { openAddressBook } from "../../../src/mail/search-query.js";
 import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
 const [EVE, FLO, GUS] = ["eve@hills.example", "flo@hills.example", "gus@hills.example"];

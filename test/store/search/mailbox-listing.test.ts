@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { openMailboxListing } from "../../../src/store/search/mailbox-listing.js";
+import { openMailboxListing } from "../../../src/mail/mailbox.js";
 import { ANN, BEN, CAT, DAN, mail, openCorpus } from "./small-corpus.js";
 
 const day = (number: number) => `2001-05-${String(number).padStart(2, "0")}T10:00:00Z`;

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { largestInboxes, openMailCount } from "../../../src/store/search/mailbox-sizes.js";
+import { largestInboxes, openMailCount } from "../../../src/mail/search-postings.js";
+import type { Db } from "../../../src/store/open-store.js";
 import { FOLDERS, randomMails } from "./random-corpus.js";
 import { ANN, addressId, BEN, mail, openCorpus } from "./small-corpus.js";
 

@@ -1,8 +1,9 @@
-/** A small corpus by chance, always the same one, and questions to it. */
 import fc from "fast-check";
-import type { FiledEmail } from "../../../src/domain/mail/email.js";
+import type { FiledEmail } from "../../../src/mail/email.js";
 import type { PlainQuery } from "./search-reference.js";
 import { ANN, BEN, CAT, DAN, mail } from "./small-corpus.js";
+
+/** A small corpus by chance, always the same one, and questions to it. */
 
 export const PEOPLE = [ANN, BEN, CAT, DAN, "eve@hills.example", "flo@hills.example"] as const;
 

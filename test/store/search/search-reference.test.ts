@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import type { FiledEmail } from "../../../src/domain/mail/email.js";
-import type { Db } from "../../../src/store/connection/open-store.js";
-import { type MailHit, type MailQuery, openMailSearch } from "../../../src/store/search/mail-search.js";
+import type { FiledEmail } from "../../../src/mail/email.js";
+import { type MailHit, type MailQuery, openMailSearch } from "../../../src/mail/search.js";
+import type { Db } from "../../../src/store/open-store.js";
 import { anyQuery, FOLDERS, randomMails, STOP } from "./random-corpus.js";
 import { type PlainMail, type PlainQuery, referenceSearch } from "./search-reference.js";
 import { ANN, addressId, BEN, CAT, fill, mail, openCorpus } from "./small-corpus.js";

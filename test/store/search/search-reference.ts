@@ -1,8 +1,9 @@
+import { stemmer } from "stemmer";
+
 /**
- * A reference implementation of the mail search (mail-search, fts-query and bm25f of src/store/search) over plain
+ * A reference implementation of the mail search (mail-search, fts-query and bm25f of src/mail) over plain
  * arrays: no index, no pruning, no shared code.
  */
-import { stemmer } from "stemmer";
 
 export interface PlainMail {
   readonly messageId: string;

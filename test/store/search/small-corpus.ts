@@ -1,13 +1,13 @@
+import { updateFingerprint } from "../../../src/mail/corpus.js";
+import type { FiledEmail } from "../../../src/mail/email.js";
+import { listOwners, setOwnerAddress } from "../../../src/mail/import-owners.js";
+import type { MailQuery } from "../../../src/mail/search.js";
+import { openAddressBook } from "../../../src/mail/search-query.js";
+import { rebuildCorpusIndex } from "../../../src/mail/store/corpus-index.js";
+import { type InsertOutcome, openCorpusWriter, toStorableMail } from "../../../src/mail/store/corpus-writer.js";
+import { type Db, openStore } from "../../../src/store/open-store.js";
+
 /** Small corpora, made through the parts of the store that an import uses. */
-import type { FiledEmail } from "../../../src/domain/mail/email.js";
-import { type Db, openStore } from "../../../src/store/connection/open-store.js";
-import { rebuildCorpusIndex } from "../../../src/store/import/corpus-index.js";
-import { updateFingerprint } from "../../../src/store/import/corpus-stats.js";
-import { type InsertOutcome, openCorpusWriter } from "../../../src/store/import/corpus-writer.js";
-import { listOwners, setOwnerAddress } from "../../../src/store/import/owners.js";
-import { toStorableMail } from "../../../src/store/import/storable-mail.js";
-import { openAddressBook } from "../../../src/store/search/address-book.js";
-import type { MailQuery } from "../../../src/store/search/mail-search.js";
 
 export const ANN = "ann@plains.example";
 export const BEN = "ben@plains.example";

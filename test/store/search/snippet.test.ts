@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { tokenize } from "../../../src/store/search/fts-query.js";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import { snippet } from "../../../src/store/search/snippet.js";
-import { distinctTerms, termMatcher } from "../../../src/store/search/term-matches.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { distinctTerms, snippet, termMatcher } from "../../../src/mail/search-matches.js";
+import { tokenize } from "../../../src/mail/search-query.js";
 import { mail, openCorpus, query } from "./small-corpus.js";
 
 /** What is shown: 240 characters, dots at both ends with their spaces. */

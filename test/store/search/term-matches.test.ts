@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import { distinctTerms, termMatcher } from "../../../src/store/search/term-matches.js";
-import { stemOf } from "../../../src/store/tokenizer/porter.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { distinctTerms, termMatcher } from "../../../src/mail/search-matches.js";
+import { stemOf } from "../../../src/text/porter.js";
 import { idsOf, mail, openCorpus, query } from "./small-corpus.js";
 
 const ROOT = join(import.meta.dirname, "../../..");

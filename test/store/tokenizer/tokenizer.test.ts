@@ -1,15 +1,16 @@
-/** Our reading of words against FTS5's own, as the index has it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openMailSearch } from "../../../src/store/search/mail-search.js";
-import { termMatcher } from "../../../src/store/search/term-matches.js";
-import { foldText } from "../../../src/store/tokenizer/fold.js";
-import { stemOf } from "../../../src/store/tokenizer/porter.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { termMatcher } from "../../../src/mail/search-matches.js";
+import { stemOf } from "../../../src/text/porter.js";
+import { foldText } from "../../../src/text/tokenizer.js";
 import { idsOf, mail, openCorpus, query } from "../search/small-corpus.js";
 import { askFts5, writeTable } from "./unicode61-table.js";
+
+/** Our reading of words against FTS5's own, as the index has it. */
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -44,7 +45,7 @@ test("the index's tokenizer reads Unicode, and stems", () => {
 });
 
 test("the table of characters is FTS5's own, for every character there is", { timeout: 180_000 }, () => {
-  const file = join(ROOT, "src/store/tokenizer/unicode61.json");
+  const file = join(ROOT, "src/text/unicode61.json");
   const asked = writeTable(askFts5());
   // What SQLite's next version reads otherwise needs this file written anew, and a migration that makes the index anew.
   expect(readFileSync(file, "utf8") === asked).toBe(true);

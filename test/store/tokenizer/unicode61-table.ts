@@ -1,8 +1,9 @@
+import Database from "better-sqlite3";
+
 /**
  * What FTS5's `unicode61 remove_diacritics 2` makes of every character, asked of FTS5 itself; written as
- * `src/store/tokenizer/unicode61.json`.
+ * `src/text/unicode61.json`.
  */
-import Database from "better-sqlite3";
 
 /** Characters in one row: each stands in a word that names it, `k1f642g?q`. */
 const IN_ONE_ROW = 4_096;

@@ -1,9 +1,9 @@
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
-import { readSuite } from "../../../src/suites/definition/read-suite.js";
-import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
+import { checkSuite } from "../../../src/suites/check-suite.js";
+import { openSuiteFolder } from "../../../src/suites/suite-folder.js";
+import { readSuite } from "../../../src/suites/task-file.js";
 import { DEMO_SUITE, findingsIn, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 /** A pair without faults, but for what is changed in its first task. */

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
-import { classifyTask } from "../../../src/suites/definition/functions/task-requirement.js";
-import { readSuite } from "../../../src/suites/definition/read-suite.js";
-import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
+import { checkSuite } from "../../../src/suites/check-suite.js";
+import { classifyTask } from "../../../src/suites/named-paths.js";
+import { openSuiteFolder } from "../../../src/suites/suite-folder.js";
+import { readSuite } from "../../../src/suites/task-file.js";
 import { flowbookTask, read, readOne, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 const at = (name: string) => `examples/excel/${name}/${name}.json`;

@@ -1,15 +1,15 @@
-/** Both real suites, compared with what was found about their tasks by hand (triage.tsv). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pairTasks } from "../../../src/domain/tasks/pair-tasks.js";
-import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
-import { classifyTask } from "../../../src/suites/definition/functions/task-requirement.js";
-import { readSuite } from "../../../src/suites/definition/read-suite.js";
-import { readIndexFile } from "../../../src/suites/definition/selection/index-file.js";
-import { selectTasks } from "../../../src/suites/definition/selection/select-tasks.js";
-import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
+import { checkSuite } from "../../../src/suites/check-suite.js";
+import { classifyTask } from "../../../src/suites/named-paths.js";
+import { selectTasks } from "../../../src/suites/select-tasks.js";
+import { openSuiteFolder, readIndexFile } from "../../../src/suites/suite-folder.js";
+import { readSuite } from "../../../src/suites/task-file.js";
+import { pairTasks } from "../../../src/tasks/suite-task.js";
 import { needs, SUITES } from "../../machine-requirements.js";
+
+/** Both real suites, compared with what was found about their tasks by hand (triage.tsv). */
 
 const readReal = (name: string) => readSuite(openSuiteFolder(join(SUITES, name)));
 

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pairTasks } from "../../../src/domain/tasks/pair-tasks.js";
-import { readIndexFile } from "../../../src/suites/definition/selection/index-file.js";
-import { selectTasks, type TaskSelection } from "../../../src/suites/definition/selection/select-tasks.js";
-import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
+import { selectTasks, type TaskSelection } from "../../../src/suites/select-tasks.js";
+import { openSuiteFolder, readIndexFile } from "../../../src/suites/suite-folder.js";
+import { pairTasks } from "../../../src/tasks/suite-task.js";
 import { flowbookTask, read, taskFiles, writeSuite } from "./write-suite.js";
 
 const ALL: TaskSelection = { ids: null, tool: null, tags: [], index: null, counterparts: null };

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readSettingsState } from "../../../src/suites/definition/settings/settings-file.js";
-import { stripJsonComments } from "../../../src/suites/definition/settings/strip-json-comments.js";
+import { readSettingsState, stripJsonComments } from "../../../src/suites/accounts.js";
 import { writeSuite } from "./write-suite.js";
 
 describe("comments of settings", () => {

@@ -1,13 +1,13 @@
-/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/suites -u` makes it anew. */
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readSuite } from "../../../src/suites/definition/read-suite.js";
-import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
-import { taskFileSchema } from "../../../src/suites/definition/task-schema.js";
+import { openSuiteFolder } from "../../../src/suites/suite-folder.js";
+import { readSuite, taskFileSchema } from "../../../src/suites/task-file.js";
 import { needs, SUITES } from "../../machine-requirements.js";
 import { DEMO_SUITE, flowbookTask, spiderTask } from "./write-suite.js";
+
+/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/suites -u` makes it anew. */
 
 const schema = z.toJSONSchema(taskFileSchema, { target: "draft-2020-12", io: "input" });
 

@@ -1,12 +1,12 @@
-/** Small suites written for a test, gone after it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { checkSuite } from "../../../src/suites/definition/checks/check-suite.js";
-import { type ReadSuite, readSuite } from "../../../src/suites/definition/read-suite.js";
-import type { ReadTask } from "../../../src/suites/definition/read-task.js";
-import { openSuiteFolder } from "../../../src/suites/definition/suite-folder.js";
+import { checkSuite } from "../../../src/suites/check-suite.js";
+import { openSuiteFolder } from "../../../src/suites/suite-folder.js";
+import { type ReadSuite, type ReadTask, readSuite } from "../../../src/suites/task-file.js";
+
+/** Small suites written for a test, gone after it. */
 
 export const DEMO_SUITE = join(import.meta.dirname, "../../../fixtures/suites/demo");
 

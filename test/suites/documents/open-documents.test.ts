@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { textOfHtml } from "../../../src/suites/documents/html-text.js";
-import { SuiteDocuments } from "../../../src/suites/documents/open-documents.js";
+import { SuiteDocuments, textOfHtml } from "../../../src/suites/documents.js";
 import { temporaryFolder } from "../temporary-folder.js";
 
 const { signal } = new AbortController();

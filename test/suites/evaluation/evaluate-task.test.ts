@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.js";
-import type { FunctionCall, Metric, SuiteTask, TaskEvaluation } from "../../../src/domain/tasks/suite-task.js";
-import type { TaskMachine } from "../../../src/domain/tasks/task-machine.js";
-import { evaluateTask } from "../../../src/suites/evaluation/evaluate-task.js";
-import { evaluationNeed, isImplemented } from "../../../src/suites/evaluation/function-table.js";
-import { formatTime } from "../../../src/suites/evaluation/getters/format-time.js";
-import { FolderMachine } from "../../../src/suites/machines/folder-machine.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import type { TaskMachine } from "../../../src/sandbox/task-machine.js";
+import { evaluateTask } from "../../../src/suites/evaluate-task.js";
+import { FolderMachine } from "../../../src/suites/folder-machine.js";
+import { evaluationNeed, isImplemented } from "../../../src/suites/function-table.js";
+import { formatTime } from "../../../src/suites/getters.js";
+import type { FunctionCall, Metric, SuiteTask, TaskEvaluation } from "../../../src/tasks/suite-task.js";
 import { temporaryFolder } from "../temporary-folder.js";
 import { RunningMachine } from "./running-machine.js";
 

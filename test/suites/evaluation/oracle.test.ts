@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { SuiteDialect } from "../../../src/domain/tasks/suite-task.js";
-import { evaluateTask } from "../../../src/suites/evaluation/evaluate-task.js";
-import { FolderMachine } from "../../../src/suites/machines/folder-machine.js";
+import { evaluateTask } from "../../../src/suites/evaluate-task.js";
+import { FolderMachine } from "../../../src/suites/folder-machine.js";
+import type { SuiteDialect } from "../../../src/tasks/suite-task.js";
 import { needs, SUITES } from "../../machine-requirements.js";
 import { readTaskForGrading } from "../read-task.js";
 import { readSuiteLines } from "../suite-data.js";

@@ -1,8 +1,13 @@
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
-import { decodeImage, toGreyscale } from "../../../src/suites/formats/images/decode-image.js";
-import { correlate, normalizedHistogram } from "../../../src/suites/formats/images/histogram.js";
-import { resizeByArea, resizeLinearly } from "../../../src/suites/formats/images/resize.js";
+import {
+  correlate,
+  decodeImage,
+  normalizedHistogram,
+  resizeByArea,
+  resizeLinearly,
+  toGreyscale,
+} from "../../../src/suites/formats/images.js";
 
 const channel = (width: number, values: number[]) => ({
   width,

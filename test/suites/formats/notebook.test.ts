@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { haveEqualOutputs } from "../../../src/suites/formats/compare-outputs.js";
-import { readNotebook } from "../../../src/suites/formats/notebook.js";
+import { haveEqualOutputs, readNotebook } from "../../../src/suites/formats/notebook.js";
 
 const read = (notebook: unknown) => readNotebook(Buffer.from(JSON.stringify(notebook)));
 

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { parsePythonJson } from "../../../src/suites/formats/python/json.js";
-import { compareStrings, decodeTextLeniently, splitLines, stripText } from "../../../src/suites/formats/python/text.js";
-import { equalValues, formatValue } from "../../../src/suites/formats/python/values.js";
-import { parseYaml } from "../../../src/suites/formats/python/yaml.js";
-import { matchingRatio } from "../../../src/suites/formats/sequence-ratio.js";
+import { matchingRatio } from "../../../src/suites/formats/notebook.js";
+import {
+  compareStrings,
+  decodeTextLeniently,
+  equalValues,
+  formatValue,
+  parsePythonJson,
+  parseYaml,
+  splitLines,
+  stripText,
+} from "../../../src/suites/formats/python-values.js";
 
 const areEqual = (a: string, b: string) => equalValues(parsePythonJson(a), parsePythonJson(b));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCsv } from "../../../src/suites/formats/csv/read-csv.js";
+import { readCsv } from "../../../src/suites/formats/csv.js";
 
 const read = (text: string) => readCsv(Buffer.from(text));
 

@@ -1,4 +1,3 @@
-/** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -6,13 +5,15 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.js";
-import type { Grade, SuiteTask, TaskEvaluation } from "../../../src/domain/tasks/suite-task.js";
-import type { GradingProcesses } from "../../../src/suites/grading/grading-processes.js";
-import { FolderMachine } from "../../../src/suites/machines/folder-machine.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import { FolderMachine } from "../../../src/suites/folder-machine.js";
+import type { GradingProcesses } from "../../../src/suites/grading-processes.js";
+import type { Grade, SuiteTask, TaskEvaluation } from "../../../src/tasks/suite-task.js";
 import { temporaryFolder } from "../temporary-folder.js";
 
-const DIST = join(import.meta.dirname, "../../../dist/suites/grading/grading-processes.js");
+/** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
+
+const DIST = join(import.meta.dirname, "../../../dist/suites/grading-processes.js");
 const built = (await import(DIST)) as { GradingProcesses: typeof GradingProcesses };
 const never = new AbortController().signal;
 
@@ -128,7 +129,7 @@ describe("a process that grades", () => {
     const { task, folder, sources } = endlessTask();
     const program = `
       import { GradingProcesses } from ${JSON.stringify(DIST)};
-      import { FolderMachine } from ${JSON.stringify(join(dirname(DIST), "../machines/folder-machine.js"))};
+      import { FolderMachine } from ${JSON.stringify(join(dirname(DIST), "folder-machine.js"))};
       import { readdirSync, readFileSync } from "node:fs";
       const machine = new FolderMachine(${JSON.stringify(join(folder, "machine"))});
       const work = ${JSON.stringify(join(folder, "work"))};

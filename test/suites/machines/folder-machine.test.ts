@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FolderMachine } from "../../../src/suites/machines/folder-machine.js";
+import { FolderMachine } from "../../../src/suites/folder-machine.js";
 import { temporaryFolder } from "../temporary-folder.js";
 
 function createMachine() {

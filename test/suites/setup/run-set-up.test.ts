@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.js";
-import type { FunctionCall, SuiteTask } from "../../../src/domain/tasks/suite-task.js";
-import { FolderMachine } from "../../../src/suites/machines/folder-machine.js";
-import { runSetUp } from "../../../src/suites/setup/run-set-up.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import { FolderMachine } from "../../../src/suites/folder-machine.js";
+import { runSetUp } from "../../../src/suites/setup.js";
+import type { FunctionCall, SuiteTask } from "../../../src/tasks/suite-task.js";
 import { RunningMachine } from "../evaluation/running-machine.js";
 import { temporaryFolder } from "../temporary-folder.js";
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.js";
-import { checkLocalDatabase } from "../../../src/suites/spider2v/check-local-database.js";
-import { CollectedFile } from "../../../src/suites/spider2v/metric-function.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import { CollectedFile } from "../../../src/suites/grading-function.js";
+import { checkLocalDatabase } from "../../../src/suites/spider2v/databases.js";
 import { temporaryFolder } from "../temporary-folder.js";
 
 async function create(path: string, type: string, statements: readonly string[]): Promise<CollectedFile> {

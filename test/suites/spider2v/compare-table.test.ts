@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/domain/json.js";
-import { compareTable } from "../../../src/suites/spider2v/compare-table/compare-table.js";
-import { CollectedFile } from "../../../src/suites/spider2v/metric-function.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import { CollectedFile } from "../../../src/suites/grading-function.js";
+import { compareTable } from "../../../src/suites/spider2v/compare-table.js";
 import { relationships, sheetData, workbookParts, zipParts } from "../formats/make-workbook.js";
 import { temporaryFolder } from "../temporary-folder.js";
 

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { JsonValue } from "../../../src/domain/json.js";
-import type { TaskDocuments } from "../../../src/domain/tasks/task-documents.js";
-import { getTool } from "../../../src/store/registry/tool-rows.js";
-import { SuiteDocuments } from "../../../src/suites/documents/open-documents.js";
+import type { JsonValue } from "../../../src/platform/json.js";
+import { SuiteDocuments } from "../../../src/suites/documents.js";
+import type { TaskDocuments } from "../../../src/tasks/suite-task.js";
 import { toTool } from "../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
+import { getTool } from "../../../src/tools/tool.js";
 import { openEmpty, type TestDb } from "../../app/run/demo-setup.js";
 import { context } from "../demo-tools.js";
 

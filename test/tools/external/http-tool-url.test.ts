@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ToolRow } from "../../../src/domain/agents/tool.js";
-import type { JsonObject } from "../../../src/domain/json.js";
-import { httpTool } from "../../../src/tools/external/http-tool.js";
+import type { JsonObject } from "../../../src/platform/json.js";
+import { httpTool } from "../../../src/tools/http-tool.js";
+import type { ToolRow } from "../../../src/tools/tool.js";
 
 const problemOf = (url: string, parametersSchema: JsonObject) =>
   httpTool.validate?.(httpTool.config.parse({ url }), { parametersSchema } as unknown as ToolRow);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
-import { compileArgumentSchema, compileResultSchema } from "../../../src/tools/json-schema/compile-schema.js";
+import type { JsonSchema, JsonValue } from "../../../src/platform/json.js";
+import { compileArgumentSchema, compileResultSchema } from "../../../src/tools/json-schema.js";
 
 const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
   compileArgumentSchema({ type: "object", properties: { v: schema }, ...more });

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema, JsonValue } from "../../../src/domain/json.js";
-import { jsonObjectSchema, jsonValueSchema } from "../../../src/domain/json.js";
-import { readArguments } from "../../../src/models/providers/tool-calls.js";
-import { googleSchema } from "../../../src/models/providers/tool-schema.js";
-import { compileArgumentSchema } from "../../../src/tools/json-schema/compile-schema.js";
+import { googleSchema, readArguments } from "../../../src/models/tool-calls.js";
+import { type JsonSchema, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../../src/platform/json.js";
+import { compileArgumentSchema } from "../../../src/tools/json-schema.js";
 
 const ofText = (schema: JsonSchema) => compileArgumentSchema({ type: "object", properties: { v: schema } });
 

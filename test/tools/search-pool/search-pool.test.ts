@@ -1,12 +1,13 @@
-/** The threads are files of the built program. */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { ToolContext, ToolResult } from "../../../src/domain/agents/tool.js";
-import { openMailbox } from "../../../src/tools/open-mailbox.js";
-import type { SearchPool } from "../../../src/tools/search-pool/search-pool.js";
+import { openMailbox } from "../../../src/tools/mailbox.js";
+import type { SearchPool } from "../../../src/tools/search-pool.js";
+import type { ToolContext, ToolResult } from "../../../src/tools/tool.js";
 import { MARCUS, openDemo, type TestDb } from "../../app/run/demo-setup.js";
 
-const built = (await import(join(import.meta.dirname, "../../../dist/tools/search-pool/search-pool.js"))) as {
+/** The threads are files of the built program. */
+
+const built = (await import(join(import.meta.dirname, "../../../dist/tools/search-pool.js"))) as {
   SearchPool: new (path: string, count?: number) => SearchPool;
 };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkMailboxes } from "../../../../src/app/run/plan/check-mailboxes.js";
-import { UserError } from "../../../../src/domain/errors.js";
-import type { Question } from "../../../../src/domain/tasks/question.js";
+import { checkMailboxes } from "../../../../src/mail/corpus.js";
+import { UserError } from "../../../../src/platform/errors.js";
+import type { Question } from "../../../../src/tasks/question.js";
 import { MARCUS, openDemo, openEmpty, RUTH, type TestDb } from "../demo-setup.js";
 
 let demo: TestDb;

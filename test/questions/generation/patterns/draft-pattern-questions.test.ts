@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Email } from "../../../../src/domain/mail/email.js";
-import { draftPatternQuestions } from "../../../../src/questions/generation/patterns/draft-pattern-questions.js";
+import type { Email } from "../../../../src/mail/email.js";
+import { draftPatternQuestions } from "../../../../src/questions/draft-by-patterns.js";
 import { INBOX, long, mail } from "../lease-mails.js";
 
 describe("draftPatternQuestions", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bestPassage } from "../../../../src/store/search/ranking/best-passage.js";
-import { termMatcher } from "../../../../src/store/search/term-matches.js";
+import { termMatcher } from "../../../../src/mail/search-matches.js";
+import { bestPassage } from "../../../../src/mail/search-ranking.js";
 
 const find = termMatcher(["gas", "price"]);
 const passage = (body: string, subject = "") => bestPassage(body, find(subject), find(body), [1, 1]);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
-import { openMailSearch } from "../../../../src/store/search/mail-search.js";
-import { RANKING_SIGNALS } from "../../../../src/store/search/ranking/ranking-signals.js";
+import { openMailSearch } from "../../../../src/mail/search.js";
+import { RANKING_SIGNALS } from "../../../../src/mail/search-signals.js";
 import { ANN, addressId, BEN, idsOf, mail, openCorpus, query } from "../small-corpus.js";
 
 const db = openCorpus([

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { detectCorrespondents } from "../../../../src/store/search/ranking/correspondents.js";
-import type { SignalMail, SignalQuery } from "../../../../src/store/search/ranking/ranking-signal.js";
-import { detectRecency } from "../../../../src/store/search/ranking/recency.js";
-import { detectSentMonth, isSentMonth, periodsNamed } from "../../../../src/store/search/ranking/sent-month.js";
+import {
+  detectCorrespondents,
+  detectRecency,
+  detectSentMonth,
+  isSentMonth,
+  periodsNamed,
+  type SignalMail,
+  type SignalQuery,
+} from "../../../../src/mail/search-signals.js";
 
 const OWNER = "ann.owner@plains.example";
 const asks = (words: string): SignalQuery => ({ words, owner: OWNER, askedAt: "2001-05-15T00:00:00Z" });

@@ -1,8 +1,9 @@
-/** Words that are in no mail of a mailbox are searched for in another spelling. */
 import { afterAll, describe, expect, it } from "vitest";
-import type { Db } from "../../../../src/store/connection/open-store.js";
-import { type MailQuery, openMailSearch } from "../../../../src/store/search/mail-search.js";
+import { type MailQuery, openMailSearch } from "../../../../src/mail/search.js";
+import type { Db } from "../../../../src/store/open-store.js";
 import { ANN, addressId, BEN, CAT, DAN, fill, idsOf, mail, openCorpus, query } from "../small-corpus.js";
+
+/** Words that are in no mail of a mailbox are searched for in another spelling. */
 
 const on = (day: number) => `2001-05-${String(day).padStart(2, "0")}T10:00:00Z`;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { editVariants } from "../../../../src/store/search/spelling-correction/edit-variants.js";
+import { editVariants } from "../../../../src/mail/search-spelling.js";
 
 describe("words a letter away", () => {
   it("are all of those, once each, without the word itself", () => {

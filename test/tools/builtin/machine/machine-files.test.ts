@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../../src/domain/json.js";
-import type { TaskMachine } from "../../../../src/domain/tasks/task-machine.js";
-import { openWorkspace } from "../../../../src/sandbox/workspace/workspace.js";
-import { FolderMachine } from "../../../../src/suites/machines/folder-machine.js";
+import type { JsonValue } from "../../../../src/platform/json.js";
+import type { TaskMachine } from "../../../../src/sandbox/task-machine.js";
+import { openWorkspace } from "../../../../src/sandbox/workspace.js";
+import { FolderMachine } from "../../../../src/suites/folder-machine.js";
 import { openEmpty, type TestDb } from "../../../app/run/demo-setup.js";
 import { needs } from "../../../machine-requirements.js";
 import { callTool, sandboxed } from "./machines.js";

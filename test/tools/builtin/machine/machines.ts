@@ -1,17 +1,16 @@
-/** Machines for the tools' tests, each with the registry's tools over it. */
 import { existsSync } from "node:fs";
-import type { ToolContext } from "../../../../src/domain/agents/tool.js";
-import type { JsonValue } from "../../../../src/domain/json.js";
-import type { TaskMachine } from "../../../../src/domain/tasks/task-machine.js";
-import { findMachineHost } from "../../../../src/sandbox/task-machine/find-machine-host.js";
-import { openTaskMachine } from "../../../../src/sandbox/task-machine/open-task-machine.js";
-import type { SandboxedMachine } from "../../../../src/sandbox/task-machine/sandboxed-machine.js";
-import { readSnapshots, snapshotOf } from "../../../../src/sandbox/task-machine/snapshots/read-snapshots.js";
-import { getTool } from "../../../../src/store/registry/tool-rows.js";
+import type { JsonValue } from "../../../../src/platform/json.js";
+import { findMachineHost } from "../../../../src/sandbox/bubblewrap-machine.js";
+import { openTaskMachine, type SandboxedMachine } from "../../../../src/sandbox/open-task-machine.js";
+import { readSnapshots, snapshotOf } from "../../../../src/sandbox/snapshots.js";
+import type { TaskMachine } from "../../../../src/sandbox/task-machine.js";
 import { toTool } from "../../../../src/tools/load-tools.js";
-import { openMailbox } from "../../../../src/tools/open-mailbox.js";
+import { openMailbox } from "../../../../src/tools/mailbox.js";
+import { getTool, type ToolContext } from "../../../../src/tools/tool.js";
 import { never, type TestDb } from "../../../app/run/demo-setup.js";
 import { context } from "../../demo-tools.js";
+
+/** Machines for the tools' tests, each with the registry's tools over it. */
 
 /** A folder of Python packages with nbclient and ipykernel, where the machine's own Python has none. */
 export const PACKAGES = process.env.ART_E_PYTHON_PACKAGES ?? "";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../../src/domain/json.js";
+import type { JsonValue } from "../../../../src/platform/json.js";
 import { openEmpty, type TestDb } from "../../../app/run/demo-setup.js";
 import { needs } from "../../../machine-requirements.js";
 import { callTool, hasNotebooks, sandboxed } from "./machines.js";

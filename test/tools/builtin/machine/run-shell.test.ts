@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonValue } from "../../../../src/domain/json.js";
+import type { JsonValue } from "../../../../src/platform/json.js";
 import { openEmpty, type TestDb } from "../../../app/run/demo-setup.js";
 import { needs } from "../../../machine-requirements.js";
 import { callTool, sandboxed } from "./machines.js";

@@ -1,0 +1,364 @@
+import { resolve } from "node:path";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
+import { ModuleFailed } from "../platform/module-workers.js";
+import { flagName, redact, splitShellWords, trimEndOf } from "../platform/text.js";
+import { openWorkspace } from "../sandbox/workspace.js";
+import type { Db } from "../store/open-store.js";
+import { cleanEnvironment, ToolFailed } from "../tools/external-tool.js";
+import { addInboxArgument, checkAttached, toTool } from "../tools/load-tools.js";
+import { openMailbox } from "../tools/mailbox.js";
+import {
+  type ExternalResources,
+  isTaskOnly,
+  listServerTools,
+  McpFailed,
+  openExternalResources,
+  type ServerTool,
+} from "../tools/mcp-connections.js";
+import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
+import { getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
+import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
+
+interface ToolCall {
+  readonly id: string;
+  readonly args: JsonValue;
+  /** Overrides the tool's own config, as that of an agent would. */
+  readonly config: JsonObject | null;
+  readonly inbox: string | null;
+  /** YYYY-MM-DD: mail from this day on is invisible. */
+  readonly before: string | null;
+}
+
+/** Calls a tool once, as an agent would. */
+export async function testTool(
+  db: Db,
+  call: ToolCall,
+  settings: AppSettings,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const stored = getTool(db, call.id);
+  const config = call.config === null ? null : JSON.stringify(call.config);
+  const external = openExternalResources(settings.env);
+  const workspace = openWorkspace();
+  try {
+    const tool = toTool({ tool: stored, config }, { mailbox: openMailbox(db), outside: external });
+    const inbox = call.inbox?.trim().toLowerCase() ?? null;
+    return await tool.call(addInboxArgument(tool, call.args, inbox), {
+      inbox,
+      cutoff: call.before === null ? null : `${call.before}T00:00:00Z`,
+      signal,
+      workspace,
+    });
+  } finally {
+    await Promise.all([external.close(), workspace.close()]);
+  }
+}
+
+/** Adds an HTTP, command or module tool. */
+export async function addTool(
+  db: Db,
+  id: string,
+  described: ToolDescription,
+  settings: AppSettings,
+  signal: AbortSignal,
+): Promise<StoredTool> {
+  const kind = kindOf(described) ?? "";
+  refuseFieldsOfOtherKinds(described, kind);
+  const { description, ...columns } = await describedColumns(described, settings, signal);
+  if (description === undefined) {
+    throw new UserError("flag_missing", "tools add needs a --description: the model reads it.", "Say what it does.");
+  }
+  return createTool(db, {
+    id,
+    handlerKey: kind,
+    ...columns,
+    description,
+    handlerConfig: handlerConfig(described, kind),
+  });
+}
+
+/** Adds all tools of an MCP server. */
+export async function addServerTools(
+  db: Db,
+  described: ToolDescription,
+  prefix: string | null,
+  { env }: AppSettings,
+  signal: AbortSignal,
+): Promise<ImportedTools> {
+  refuseFieldsOfOtherKinds(described, "mcp");
+  const external = openExternalResources(env);
+  try {
+    const request = { server: mcpServer(described), prefix, handlerConfig: callLimits(described) };
+    return await importServerTools(db, request, external, signal);
+  } finally {
+    await external.close();
+  }
+}
+
+/** Changes what the description names; the tool's kind stays. */
+export async function changeTool(
+  db: Db,
+  id: string,
+  described: ToolDescription,
+  settings: AppSettings,
+  signal: AbortSignal,
+): Promise<StoredTool> {
+  const before = getTool(db, id);
+  const kind = kindOf(described);
+  if (kind !== null && kind !== before.handlerKey) {
+    throw new UserError(
+      "flags_contradict",
+      `Tool "${id}" is of the kind ${before.handlerKey}: --${kind} would make another tool of it.`,
+      "Add a new tool.",
+    );
+  }
+  refuseFieldsOfOtherKinds(described, before.handlerKey);
+  const config = handlerConfig(described, before.handlerKey);
+  const columns = await describedColumns(described, settings, signal);
+  if (Object.keys({ ...config, ...columns }).length === 0) {
+    throw new UserError("flag_missing", "tools set: there is nothing to change.", "See art-e tools set --help.");
+  }
+  return updateTool(db, id, { ...columns, handlerConfig: { ...before.handlerConfig, ...config } });
+}
+
+const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
+
+type ToolKind = (typeof TOOL_KINDS)[number];
+
+/** A tool of the user's own, as flags describe it. */
+export interface ToolDescription {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly category?: string | undefined;
+  readonly parameters?: JsonObject | undefined;
+  readonly http?: string | undefined;
+  readonly method?: string | undefined;
+  readonly headers?: JsonObject | undefined;
+  readonly allowPrivate?: boolean | undefined;
+  readonly command?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly module?: string | undefined;
+  readonly mcp?: string | undefined;
+  readonly env?: readonly string[] | undefined;
+  /** Seconds. */
+  readonly timeout?: number | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly maxResultChars?: number | undefined;
+  readonly resultSchema?: JsonObject | undefined;
+}
+
+/** Fields that only some kinds of tool have. */
+const KINDS_OF_FIELD: Readonly<Partial<Record<keyof ToolDescription, readonly string[]>>> = {
+  method: ["http"],
+  headers: ["http", "mcp"],
+  allowPrivate: ["http"],
+  cwd: ["command"],
+  env: ["command", "module", "mcp"],
+};
+
+/** The kind of tool that is described; null where the description names none. */
+export function kindOf(described: ToolDescription): ToolKind | null {
+  const [kind, other] = TOOL_KINDS.filter((name) => described[name] !== undefined);
+  if (other === undefined) return kind ?? null;
+  throw new UserError("flags_contradict", `--${kind} and --${other} name two tools.`, "Add them one after the other.");
+}
+
+function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): void {
+  for (const [name, kinds] of Object.entries(KINDS_OF_FIELD)) {
+    if (described[name as keyof ToolDescription] === undefined || kinds.includes(kind)) continue;
+    throw new UserError(
+      "flags_contradict",
+      `${flagName(name)} is not for a tool of the kind ${kind}.`,
+      `It is for: ${kinds.join(", ")}.`,
+    );
+  }
+}
+
+/** The columns of a tool beside its handler. A module describes itself; flags override that. */
+async function describedColumns(
+  described: ToolDescription,
+  { env }: AppSettings,
+  signal: AbortSignal,
+): Promise<Partial<Pick<NewTool, "name" | "description" | "category" | "parametersSchema">>> {
+  const { name, description, category, parameters, module } = described;
+  const fromModule = module === undefined ? {} : await columnsOfModule(module, described.env ?? [], env, signal);
+  return { ...fromModule, ...defined({ name, description, category, parametersSchema: parameters }) };
+}
+
+async function columnsOfModule(file: string, names: readonly string[], env: AppSettings["env"], signal: AbortSignal) {
+  const external = openExternalResources(env);
+  try {
+    const { name, description, parameters } = await describeModule(resolve(file), names, external, signal);
+    return {
+      ...(typeof name === "string" ? { name } : {}),
+      ...(typeof description === "string" ? { description } : {}),
+      ...(parameters === undefined ? {} : { parametersSchema: parametersOf(parameters, file) }),
+    };
+  } finally {
+    await external.close();
+  }
+}
+
+function parametersOf(exported: unknown, file: string): JsonObject {
+  const object = jsonObjectSchema.safeParse(exported);
+  if (object.success) return object.data;
+  throw new UserError(
+    "flag_invalid",
+    `${file}: parameters: expected a JSON object.`,
+    "A JSON Schema of type object is one.",
+  );
+}
+
+/** The handler's config that a description makes. */
+function handlerConfig(described: ToolDescription, kind: string): JsonObject {
+  const { http, method, headers, allowPrivate, command, cwd, module, env } = described;
+  return jsonObjectSchema.parse({
+    ...defined({
+      url: http,
+      method,
+      headers,
+      allowPrivate,
+      command: command === undefined ? undefined : splitShellWords(command, "--command"),
+      cwd: cwd === undefined ? undefined : resolve(cwd),
+      module: module === undefined ? undefined : resolve(module),
+      // The environment of an MCP server is part of its address.
+      env: kind === "mcp" ? undefined : env,
+    }),
+    ...callLimits(described),
+  });
+}
+
+/** The limits of each call, as part of a handler's config. */
+function callLimits({ timeout, maxBytes, maxResultChars, resultSchema }: ToolDescription): JsonObject {
+  const timeoutMs = timeout === undefined ? undefined : Math.ceil(timeout * 1_000);
+  return jsonObjectSchema.parse(defined({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
+}
+
+/** An MCP server: an address, or a program with its arguments. */
+function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
+  const isUrl = /^https?:\/\//i.test(mcp);
+  const address = isUrl ? { url: mcp } : { command: splitShellWords(mcp, "--mcp") };
+  return jsonObjectSchema.parse(defined({ ...address, headers, env }));
+}
+
+function defined<T extends Readonly<Record<string, unknown>>>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}
+
+const TIMEOUT_MS = 60_000;
+
+export interface ImportedTools {
+  readonly added: readonly StoredTool[];
+  /** Tools of the server that were not added, with the reason. */
+  readonly skipped: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** Adds every usable tool of an MCP server in one transaction, each under the prefix and a unique id. */
+export async function importServerTools(
+  db: Db,
+  request: { readonly server: unknown; readonly prefix: string | null; readonly handlerConfig: object },
+  external: ExternalResources,
+  signal: AbortSignal,
+): Promise<ImportedTools> {
+  const server = checkInput(serverSchema, request.server, "tool_invalid", "The MCP server cannot be used");
+  const { tools, malformed, serverName } = await requestTools(server, external, signal);
+  const taken = new Set(listTools(db).map(({ id }) => id));
+  const skipped: { name: string; why: string }[] = [];
+  const rows = tools.flatMap((tool) => {
+    if (isTaskOnly(tool)) {
+      skipped.push({ name: tool.name, why: "It can only be called as an MCP task, which art-e does not support." });
+      return [];
+    }
+    const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
+    try {
+      checkAttached({ tool: row, config: null });
+      taken.add(row.id);
+      return row;
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      skipped.push({ name: tool.name, why: error.message });
+      return [];
+    }
+  });
+  if (malformed > 0)
+    skipped.push({ name: `${malformed} of its list`, why: "They are not valid tools of the protocol." });
+  const added = withNewVersion(db, () => rows.map((row) => createTool(db, row)));
+  return { added, skipped };
+}
+
+async function requestTools(server: StoredServer, external: ExternalResources, signal: AbortSignal) {
+  try {
+    const client = await (await external.mcp()).to(
+      resolveServer(server, external),
+      signal,
+      secretsOf(server, external),
+    );
+    const listed = await listServerTools(client, signal, TIMEOUT_MS);
+    return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
+  } catch (error) {
+    signal.throwIfAborted();
+    const known = error instanceof McpFailed || error instanceof ToolFailed;
+    const why = known ? error.message : `The MCP server does not list its tools: ${(error as Error).message}`;
+    const redacted = redact(why, secretsOf(server, external));
+    // The stack of the cause starts with its message: keep it only if nothing was redacted.
+    const cause = redacted === why ? { cause: error } : undefined;
+    throw new UserError("mcp_failed", `${redacted}.`, "Try the program or the address without art-e.", 1, cause);
+  }
+}
+
+function rowOf(tool: ServerTool, server: StoredServer, id: string, handlerConfig: object): ToolRow {
+  return {
+    id,
+    name: tool.title ?? tool.name,
+    description: tool.description === "" ? tool.name : tool.description,
+    parametersSchema: tool.inputSchema,
+    handlerKey: "mcp",
+    handlerConfig: jsonObjectSchema.parse({ server, tool: tool.name, ...handlerConfig }),
+    category: "mcp",
+  };
+}
+
+function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): string {
+  const plain = [prefix, name].map((part) => trimEndOf(part.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+/, ""), "_"));
+  const base =
+    plain
+      .filter((part) => part !== "")
+      .join("_")
+      .slice(0, 64) || "tool";
+  for (let n = 1; ; n++) {
+    const id = n === 1 ? base : `${base.slice(0, 63 - String(n).length)}_${n}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+/** The name, description and parameters that a module exports, if any. */
+export async function describeModule(
+  path: string,
+  env: readonly string[],
+  external: ExternalResources,
+  signal: AbortSignal,
+): Promise<{ name?: unknown; description?: unknown; parameters?: unknown }> {
+  const environment = cleanEnvironment(env, external.env);
+  const refuse = (why: string, cause?: unknown) =>
+    new UserError(
+      "module_unusable",
+      `${path}: ${why}.`,
+      "It must export call(args, context), description and parameters.",
+      2,
+      { cause },
+    );
+  if (!environment.ok) throw refuse(`the environment variable ${environment.missing} is not set`);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    return await external.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, error);
+    if (error instanceof ModuleFailed) throw refuse(error.message, error);
+    throw error;
+  }
+}

@@ -1,0 +1,167 @@
+import { Document, visit } from "yaml";
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { jsonObjectSchema } from "../platform/json.js";
+import { readYamlDocument, type YamlDocument, YamlError } from "../platform/yaml.js";
+import type { Db } from "../store/open-store.js";
+import {
+  agentSettingsSchema,
+  findTool,
+  getTool,
+  registryIdSchema,
+  type StoredAgent,
+  type ToolRow,
+} from "../tools/tool.js";
+import {
+  createAgent,
+  createTool,
+  type NewTool,
+  setTools,
+  snapshotOf,
+  updateAgent,
+  updateTool,
+  withNewVersion,
+} from "./registry.js";
+import { findAgent, getAgent } from "./registry-store.js";
+
+/** An agent as YAML, with the definitions of its tools that are not built in. */
+export function exportAgent(db: Db, id: string): string {
+  const { agent, tools } = snapshotOf(db, id);
+  const { name, description, model, settings, prompt } = agent;
+  return toYaml({
+    id,
+    name,
+    description,
+    model,
+    settings,
+    prompt,
+    tools: tools.map(({ tool, config }) => ({
+      id: tool.id,
+      ...(config === null ? {} : { config: jsonObjectSchema.parse(JSON.parse(config)) }),
+      ...(getTool(db, tool.id).builtin ? {} : { definition: definitionOf(tool) }),
+    })),
+  });
+}
+
+/**
+ * Creates the agent of a YAML file and the tools defined in it; all of it or nothing. An agent or a different tool of
+ * the same id is an error, unless `replace`.
+ */
+export function importAgent(db: Db, text: string, path: string, replace: boolean): StoredAgent {
+  const file = fromYaml(text, path);
+  return withNewVersion(db, () => {
+    for (const tool of file.tools) if (tool.definition !== undefined) importTool(db, tool.id, tool.definition, replace);
+    const tools = file.tools.map(({ id, config = null }) => ({ id, config }));
+    const { id, name, description, model, settings, prompt } = file;
+    if (findAgent(db, id) === null) return createAgent(db, { id, name, description, model, settings, prompt, tools });
+    if (!replace) throw alreadyExists("agent", id);
+    const unset = { temperature: null, reasoningTokens: null };
+    updateAgent(db, id, { name, description, model, settings: { ...unset, ...settings }, prompt });
+    setTools(db, id, tools);
+    return getAgent(db, id);
+  });
+}
+
+type Definition = NonNullable<AgentFile["tools"][number]["definition"]>;
+
+function definitionOf({
+  name,
+  description,
+  category,
+  handlerKey,
+  handlerConfig,
+  parametersSchema,
+}: ToolRow): Definition {
+  return { name, description, category, handler: handlerKey, config: handlerConfig, parameters: parametersSchema };
+}
+
+function importTool(db: Db, id: string, definition: Definition, replace: boolean): void {
+  const { name, description, category, handler, config: handlerConfig = {}, parameters: parametersSchema } = definition;
+  const tool: NewTool = { id, name, description, category, handlerKey: handler, handlerConfig, parametersSchema };
+  const known = findTool(db, id);
+  if (known === null) {
+    createTool(db, tool);
+    return;
+  }
+  if (JSON.stringify(definitionOf(known)) === JSON.stringify({ ...definition, config: handlerConfig })) return;
+  if (!replace || known.handlerKey !== handler) throw alreadyExists("tool", id);
+  updateTool(db, id, { name, description, category, handlerConfig, parametersSchema });
+}
+
+function alreadyExists(kind: "agent" | "tool", id: string): UserError {
+  return new UserError(
+    `${kind}_exists`,
+    `There is ${kind === "agent" ? "an agent" : "a tool"} "${id}" already, and the file has a different one.`,
+    "Change the id in the file, or replace the existing one with --replace.",
+  );
+}
+
+/** Defines a tool in the agent's file; built-in tools are only named. */
+const definitionSchema = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  category: z.string(),
+  handler: z.string(),
+  config: jsonObjectSchema.optional(),
+  parameters: jsonObjectSchema,
+});
+
+const fileSchema = z.strictObject({
+  id: registryIdSchema,
+  name: z.string(),
+  description: z.string().default(""),
+  model: z.string().nullable().default(null),
+  settings: agentSettingsSchema.prefault({}),
+  prompt: z.string().min(1),
+  tools: z
+    .array(
+      z.strictObject({
+        id: registryIdSchema,
+        config: jsonObjectSchema.optional(),
+        definition: definitionSchema.optional(),
+      }),
+    )
+    .min(1),
+});
+
+type AgentFile = z.output<typeof fileSchema>;
+
+const MAX_CHARS = 4_000_000;
+
+/** The agent as a file for people to edit: multi-line text as block literals, nothing folded. */
+function toYaml(file: AgentFile): string {
+  const document = new Document(file);
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value === "string" && node.value.includes("\n")) node.type = "BLOCK_LITERAL";
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Reads an agent's file; errors name the file and the line. */
+function fromYaml(text: string, path: string): AgentFile {
+  const refuse = (why: string, line: number | undefined, cause?: unknown) =>
+    new UserError(
+      "agent_file",
+      `${path}${line === undefined ? "" : `:${line}`}: ${why}.`,
+      "art-e agents export ID prints an example.",
+      2,
+      { cause },
+    );
+  if (text.length > MAX_CHARS) throw refuse(`has more than ${MAX_CHARS} characters`, undefined);
+  let document: YamlDocument;
+  try {
+    document = readYamlDocument(text);
+  } catch (error) {
+    if (error instanceof YamlError) throw refuse(error.message, error.line, error);
+    throw error;
+  }
+  const read = fileSchema.safeParse(document.value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const where = issue?.path.join(".") ?? "";
+  const why = `${where === "" ? "" : `${where}: `}${issue?.message ?? "cannot be used"}`;
+  const key = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  throw refuse(why.replace(/\.$/, ""), document.lineOf(issue?.path ?? [], key));
+}

@@ -1,0 +1,234 @@
+import type {
+  Completion,
+  Model,
+  ModelRequest,
+  TaskActivity,
+  ToolCall,
+  ToolMessage,
+  ToolSpec,
+} from "../models/model.js";
+import type { Ending } from "../tasks/ending.js";
+import type { AgentSettings, Tool, ToolContext, ToolResult } from "../tools/tool.js";
+import type { ToolCallRecord, Turn } from "../traces/trace.js";
+import { endingOfAnswer, type Rollout, type Transcript } from "./agent.js";
+
+/** The value of `{{tools}}` in a prompt: one tool per line, `- id: description`. */
+export function listTools(tools: readonly Tool[]): string {
+  return tools.map(({ id, description }) => `- ${id}: ${description.replace(/\s+/g, " ")}`).join("\n");
+}
+
+/** Consecutive turns without a usable tool call after which the task ends as tool_protocol_error. */
+const MAX_UNUSABLE_TURNS = 3;
+
+const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
+const ANSWERED = "Not called: the answer was given before it.";
+const EMPTY_REPLY = "Your reply was empty. Call a tool, or give your answer.";
+const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
+
+export interface AgentRun {
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly system: string;
+  readonly question: string;
+  readonly task?: ModelRequest["task"];
+  readonly settings: AgentSettings;
+  readonly context: ToolContext;
+  /** No further turn starts above this cost in USD; null: no limit. */
+  readonly maxCostUsd: number | null;
+  /** Receives events; awaited before the loop continues. */
+  readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
+  /** Hears what is being waited for. Must not throw. */
+  readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
+}
+
+/** A model reply with the calls to execute, and then their results. */
+export type AgentStep =
+  | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
+  | { readonly type: "result"; readonly call: ToolCall; readonly result: ToolResult };
+
+export function newTranscript(run: AgentRun): Transcript {
+  return {
+    messages: [
+      { role: "system", content: run.system },
+      { role: "user", content: run.question },
+    ],
+    toolCalls: [],
+    turns: [],
+  };
+}
+
+/**
+ * Runs turns until an ending: the model replies, its tool calls are executed, until it gives an answer
+ * (by return_final_answer or in plain text, of which only the last turn's counts) or its turns are used
+ * up. Throws what the model port throws (`ModelError`) and the signal's reason; `transcript` then holds
+ * everything up to there.
+ */
+export async function runAgent(run: AgentRun, transcript: Transcript): Promise<Rollout> {
+  const tools = new Map(run.tools.map((tool) => [tool.id, tool]));
+  const done = (ending: Ending, answer: string | null, sources: readonly string[] = []): Rollout => ({
+    ...transcript,
+    ending,
+    answer,
+    sources,
+  });
+  let unusable = 0;
+  for (let turn = 0; turn < run.settings.maxTurns; turn++) {
+    if (run.maxCostUsd !== null && knownCostOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
+    const reply = await askModel(run, transcript);
+    const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
+    await run.onStep?.({ type: "reply", reply, calls });
+    if (reply.toolCalls.length === 0) {
+      const complaint = complaintAbout(reply);
+      if (complaint === null) return done(endingOfAnswer(reply.content, []), reply.content.trim());
+      transcript.messages.push({ role: "user", content: complaint });
+      continue;
+    }
+    let usable = false;
+    for (const [i, call] of calls.entries()) {
+      run.onActivity?.({ type: "tool", name: call.name });
+      const called = await callTool(call, turn, tools, run.context);
+      transcript.messages.push(called.message);
+      transcript.toolCalls.push(called.record);
+      await run.onStep?.({ type: "result", call, result: called.result });
+      if (called.result.ok && called.result.final !== undefined) {
+        const { answer, sources } = called.result.final;
+        // Training formats need a result for every call.
+        transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
+        return done(endingOfAnswer(answer, sources), answer.trim(), sources);
+      }
+      usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
+    }
+    for (const call of reply.toolCalls.slice(calls.length)) {
+      transcript.messages.push(toolMessage(call, ONLY_FIRST, true));
+    }
+    unusable = usable ? 0 : unusable + 1;
+    if (unusable >= MAX_UNUSABLE_TURNS) return done("tool_protocol_error", null);
+  }
+  return done("out_of_turns", null);
+}
+
+/** Ignores turns of unknown price: the known cost alone may reach the limit. */
+function knownCostOf(turns: readonly Turn[]): number {
+  return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
+}
+
+async function askModel(run: AgentRun, transcript: Transcript): Promise<Completion> {
+  const startedAt = new Date().toISOString();
+  run.onActivity?.({ type: "calling" });
+  const reply = await run.model.complete(
+    {
+      system: run.system,
+      messages: transcript.messages.slice(1),
+      tools: specsOf(run.tools),
+      toolChoice: run.settings.toolChoice,
+      maxTokens: run.settings.maxTokens,
+      reasoningTokens: run.settings.reasoningTokens,
+      temperature: run.settings.temperature,
+      task: run.task,
+      onProgress: run.onActivity,
+    },
+    run.context.signal,
+  );
+  transcript.messages.push({
+    role: "assistant",
+    content: reply.content,
+    toolCalls: [...reply.toolCalls],
+    ...(reply.providerState === undefined ? {} : { providerState: reply.providerState }),
+  });
+  transcript.turns.push({
+    startedAt,
+    ...(reply.model === undefined ? {} : { model: reply.model }),
+    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
+    latencyMs: reply.latencyMs,
+    waitedMs: reply.waitedMs ?? 0,
+    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
+    finishReason: reply.finishReason,
+    rawFinishReason: reply.rawFinishReason,
+    usage: reply.usage,
+    costUsd: reply.costUsd ?? null,
+    retries: [...reply.retries],
+    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
+    cached: reply.cached ?? false,
+  });
+  return reply;
+}
+
+const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
+
+/** Memoised per tools array, so that providers can reuse its serialised form. */
+function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
+  const known = specs.get(tools);
+  if (known !== undefined) return known;
+  const made = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
+  specs.set(tools, made);
+  return made;
+}
+
+/** Note for a model whose reply is neither a call nor an answer. A refusal counts as a wrong answer. */
+function complaintAbout(reply: Completion): string | null {
+  if (reply.finishReason === "refusal") return null;
+  if (reply.finishReason === "length") return CUT_OFF;
+  return reply.content.trim() === "" ? EMPTY_REPLY : null;
+}
+
+interface CalledTool {
+  readonly message: ToolMessage;
+  readonly record: ToolCallRecord;
+  readonly result: ToolResult;
+}
+
+/**
+ * Executes one tool call. Mistakes of the model become error results that say what would be right. A tool that throws
+ * is a bug, and propagates so that the agent is not scored for it.
+ */
+export async function callTool(
+  call: ToolCall,
+  turn: number,
+  tools: ReadonlyMap<string, Tool>,
+  context: ToolContext,
+): Promise<CalledTool> {
+  const startedAt = new Date().toISOString();
+  const started = performance.now();
+  const result = await attempt(call, tools, context);
+  const content = result.ok ? textOf(result) : result.error;
+  return {
+    result,
+    message: toolMessage(call, content, !result.ok),
+    record: {
+      id: call.id,
+      name: call.name,
+      arguments: call.arguments,
+      result: result.ok ? result.value : null,
+      error: result.ok ? null : result.error,
+      errorKind: result.ok ? null : result.kind,
+      turn,
+      startedAt,
+      durationMs: performance.now() - started,
+    },
+  };
+}
+
+/** Text is passed on unchanged: as JSON it would be quoted and its line ends escaped. */
+function textOf({ value }: Extract<ToolResult, { ok: true }>): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMessage {
+  return { role: "tool", toolCallId: call.id, name: call.name, content, isError };
+}
+
+async function attempt(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
+  const tool = tools.get(call.name);
+  if (tool === undefined) {
+    const known = [...tools.keys()].join(", ");
+    return { ok: false, kind: "unknown_tool", error: `There is no tool "${call.name}". The tools are: ${known}.` };
+  }
+  if (call.invalid !== undefined) {
+    return {
+      ok: false,
+      kind: "unparsable_call",
+      error: `The arguments of ${call.name} are not one JSON object. Call it again with valid JSON.`,
+    };
+  }
+  return tool.call(call.arguments, context);
+}

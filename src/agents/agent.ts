@@ -1,0 +1,150 @@
+import type { Message, TaskActivity } from "../models/model.js";
+import { UserError } from "../platform/errors.js";
+import type { Ending } from "../tasks/ending.js";
+import type { Task, TaskId, TaskSet } from "../tasks/question.js";
+import { isDontKnow } from "../text/abstention.js";
+import type { ToolContext } from "../tools/tool.js";
+import type { TaskRecord, ToolCallRecord, Turn } from "../traces/trace.js";
+
+/** Port: tasks for agents, such as the questions of ART-E or those of a folder. */
+export interface Suite<T extends Task = Task> {
+  /** The tasks that the user selected. */
+  list(): Promise<TaskList<T>>;
+  /** Gets a task ready for an agent. Close what was opened. Throws where `signal` aborts. */
+  open(task: Task, signal: AbortSignal): Promise<TaskOpening>;
+  close(): Promise<void>;
+}
+
+export interface TaskList<T extends Task = Task> {
+  readonly set: TaskSet;
+  readonly tasks: readonly T[];
+}
+
+export type TaskOpening =
+  | { readonly ok: true; readonly opened: OpenedTask }
+  /** It cannot be set up: why, and what its trace keeps of it. */
+  | { readonly ok: false; readonly reason: string; readonly record: TaskRecord };
+
+/** A task that is ready for an agent. */
+export interface OpenedTask {
+  /** What the agent is told. */
+  readonly instruction: string;
+  /** What prompts and external agents are told of its mailbox or machine. */
+  readonly variables: TaskVariables;
+  /** What tools may touch. */
+  readonly access: TaskAccess;
+  /** What no trace may hold: the values of account settings. */
+  readonly secrets?: readonly string[];
+  /** Grades what the agent did. Gives what the trace keeps of the task. Throws where `signal` aborts. */
+  grade(rollout: Rollout, signal: AbortSignal): Promise<TaskRecord>;
+  close(): Promise<void>;
+}
+
+type TaskAccess = Omit<ToolContext, "signal" | "workspace">;
+
+/** Messages, calls and turns so far; owned by the caller, so that it survives a throw. */
+export interface Transcript {
+  readonly messages: Message[];
+  readonly toolCalls: ToolCallRecord[];
+  readonly turns: Turn[];
+}
+
+/** The result of one task. */
+export interface Rollout extends Transcript {
+  readonly ending: Ending;
+  readonly answer: string | null;
+  readonly sources: readonly string[];
+  /** The conversation's ids at an external server. */
+  readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
+}
+
+/** A task for an agent, with its limits and context. */
+export interface AgentTask {
+  readonly id: TaskId;
+  /** Which repeat of the task, from 1. */
+  readonly epoch: number;
+  /** The question, or what is to be done. */
+  readonly instruction: string;
+  /** Its mailbox and day, its machine. */
+  readonly variables: TaskVariables;
+  readonly maxTurns: number;
+  readonly context: ToolContext;
+  /** Hears what the agent is doing. Must not throw. */
+  readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
+}
+
+/** The mailbox and day that a question is about. */
+export function mailboxOf({ id, variables: { inbox_address, query_date } }: AgentTask) {
+  if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} is about no mailbox`);
+  return { inbox_address, query_date };
+}
+
+/**
+ * Port: runs an agent. Fills the initially empty transcript; throws a `ModelError` if the agent cannot be reached or
+ * fails, and the signal's reason when that aborts.
+ */
+export interface AgentBackend {
+  answer(task: AgentTask, transcript: Transcript): Promise<Rollout>;
+}
+
+export function endingOfAnswer(answer: string, sources: readonly string[]): Ending {
+  return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
+}
+
+/**
+ * Variables a prompt may use as `{{name}}`. Questions about mail have an inbox and a date; tasks of a suite have a
+ * snapshot and the home folder of their machine.
+ */
+const PROMPT_VARIABLES = ["inbox_address", "query_date", "max_turns", "tools", "snapshot", "home"] as const;
+
+type Name = (typeof PROMPT_VARIABLES)[number];
+
+type OfAnyTask = Extract<Name, "max_turns" | "tools">;
+
+/** Those that depend on the task. */
+type TaskVariables = Readonly<Partial<Record<Exclude<Name, OfAnyTask>, string>>>;
+
+type PromptVariables = TaskVariables & Readonly<Record<OfAnyTask, string | number>>;
+
+/** Stands for a variable that tasks of this kind do not have. */
+const NOT_GIVEN = "(none in this task)";
+
+const PLACEHOLDER = /\{\{([^{}"]{1,300})\}\}/g;
+
+/** Longer text, or text over two lines, is not taken as a variable. */
+const NAME = /^[^\n]{1,100}$/;
+
+/** Fills in `{{name}}`; throws for an unknown name. */
+export function renderPrompt(template: string, variables: PromptVariables): string {
+  return template.replace(PLACEHOLDER, (whole, inside: string) => {
+    const name = inside.trim();
+    if (!NAME.test(name)) return whole;
+    if (isKnown(name)) return String(variables[name] ?? NOT_GIVEN);
+    throw unknownVariable(name);
+  });
+}
+
+/** Throws the UserError that rendering it would throw. */
+export function checkPrompt(template: string): void {
+  for (const [, inside = ""] of template.matchAll(PLACEHOLDER)) {
+    const name = inside.trim();
+    if (NAME.test(name) && !isKnown(name)) throw unknownVariable(name);
+  }
+}
+
+/** The distinct variable names in a prompt. */
+export function variablesIn(template: string): string[] {
+  return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
+}
+
+function isKnown(name: string): name is Name {
+  return (PROMPT_VARIABLES as readonly string[]).includes(name);
+}
+
+function unknownVariable(name: string): UserError {
+  return new UserError(
+    "prompt_variable",
+    `The prompt asks for {{${name}}}, which there is not.`,
+    `A prompt may use: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
+  );
+}

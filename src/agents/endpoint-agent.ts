@@ -1,0 +1,186 @@
+import { z } from "zod";
+import { jsonBytes, jsonHeaders, postJson } from "../models/http.js";
+import { ModelError, type Usage, usageSchema } from "../models/model.js";
+import { type Endpoint, failureInReply } from "../models/names.js";
+import { chatUrl, openaiHeaders } from "../models/openai-client.js";
+import { toModelError } from "../models/provider-errors.js";
+import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
+import { retryFollowed } from "../models/retry.js";
+import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
+import { parseJsonOrNull } from "../platform/json.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { redact } from "../platform/text.js";
+import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf, type Transcript } from "./agent.js";
+
+/** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
+interface EndpointAgent {
+  /** The `model` of the request. */
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  priceOf(usage: Usage): number | null;
+}
+
+const tokens = z.number().int().nonnegative();
+
+const replySchema = z.object({
+  model: modelNameSchema,
+  id: responseIdSchema,
+  choices: z.tuple(
+    [
+      z.object({
+        message: z.looseObject({
+          content: z.string().nullish(),
+          refusal: z.string().nullish(),
+          tool_calls: z.array(z.unknown()).nullish(),
+        }),
+        finish_reason: z.string().nullish(),
+      }),
+    ],
+    z.unknown(),
+  ),
+  usage: z
+    .object({
+      prompt_tokens: tokens,
+      completion_tokens: tokens,
+      prompt_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
+    })
+    .nullish()
+    .catch(null),
+});
+
+const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
+
+/**
+ * One chat completion per question: mailbox and day in the system message and in `metadata`, the question as the
+ * user's. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
+ */
+export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
+  const url = chatUrl(endpoint);
+  const headers = jsonHeaders(openaiHeaders(endpoint));
+  return {
+    async answer(task, transcript) {
+      const { signal } = task.context;
+      const body = toBody(name, task);
+      transcript.messages.push(
+        { role: "system", content: body.messages[0].content },
+        { role: "user", content: task.instruction },
+      );
+      const startedAt = new Date().toISOString();
+      const began = performance.now();
+      try {
+        const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
+        const { usage, rawFinishReason, named, ...said } = readReply(reply);
+        const content = redact(said.content, [endpoint.apiKey]);
+        transcript.messages.push({ role: "assistant", content, toolCalls: [] });
+        transcript.turns.push({
+          startedAt,
+          ...named,
+          latencyMs: performance.now() - began,
+          finishReason: rawFinishReason === "length" ? "length" : rawFinishReason === "stop" ? "stop" : "other",
+          rawFinishReason,
+          usage,
+          costUsd: usage === null ? null : priceOf(usage),
+          retries: [],
+          cached: false,
+        });
+        const { answer, sources } = readAnswer(content);
+        if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
+        return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw toModelError(error, endpoint.apiKey);
+      }
+    },
+  };
+}
+
+function toBody(name: string, task: AgentTask) {
+  const { id, epoch, instruction } = task;
+  const { inbox_address, query_date } = mailboxOf(task);
+  const system = [
+    `Answer a question of the owner of the mailbox ${inbox_address}, from the mail in that mailbox. Today is ${query_date}; there is no later mail.`,
+    'Answer shortly and completely, as JSON {"answer": "…", "sources": ["<message-id>", …]} or in plain text. If the mailbox does not hold the answer, answer "I don\'t know".',
+  ].join("\n");
+  return {
+    model: name,
+    messages: [
+      { role: "system", content: system },
+      { role: "user", content: instruction },
+    ] as const,
+    metadata: { task_id: String(id), epoch: String(epoch), inbox_address, query_date },
+  };
+}
+
+function readReply(body: unknown) {
+  const failure = failureInReply(body);
+  if (failure !== null) throw failure;
+  const { choices, usage, model, id } = replySchema.parse(body);
+  const [{ message, finish_reason }] = choices;
+  const content = message.content || (message.refusal ?? "");
+  if ((message.tool_calls ?? []).length > 0 && content === "") {
+    throw new ModelError("protocol", "it asks for a tool to be called: an agent runs its own tools", {
+      retryable: false,
+    });
+  }
+  return {
+    content,
+    named: { ...model, ...id },
+    rawFinishReason: finish_reason ?? "",
+    usage: usage
+      ? usageSchema.parse({
+          inputTokens: usage.prompt_tokens,
+          outputTokens: usage.completion_tokens,
+          cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+        })
+      : null,
+  };
+}
+
+/** The text itself, or an answer with sources as bare or fenced JSON. */
+function readAnswer(content: string): { answer: string; sources: readonly string[] } {
+  const text = content.trim();
+  const [fence = ""] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
+  const fenced = fence !== "" && text.endsWith("```") ? text.slice(fence.length, -3).trim() : text;
+  const read = answerSchema.safeParse(fenced.startsWith("{") ? parseJsonOrNull(fenced) : null);
+  return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
+}
+
+/** Retries an external agent from the beginning; one answer counts as one call for the rate limiter. */
+export function withAgentRetry(
+  name: string,
+  backend: AgentBackend,
+  throttle: RateLimiter | null,
+  policy: RetryPolicy = DEFAULT_RETRY,
+): AgentBackend {
+  return {
+    async answer(task, transcript) {
+      const { signal } = task.context;
+      const startedAt = performance.now();
+      let attemptedAt = startedAt;
+      const attempt = () => {
+        for (const list of [transcript.messages, transcript.toolCalls, transcript.turns]) list.length = 0;
+        attemptedAt = performance.now();
+        return backend.answer(task, transcript);
+      };
+      const { done, retries, waits } = await retryFollowed(
+        name,
+        (onProgress) => {
+          if (throttle !== null) return callThrottled(throttle, attempt, tokensOf, signal, onProgress);
+          onProgress({ type: "calling", waitedFor: null });
+          return attempt();
+        },
+        signal,
+        { policy, listener: task.onActivity },
+      );
+      const [first] = done.turns;
+      first?.retries.push(...retries);
+      // Time before the successful attempt.
+      if (first !== undefined) Object.assign(first, { waitedMs: attemptedAt - startedAt, ...waits });
+      return done;
+    },
+  };
+}
+
+function tokensOf({ turns }: Transcript): number {
+  return turns.reduce((sum, { usage }) => sum + (usage === null ? 0 : usage.inputTokens + usage.outputTokens), 0);
+}

@@ -1,0 +1,456 @@
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { parseModelName } from "../models/names.js";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { type Db, openStore } from "../store/open-store.js";
+import { attachedOrDefault, checkAttached, DEFAULT_TOOL_IDS } from "../tools/load-tools.js";
+import {
+  type Agent,
+  type AttachedTool,
+  agentSettingsSchema,
+  findTool,
+  getTool,
+  listAgentsWithTool,
+  registryIdSchema,
+  removeTool,
+  type StoredAgent,
+  type StoredTool,
+  saveTool,
+} from "../tools/tool.js";
+import { getRun } from "../traces/runs-store.js";
+import { checkPrompt } from "./agent.js";
+import {
+  type AgentSnapshot,
+  countRunsOfVersion,
+  findAgent,
+  getAgent,
+  getVersion,
+  listAgentIds,
+  listAgents,
+  listVersions,
+  matchVersion,
+  removeAgent,
+  saveAgent,
+  saveAgentTools,
+  saveVersion,
+} from "./registry-store.js";
+
+/** Reads the registry. Without a database, one in memory shows the agents and tools of a new database. */
+export async function readRegistry<T>(settings: AppSettings, read: (db: Db) => T | Promise<T>): Promise<T> {
+  const db = existsSync(settings.db)
+    ? openStore(settings.db, { mustExist: true })
+    : openStore(":memory:", { mustExist: false });
+  return useAndClose(db, read);
+}
+
+/** Changes the registry; creates the database where there is none. */
+export async function changeRegistry<T>(settings: AppSettings, change: (db: Db) => T | Promise<T>): Promise<T> {
+  return useAndClose(openStore(settings.db, { mustExist: false }), change);
+}
+
+async function useAndClose<T>(db: Db, use: (db: Db) => T | Promise<T>): Promise<T> {
+  try {
+    return await use(db);
+  } finally {
+    db.close();
+  }
+}
+
+const changeableTool = {
+  name: z.string().min(1).max(200),
+  /** What the model reads. */
+  description: z.string().min(1, "is empty: the model reads it").max(100_000),
+  parametersSchema: jsonObjectSchema,
+  handlerConfig: jsonObjectSchema,
+  category: z.string().min(1).max(64),
+};
+
+/** A new tool. The handlers themselves check `handlerKey` and `handlerConfig`. */
+const newToolSchema = z.strictObject({
+  ...changeableTool,
+  id: registryIdSchema,
+  name: changeableTool.name.optional(),
+  parametersSchema: changeableTool.parametersSchema.default({
+    type: "object",
+    properties: {},
+    additionalProperties: false,
+  }),
+  handlerKey: z.string().min(1),
+  handlerConfig: changeableTool.handlerConfig.default({}),
+  category: changeableTool.category.default("own"),
+});
+
+/** A change of a tool: what is left out stays. The handler cannot change: that would be another tool. */
+const toolChangesSchema = z.strictObject(changeableTool).partial();
+
+export type NewTool = z.input<typeof newToolSchema>;
+
+export function createTool(db: Db, input: NewTool): StoredTool {
+  const tool = checkInput(newToolSchema, input, "tool_invalid", "The tool cannot be added");
+  const row = { ...tool, name: tool.name ?? tool.id };
+  checkAttached({ tool: row, config: null });
+  return withNewVersion(db, () => {
+    if (findTool(db, tool.id) !== null) {
+      throw new UserError(
+        "tool_exists",
+        `There is a tool "${tool.id}" already.`,
+        `Choose another id, or change it: art-e tools set ${tool.id}.`,
+      );
+    }
+    saveTool(db, row);
+    return getTool(db, tool.id);
+  });
+}
+
+export function updateTool(db: Db, id: string, input: z.input<typeof toolChangesSchema>): StoredTool {
+  return withNewVersion(db, () => {
+    const before = getTool(db, id);
+    refuseBuiltin("tool", before);
+    const changes = checkInput(toolChangesSchema, input, "tool_invalid", `Tool "${id}" cannot be changed like this`);
+    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    const after = { ...before, ...defined };
+    checkAttached({ tool: after, config: null });
+    for (const { config } of listAgentsWithTool(db, id)) checkAttached({ tool: after, config });
+    saveTool(db, after);
+    return getTool(db, id);
+  });
+}
+
+/** Refuses to delete a tool that an agent has. */
+export function deleteTool(db: Db, id: string): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("tool", getTool(db, id));
+    const [first, ...more] = listAgentsWithTool(db, id);
+    if (first !== undefined) {
+      const others = more.length === 0 ? "" : ` and ${more.length} more`;
+      throw new UserError(
+        "tool_in_use",
+        `Tool "${id}" is attached to agent "${first.id}"${others}.`,
+        `Detach it first: art-e agents detach ${first.id} ${id}.`,
+      );
+    }
+    removeTool(db, id);
+  });
+}
+
+const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
+
+const changeable = {
+  name: z.string().min(1).max(200),
+  description: z.string().max(10_000),
+  prompt: z.string().min(1, "is empty").max(1_000_000),
+  /** `provider/name`; null: the run's model. */
+  model: z.string().min(1).nullable(),
+};
+
+/** A new agent; what is left out gets its default, also the tools. */
+export const newAgentSchema = z.strictObject({
+  ...changeable,
+  id: registryIdSchema,
+  name: changeable.name.optional(),
+  description: changeable.description.default(""),
+  model: changeable.model.default(null),
+  settings: agentSettingsSchema.prefault({}),
+  tools: z
+    .array(attachmentSchema)
+    .min(1, "expected at least one tool")
+    .default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
+});
+
+/** A change of an agent: what is left out stays; null restores the default of a setting. */
+export const agentChangesSchema = z.strictObject({
+  ...z.object(changeable).partial().shape,
+  settings: z
+    .strictObject(
+      Object.fromEntries(Object.keys(agentSettingsSchema.shape).map((name) => [name, z.unknown()])) as Record<
+        keyof typeof agentSettingsSchema.shape,
+        z.ZodUnknown
+      >,
+    )
+    .partial()
+    .optional(),
+});
+
+export function createAgent(db: Db, input: z.input<typeof newAgentSchema>): StoredAgent {
+  const { tools, ...row } = checkInput(newAgentSchema, input, "agent_invalid", "The agent cannot be created");
+  const agent = normalizeRow(row);
+  return withNewVersion(db, () => {
+    if (findAgent(db, agent.id) !== null) throw alreadyExists(agent.id);
+    saveAgent(db, { ...agent, name: agent.name ?? agent.id });
+    setTools(db, agent.id, tools);
+    return getAgent(db, agent.id);
+  });
+}
+
+export function updateAgent(db: Db, id: string, input: z.input<typeof agentChangesSchema>): StoredAgent {
+  return withNewVersion(db, () => {
+    const before = getAgent(db, id);
+    refuseBuiltin("agent", before);
+    const what = `Agent "${id}" cannot be changed like this`;
+    const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
+    const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
+    const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
+    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    saveAgent(db, normalizeRow({ ...before, ...defined, settings }));
+    return getAgent(db, id);
+  });
+}
+
+/** Restores a version of an agent; fails if one of its tools was deleted since. */
+export function restoreVersion(db: Db, id: string, version: number): StoredAgent {
+  return withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    const { agent, tools } = getVersion(db, id, version);
+    saveAgent(db, normalizeRow({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
+    setTools(
+      db,
+      id,
+      tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
+    );
+    return getAgent(db, id);
+  });
+}
+
+/** Its versions stay, because runs refer to them. */
+export function deleteAgent(db: Db, id: string): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, id));
+    removeAgent(db, id);
+  });
+}
+
+/** A copy under another id, with the same tools and their configurations. */
+export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
+  const { prompt, model, settings, name, description } = getAgent(db, id);
+  return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
+}
+
+/** Appends a tool to those of the agent; `config` overrides the tool's own. */
+export function attachTool(db: Db, agentId: string, toolId: string, config: JsonObject | null = null): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    getTool(db, toolId);
+    const tools = attachmentsOf(db, agentId);
+    if (tools.some(({ id }) => id === toolId)) {
+      throw new UserError(
+        "tool_attached",
+        `Agent "${agentId}" has the tool "${toolId}" already.`,
+        `To change its config, detach it first: art-e agents detach ${agentId} ${toolId}.`,
+      );
+    }
+    setTools(db, agentId, [...tools, { id: toolId, config }]);
+  });
+}
+
+export function detachTool(db: Db, agentId: string, toolId: string): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    const rest = tools.filter(({ id }) => id !== toolId);
+    if (rest.length === tools.length) {
+      throw new UserError(
+        "tool_not_attached",
+        `Agent "${agentId}" does not have the tool "${toolId}".`,
+        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+      );
+    }
+    if (rest.length === 0) {
+      throw new UserError(
+        "tool_last",
+        `"${toolId}" is the last tool of agent "${agentId}": without tools it would get the default ones.`,
+        "Attach another one first.",
+      );
+    }
+    setTools(db, agentId, rest);
+  });
+}
+
+/** Replaces the tools of an agent; to be called within `withNewVersion`. */
+export function setTools(
+  db: Db,
+  agentId: string,
+  tools: readonly { readonly id: string; readonly config: JsonObject | null }[],
+): void {
+  const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
+  if (duplicate !== undefined) {
+    throw new UserError("tool_attached", `The tool "${duplicate.id}" is named twice.`, "Name every tool once.");
+  }
+  const rows = tools.map(({ id, config }) => ({ id, config: config === null ? null : JSON.stringify(config) }));
+  for (const { id, config } of rows) checkAttached({ tool: getTool(db, id), config });
+  saveAgentTools(db, agentId, rows);
+}
+
+/** The tools of an agent; the default ones if it has none of its own. */
+function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
+  return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
+    id: tool.id,
+    config: config === null ? null : configOf(config),
+  }));
+}
+
+function configOf(text: string): JsonObject {
+  return jsonObjectSchema.parse(JSON.parse(text));
+}
+
+/** Checks the prompt, and writes the model as `provider/name`. */
+function normalizeRow<T extends { prompt: string; model: string | null }>(row: T): T {
+  checkPrompt(row.prompt);
+  return row.model === null ? row : { ...row, model: fullName(row.model) };
+}
+
+function fullName(model: string): string {
+  try {
+    return parseModelName(model, null).id;
+  } catch (cause) {
+    if (!(cause instanceof UserError)) throw cause;
+    throw new UserError("agent_invalid", `The model "${model}" cannot be used.`, cause.hint, 2, { cause });
+  }
+}
+
+function alreadyExists(id: string): UserError {
+  return new UserError(
+    "agent_exists",
+    `There is an agent "${id}" already.`,
+    `Choose another id, or change it: art-e agents set ${id}.`,
+  );
+}
+
+export interface AgentDescription extends Agent {
+  readonly version: number;
+  readonly builtin?: boolean;
+  readonly tools: readonly { readonly id: string; readonly config: string | null }[];
+}
+
+/** Every agent with the ids and configs of its tools. */
+export function describeAgents(db: Db) {
+  return listAgents(db).map((agent) => ({ ...agent, tools: toolIds(attachedOrDefault(db, agent.id)) }));
+}
+
+/** `ID`: the agent as it is now; `ID@VERSION`: as it was then. */
+export function describeAgent(db: Db, name: string): AgentDescription {
+  const [id = "", version] = name.split("@");
+  if (version === undefined) {
+    return { ...getAgent(db, id), version: currentVersion(db, id), tools: toolIds(attachedOrDefault(db, id)) };
+  }
+  if (!/^[1-9]\d{0,8}$/.test(version)) {
+    throw new UserError("version_unknown", `"${name}" names no version.`, `art-e agents versions ${id} lists them.`);
+  }
+  const stored = getVersion(db, id, Number(version));
+  return { ...stored.agent, version: stored.version, tools: fullTools(stored.tools) };
+}
+
+/** The agent of a run: the version that it used, with the settings that the run's flags changed. */
+export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
+  const { id, settings } = getRun(db, runName);
+  if (settings.elsewhere !== undefined) {
+    throw new UserError(
+      "agent_elsewhere",
+      `The agent of run ${id} is external (${settings.elsewhere.kind}), not in the registry.`,
+      "Its prompt and tools are not known here; the run's settings in a results file say where it was reached.",
+    );
+  }
+  const { agentId, agentVersion, prompt, model } = settings;
+  const { agent, tools } = getVersion(db, agentId, agentVersion);
+  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
+  const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens };
+  return {
+    ...agent,
+    prompt,
+    model,
+    settings: agentSettingsSchema.parse({ maxTurns, maxTokens, toolCalls, toolChoice, ...optional }),
+    version: agentVersion,
+    tools: fullTools(tools),
+  };
+}
+
+/** The versions of an agent, newest first, also of one that was deleted; none before its first change or run. */
+export function describeVersions(db: Db, agentId: string) {
+  const versions = listVersions(db, agentId);
+  // Throws for an agent that never existed.
+  if (versions.length === 0) getAgent(db, agentId);
+  return versions.map(({ version, createdAt, agent, tools }) => ({
+    version,
+    createdAt,
+    model: agent.model,
+    tools: tools.map(({ tool }) => tool.id),
+    runs: countRunsOfVersion(db, agentId, version),
+  }));
+}
+
+function toolIds(attached: readonly AttachedTool[]) {
+  return attached.map(({ tool, config }) => ({ id: tool.id, config }));
+}
+
+function fullTools(attached: readonly AttachedTool[]) {
+  return attached.map(({ tool, config }) => ({ ...tool, config }));
+}
+
+/** An agent as it is now, with the full rows of its tools. */
+export function snapshotOf(db: Db, agentId: string): AgentSnapshot {
+  return { agent: getAgent(db, agentId), tools: attachedOrDefault(db, agentId) };
+}
+
+/** The version number of an agent as it is now; it is stored under it when it is changed or run. */
+export function currentVersion(db: Db, agentId: string): number {
+  return matchVersion(db, snapshotOf(db, agentId)).version;
+}
+
+export interface AgentVersionName {
+  readonly id: string;
+  readonly version: number;
+}
+
+export function nameVersion(db: Db, id: string): AgentVersionName {
+  return { id, version: currentVersion(db, id) };
+}
+
+/** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
+export function saveCurrentVersion(db: Db, agentId: string): number {
+  return saveVersion(db, snapshotOf(db, agentId));
+}
+
+/** Makes a change in one transaction, and stores the versions of all agents before and after it. */
+export function withNewVersion<T>(db: Db, change: () => T): T {
+  const saveAll = () => {
+    for (const id of listAgentIds(db)) saveIfReadable(db, id);
+  };
+  const transaction = db.transaction(() => {
+    saveAll();
+    const result = change();
+    saveAll();
+    return result;
+  });
+  return transaction.immediate();
+}
+
+/** An agent with invalid rows cannot be run, and must not prevent changes of the others. */
+function saveIfReadable(db: Db, agentId: string): void {
+  try {
+    saveCurrentVersion(db, agentId);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+  }
+}
+
+/** Parses the input of a change; the error names the first invalid field. */
+export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue === undefined || issue.path.length === 0 ? what : `${what}: ${issue.path.join(".")}`;
+  throw new UserError(code, `${where}: ${issue?.message ?? "cannot be used"}.`, "Nothing has been changed.");
+}
+
+/** Built-in agents and tools cannot be changed: published figures are about them. */
+function refuseBuiltin(kind: "agent" | "tool", { id, builtin }: { id: string; builtin: boolean }): void {
+  if (!builtin) return;
+  throw new UserError(
+    `${kind}_builtin`,
+    `${kind === "agent" ? "Agent" : "Tool"} "${id}" came with art-e and cannot be changed.`,
+    kind === "agent"
+      ? `Change a copy: art-e agents clone ${id} NEW_ID.`
+      : "Add a tool of your own under another id: art-e tools add ID.",
+  );
+}

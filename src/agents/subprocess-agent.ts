@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { ModelError, type Usage } from "../models/model.js";
+import { scrub } from "../models/provider-errors.js";
+import { listenMcp, type MailOffer, type McpListener, mailServer } from "../tools/mcp-server.js";
+import type { Tool, ToolContext } from "../tools/tool.js";
+import { type AgentBackend, type AgentTask, endingOfAnswer, type Transcript } from "./agent.js";
+import { callTool } from "./agent-loop.js";
+import type { AgentProcesses, ProgramReply } from "./agent-process.js";
+
+export interface SubprocessAgent {
+  readonly programs: Pick<AgentProcesses, "ask">;
+  /** Bound to the task's mailbox and machine by their call context. */
+  toolsFor(context: ToolContext): readonly Tool[];
+  readonly version: string;
+  priceOf(usage: Usage): number | null;
+}
+
+/** A program as an agent, with an MCP server per task. */
+export interface OpenSubprocessAgent extends AgentBackend {
+  close(): Promise<void>;
+}
+
+/**
+ * Sends the task to a program and serves it tools at an MCP address of its own: bound to the task's mailbox and day, or
+ * to its machine, with every call traced, and closed with the answer.
+ */
+export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenSubprocessAgent> {
+  const offers = new Map<string, MailOffer>();
+  const listener = await listenMcp({
+    host: "127.0.0.1",
+    port: 0,
+    token: null,
+    serverFor(path) {
+      const offer = offers.get(path);
+      return offer === undefined ? null : mailServer(offer);
+    },
+  });
+  return {
+    async answer(task, transcript) {
+      transcript.messages.push({ role: "user", content: task.instruction });
+      const path = `/mcp/${randomBytes(18).toString("base64url")}`;
+      offers.set(path, offerTo(task, transcript, agent));
+      const startedAt = new Date().toISOString();
+      const began = performance.now();
+      try {
+        const reply = await agent.programs.ask(toLine(task, listener, path), task.context.signal);
+        const latencyMs = Math.max(0, performance.now() - began - toolTimeOf(transcript));
+        takeDown(reply, transcript, { startedAt, latencyMs }, agent);
+        if (reply.error) throw new ModelError("server", reply.error, { retryable: false });
+        const answer = reply.answer?.trim() ?? "";
+        const sources = reply.sources ?? [];
+        if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
+        return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        // A program's error text may hold the key it was given.
+        throw new ModelError(error.kind, scrub(error.message, ""), { retryable: false });
+      } finally {
+        offers.delete(path);
+      }
+    },
+    close: () => listener.close(),
+  };
+}
+
+function toLine(task: AgentTask, listener: McpListener, path: string) {
+  const { id, epoch, instruction, variables, maxTurns } = task;
+  return {
+    id: `${id}/${epoch}`,
+    ...(task.context.inbox === null ? {} : { question: instruction }),
+    ...(task.context.machine === undefined ? {} : { instruction }),
+    ...variables,
+    max_turns: maxTurns,
+    tools: { mcp: { url: `${listener.origin}${path}` } },
+  };
+}
+
+/** Executes tool calls of the program and records them in the trace. */
+function offerTo({ context }: AgentTask, transcript: Transcript, { version, toolsFor }: SubprocessAgent): MailOffer {
+  const tools = toolsFor(context);
+  const byId = new Map(tools.map((tool) => [tool.id, tool]));
+  const hasMachine = context.machine !== undefined;
+  let calls = 0;
+  return {
+    version,
+    instructions: hasMachine ? "The machine of one task." : "One person's mailbox, to be searched and read.",
+    tools,
+    isReadOnly: !hasMachine,
+    shelf: null,
+    async call(name, args) {
+      const call = { id: `mcp_${++calls}`, name, arguments: args };
+      const { message, record, result } = await callTool(call, 0, byId, context);
+      transcript.messages.push({ role: "assistant", content: "", toolCalls: [call] }, message);
+      transcript.toolCalls.push(record);
+      return result;
+    },
+  };
+}
+
+/** Tool time does not count as model time: the program waits for it. */
+function toolTimeOf({ toolCalls }: Transcript): number {
+  return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
+}
+
+type Timing = { readonly startedAt: string; readonly latencyMs: number };
+
+/** The whole exchange counts as one turn: the program's model calls are not visible. */
+function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: SubprocessAgent): void {
+  for (const { role, content, name } of reply.trace ?? []) {
+    if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
+    else if (role === "tool") transcript.messages.push({ role, content, name, toolCallId: "", isError: false });
+    else transcript.messages.push({ role, content });
+  }
+  if (reply.answer) transcript.messages.push({ role: "assistant", content: reply.answer, toolCalls: [] });
+  const usage = reply.usage
+    ? {
+        inputTokens: reply.usage.input_tokens,
+        outputTokens: reply.usage.output_tokens,
+        cachedInputTokens: reply.usage.cached_input_tokens,
+      }
+    : null;
+  transcript.turns.push({
+    ...timing,
+    finishReason: "stop",
+    rawFinishReason: "",
+    usage,
+    costUsd: reply.cost_usd ?? (usage === null ? null : priceOf(usage)),
+    retries: [],
+    cached: false,
+  });
+}

@@ -1,0 +1,235 @@
+import { type AnsweredBy, addReplies, addUsage, answeredByField, NO_USAGE, type Usage } from "../models/model.js";
+import { ClusteredMean } from "../statistics/intervals.js";
+import { type Ending, isFailure } from "../tasks/ending.js";
+import type { Averages, RunTotals, ScoreFigures } from "../traces/run-totals.js";
+import type { ScoreDescription } from "../traces/score.js";
+import { addCost, type Spent, type TaskResult } from "../traces/task-result.js";
+import { ScoreAggregate, SliceAggregate, SuiteAggregate } from "./slices.js";
+
+type Metric = Exclude<keyof Averages, "tasks">;
+
+const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number | null>> = {
+  exactMatchAccuracy: (result) => result.exactMatch,
+  avgSemanticScore: (result) => result.semanticScore,
+  sourcesCorrect: (result) => result.sourcesCorrect,
+  foundGold: (result) => result.foundGold,
+  readGold: (result) => result.readGold,
+};
+
+/** Metrics that do not apply to a question without gold mail. */
+const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
+
+/** Totals of a run, task by task in any order. Keeps sums only, no tasks. */
+export class RunAggregate {
+  private completed = 0;
+  private failed = 0;
+  private failedWithGold = 0;
+  /** Without tasks of suites, which have no such metrics. */
+  private failedQuestions = 0;
+  private executionMs = 0;
+  /** Over the tasks that have them. */
+  private readonly times = { tasks: 0, model: 0, tool: 0, waiting: 0 };
+  private usage: Usage = NO_USAGE;
+  private costUsd: number | null = 0;
+  private turns = 0;
+  private retries = 0;
+  private answeredBy: AnsweredBy = {};
+  private cachedReplies = 0;
+  private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
+  private readonly endings: Partial<Record<Ending, number>> = {};
+  private readonly suite = new SuiteAggregate();
+  private readonly sums = new Map<Metric, { sum: number; scored: number }>();
+
+  /** Adds an attempt that was superseded by another: only its cost counts. */
+  charge(result: TaskResult): void {
+    this.usage = addUsage(this.usage, result.usage);
+    this.costUsd = addCost(this.costUsd, result.costUsd);
+    this.cachedReplies += result.cachedReplies;
+    const { usage, costUsd } = result.spent;
+    this.spent = { usage: addUsage(this.spent.usage, usage), costUsd: addCost(this.spent.costUsd, costUsd) };
+    this.turns += result.turns;
+    if (result.answeredBy !== undefined) this.answeredBy = addReplies(this.answeredBy, result.answeredBy);
+    this.retries += result.retries;
+  }
+
+  add(result: TaskResult): void {
+    this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
+    this.charge(result);
+    this.suite.add(result);
+    if (isFailure(result.ending)) {
+      this.failed++;
+      if (result.suite === undefined) this.failedQuestions++;
+      if (result.goldSources > 0) this.failedWithGold++;
+      return;
+    }
+    this.completed++;
+    this.executionMs += result.executionTimeMs;
+    this.addTimes(result);
+    for (const [metric, read] of entries(METRICS)) {
+      const value = read(result);
+      if (value === null) continue;
+      const sum = this.sums.get(metric) ?? { sum: 0, scored: 0 };
+      this.sums.set(metric, { sum: sum.sum + Number(value), scored: sum.scored + 1 });
+    }
+  }
+
+  /** Results of earlier versions have no such times. */
+  private addTimes({ modelTimeMs, toolTimeMs, waitingTimeMs }: TaskResult): void {
+    if (modelTimeMs === undefined || toolTimeMs === undefined || waitingTimeMs === undefined) return;
+    this.times.tasks++;
+    this.times.model += modelTimeMs;
+    this.times.tool += toolTimeMs;
+    this.times.waiting += waitingTimeMs;
+  }
+
+  /** Over the completed tasks that the metric applies to. */
+  averages(): Averages {
+    return this.averagesOver(false);
+  }
+
+  get progress() {
+    const { failed, usage, costUsd, retries } = this;
+    return { done: this.completed + failed, failed, usage, costUsd, retries };
+  }
+
+  totals(run: Omit<RunTotals, keyof ReturnType<RunAggregate["figures"]>>): RunTotals {
+    return { ...run, ...this.figures() };
+  }
+
+  private figures() {
+    const { tasks: _, ...averages } = this.averages();
+    const { tasks: timed, model, tool, waiting } = this.times;
+    return {
+      totalTasks: this.completed + this.failed,
+      completedTasks: this.completed,
+      failedTasks: this.failed,
+      ...averages,
+      avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
+      avgModelTimeMs: timed === 0 ? null : model / timed,
+      avgToolTimeMs: timed === 0 ? null : tool / timed,
+      avgWaitingTimeMs: timed === 0 ? null : waiting / timed,
+      overAllTasks: this.averagesOver(true),
+      endings: this.endings,
+      turns: this.turns,
+      ...answeredByField(this.answeredBy),
+      usage: this.usage,
+      costUsd: this.costUsd,
+      retries: this.retries,
+      cachedReplies: this.cachedReplies,
+      spent: this.spent,
+      ...this.suite.figures(),
+    };
+  }
+
+  private averagesOver(failedAsWrong: boolean): Averages {
+    const mean = (metric: Metric) => {
+      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failedQuestions;
+      const asWrong = failedAsWrong ? failed : 0;
+      const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
+      return scored + asWrong === 0 ? null : sum / (scored + asWrong);
+    };
+    return {
+      tasks: this.completed + (failedAsWrong ? this.failed : 0),
+      exactMatchAccuracy: mean("exactMatchAccuracy"),
+      avgSemanticScore: mean("avgSemanticScore"),
+      sourcesCorrect: mean("sourcesCorrect"),
+      foundGold: mean("foundGold"),
+      readGold: mean("readGold"),
+    };
+  }
+}
+
+function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
+  return Object.entries(record) as [K, V][];
+}
+
+/**
+ * Every score of a run with its interval, and the same by slices. Repeats of a question are not independent: add them
+ * one after the other, as they count as one cluster. Memory does not grow with the number of tasks.
+ */
+export class AllScores {
+  private question: TaskResult[] = [];
+  private asked = 0;
+  private readonly byScorer = new Map<string, ScoreAggregate>();
+  private readonly slices = new SliceAggregate();
+  /** By known score, the failed tasks of questions without a value: wrong for every scorer that applies to them. */
+  private readonly onlyFailed: ReadonlyMap<string, ClusteredMean>;
+  /** The same for scorers that this version does not know. */
+  private readonly failedQuestions = new ClusteredMean();
+
+  /** `known`: the scores of this version, in the order in which they are shown. */
+  constructor(private readonly known: Readonly<Record<string, ScoreDescription>>) {
+    this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusteredMean()]));
+  }
+
+  add(result: TaskResult): void {
+    if (this.question[0]?.taskId !== result.taskId) this.endQuestion();
+    this.question.push(result);
+  }
+
+  figures(): Pick<RunTotals, "scores" | "slices"> {
+    this.endQuestion();
+    const names = [...new Set([...Object.keys(this.known), ...this.byScorer.keys()])];
+    const entries: Record<string, ScoreDescription> = {};
+    const scores: Record<string, ScoreFigures> = {};
+    for (const name of names) {
+      const sums = this.byScorer.get(name);
+      if (sums === undefined) continue;
+      const entry = this.known[name] ?? unknownScorer(name, sums);
+      entries[name] = entry;
+      scores[name] = sums.figures(entry, this.onlyFailed.get(name) ?? this.failedQuestions, this.asked > 1);
+    }
+    return { scores, slices: this.slices.figures(entries) };
+  }
+
+  private endQuestion(): void {
+    const [first] = this.question;
+    if (first === undefined) return;
+    // What a task of a suite left behind may be graded though its time ran out; without a grade it is never 0.
+    const isOfSuite = first.suite !== undefined;
+    const completed = isOfSuite ? this.question : this.question.filter(({ ending }) => !isFailure(ending));
+    const failed = this.question.length - completed.length;
+    this.asked = Math.max(this.asked, this.question.length);
+    const scored = scoresOf(completed);
+    if (failed > 0) this.addFailed(first, failed, scored);
+    for (const [name, values] of scored) {
+      let sums = this.byScorer.get(name);
+      if (sums === undefined) {
+        sums = new ScoreAggregate();
+        this.byScorer.set(name, sums);
+      }
+      sums.add(values, failed, first.inbox);
+    }
+    this.slices.add(first, this.question.length, scored);
+    this.question = [];
+  }
+
+  private addFailed(question: TaskResult, failed: number, scored: ReadonlyMap<string, readonly number[]>): void {
+    const { groundTruth: goldAnswer, goldSources: goldMails } = question;
+    for (const [name, sums] of this.onlyFailed) {
+      // Failed repeats of a scored question are counted in the question's own cluster.
+      if ((scored.get(name) ?? []).length > 0) continue;
+      if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
+    }
+    if (scored.size === 0) this.failedQuestions.add(failed, 0, 0);
+  }
+}
+
+/** By scorer, the values of a question's completed tasks. */
+function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
+  const scored = new Map<string, number[]>();
+  for (const { scores } of completed) {
+    for (const [name, value] of Object.entries(scores)) {
+      const values = scored.get(name) ?? [];
+      if (value !== null) values.push(value);
+      scored.set(name, values);
+    }
+  }
+  return scored;
+}
+
+/** A scorer of another version: its kind is guessed from its values. */
+function unknownScorer(name: string, sums: ScoreAggregate): ScoreDescription {
+  const kind = sums.isBinary ? "rate" : "mean";
+  return { label: name, kind, better: "higher", meaning: "" };
+}

@@ -1,0 +1,373 @@
+import { z } from "zod";
+import type { AgentDescription, AgentVersionName } from "../../agents/registry.js";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { writeFileAtomically } from "../../platform/files.js";
+import { table } from "../../text/format.js";
+import type { Command, Flags } from "../command.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { jsonObject, numberBetween, oneOf, readFlags, text, wholeNumber, wordList } from "../read-flags.js";
+import { readText } from "../read-text.js";
+import type { Output } from "../terminal.js";
+
+const showAgentSchema = z.object({ id: text.optional(), run: text.optional() });
+
+export const showAgentCommand: Command = {
+  positionals: { id: { type: "string", describe: "The agent's id, or ID@VERSION" } },
+  flags: { run: { type: "string", requiresArg: true, describe: "The agent exactly as a run had it" } },
+  async run(argv, { settings, out }) {
+    const { id, run } = readFlags("agents show", showAgentSchema, argv);
+    if (run !== undefined && id !== undefined) {
+      throw new UserError("flags_contradict", "--run names the agent: ID cannot be given too.", "Leave one out.");
+    }
+    const name = run ?? id;
+    if (name === undefined) {
+      throw new UserError("flag_missing", "agents show needs ID.", "art-e agents list shows them.");
+    }
+    const { describeAgent, describeAgentOfRun } = await import("../../agents/registry.js");
+    const describe = run === undefined ? describeAgent : describeAgentOfRun;
+    const { readRegistry } = await import("../../agents/registry.js");
+    printAgent(await readRegistry(settings, (db) => describe(db, name)), out);
+    return EXIT.done;
+  },
+};
+
+export const listAgentsCommand: Command = {
+  flags: {},
+  async run(_, { settings, out }) {
+    const { readRegistry } = await import("../../agents/registry.js");
+    const { describeAgents } = await import("../../agents/registry.js");
+    const agents = await readRegistry(settings, describeAgents);
+    out.result(agents, () =>
+      table(
+        ["id", "name", "model", "tools"],
+        agents.map(({ id, name, model, tools }) => [
+          id,
+          name,
+          model ?? "the run's",
+          tools.map((tool) => tool.id).join(", "),
+        ]),
+      ),
+    );
+    return EXIT.done;
+  },
+};
+
+const importAgentSchema = z.object({ file: text, replace: z.boolean().default(false) });
+
+export const importAgentCommand: Command = {
+  positionals: { file: { type: "string", describe: "A YAML file, as agents export writes it" } },
+  flags: {
+    replace: { type: "boolean", describe: "Replace an agent of the same id; its versions stay" },
+  },
+  async run(argv, { settings, out }) {
+    const { file, replace } = readFlags("agents import", importAgentSchema, argv);
+    const yaml = readText(file, "FILE");
+    const { nameVersion } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { importAgent } = await import("../../agents/agent-file.js");
+    const imported = await changeRegistry(settings, (db) => nameVersion(db, importAgent(db, yaml, file, replace).id));
+    printChange(imported, "imported", out);
+    return EXIT.done;
+  },
+};
+
+/** Prints an agent with its prompt. */
+function printAgent(agent: AgentDescription, out: Output): void {
+  const tools = agent.tools.map((tool) => (tool.config === null ? tool.id : `${tool.id} ${tool.config}`));
+  const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
+  out.result(agent, () =>
+    [
+      `${agent.id}: ${agent.name}`,
+      agent.description,
+      "",
+      `Version:  ${agent.version}${agent.builtin ? ", built in" : ""}`,
+      `Model:    ${agent.model ?? "the run's"}`,
+      `Settings: ${settings.join(", ")}`,
+      `Tools:    ${tools.join(", ")}`,
+      "",
+      "Prompt:",
+      ...agent.prompt.split("\n").map((line) => `  ${line}`.trimEnd()),
+    ].join("\n"),
+  );
+}
+
+/** Prints that an agent was changed, and its new version. */
+function printChange({ id, version }: AgentVersionName, change: "created" | "changed" | "imported", out: Output): void {
+  out.result({ id, version }, () => `Agent ${id} is ${change}: version ${version}. See it: art-e agents show ${id}`);
+}
+
+/** `default` removes a setting, so that its default holds again. */
+const orDefault = <T extends z.ZodType>(schema: T) => z.union([z.literal("default").transform(() => null), schema]);
+
+/** What can be set of an agent, when it is created and later. */
+const agentShape = {
+  id: text,
+  name: text.optional(),
+  description: text.optional(),
+  prompt: text.optional(),
+  model: orDefault(text).optional(),
+  maxTurns: wholeNumber(1, 1_000).optional(),
+  maxTokens: wholeNumber(1).optional(),
+  reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(wholeNumber(0))).optional(),
+  temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(numberBetween(0, 2))).optional(),
+  toolCalls: oneOf(["all", "first"]).optional(),
+  toolChoice: oneOf(["auto", "required"]).optional(),
+};
+
+const agentSchema = z.object(agentShape);
+
+type AgentFlags = z.output<typeof agentSchema>;
+
+const AGENT_ID = { type: "string", describe: "The agent's id" } as const;
+
+const AGENT_FLAGS: Flags = {
+  name: { type: "string", requiresArg: true, describe: "Its name [default: its id]" },
+  description: { type: "string", requiresArg: true, describe: "What it is for" },
+  prompt: {
+    type: "string",
+    requiresArg: true,
+    describe:
+      "The prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
+  },
+  model: {
+    type: "string",
+    requiresArg: true,
+    describe: "provider/name, or default: the run's [default: the run's]",
+  },
+  "max-turns": { type: "number", requiresArg: true, describe: "Model calls per task [default: 10]" },
+  "max-tokens": { type: "number", requiresArg: true, describe: "Tokens per reply [default: 2048]" },
+  "reasoning-tokens": {
+    type: "string",
+    requiresArg: true,
+    describe: "Tokens for reasoning in addition, or default: by the model [default: by the model]",
+  },
+  temperature: {
+    type: "string",
+    requiresArg: true,
+    describe: "0-2, or default: the provider's [default: the provider's]",
+  },
+  "tool-calls": {
+    type: "string",
+    requiresArg: true,
+    describe: "all: make all calls of a reply; first: only the first [default: all]",
+  },
+  "tool-choice": {
+    type: "string",
+    requiresArg: true,
+    describe: "auto, or required: a tool call in every turn [default: auto]",
+  },
+};
+
+/** The columns that the flags set; those of absent flags are left out. */
+function agentColumns({ name, description, prompt, model }: AgentFlags) {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(prompt === undefined ? {} : { prompt: promptText(prompt) }),
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+/** The settings that the flags set; null restores the default. */
+function agentSettings({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }: AgentFlags) {
+  return {
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(toolCalls === undefined ? {} : { toolCalls }),
+    ...(toolChoice === undefined ? {} : { toolChoice }),
+  };
+}
+
+/** The prompt itself, or that of `@FILE`. */
+function promptText(prompt: string): string {
+  return prompt.startsWith("@") ? readText(prompt.slice(1), "--prompt").trimEnd() : prompt;
+}
+
+const setAgentSchema = z.object(agentShape);
+
+export const setAgentCommand: Command = {
+  positionals: { id: AGENT_ID },
+  flags: AGENT_FLAGS,
+  async run(argv, { settings, out }) {
+    const flags = readFlags("agents set", setAgentSchema, argv);
+    const columns = agentColumns(flags);
+    const changes = agentSettings(flags);
+    if (Object.keys({ ...columns, ...changes }).length === 0) {
+      throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
+    }
+    const { nameVersion } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { updateAgent } = await import("../../agents/registry.js");
+    const changed = await changeRegistry(settings, (db) =>
+      nameVersion(db, updateAgent(db, flags.id, { ...columns, settings: changes }).id),
+    );
+    printChange(changed, "changed", out);
+    return EXIT.done;
+  },
+};
+
+const exportAgentSchema = z.object({ id: text, output: text.optional(), ...overwriteShape });
+
+export const exportAgentCommand: Command = {
+  positionals: { id: AGENT_ID },
+  flags: {
+    output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
+    ...OVERWRITE_FLAGS,
+  },
+  async run(argv, { settings, out }) {
+    const { id, output: file, overwrite } = readFlags("agents export", exportAgentSchema, argv);
+    const { readRegistry } = await import("../../agents/registry.js");
+    const { exportAgent } = await import("../../agents/agent-file.js");
+    const yaml = await readRegistry(settings, (db) => exportAgent(db, id));
+    if (file === undefined) {
+      out.result({ id, yaml }, () => yaml.trimEnd());
+      return EXIT.done;
+    }
+    const { checkOutputs } = await import("../../trace-formats/output-files.js");
+    checkOutputs([{ flag: "--output", path: file, kind: "agent" }], [], { db: settings.db, overwrite });
+    await writeFileAtomically(file, [yaml]);
+    out.result({ id, file }, () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${file}`);
+    return EXIT.done;
+  },
+};
+
+const detachToolSchema = z.object({ id: text, tool: text });
+
+export const detachToolCommand: Command = {
+  positionals: { id: AGENT_ID, tool: { type: "string", describe: "The tool's id" } },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { id, tool } = readFlags("agents detach", detachToolSchema, argv);
+    const { nameVersion } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { detachTool } = await import("../../agents/registry.js");
+    const changed = await changeRegistry(settings, (db) => {
+      detachTool(db, id, tool);
+      return nameVersion(db, id);
+    });
+    printChange(changed, "changed", out);
+    return EXIT.done;
+  },
+};
+
+const deleteAgentSchema = z.object({ id: text });
+
+export const deleteAgentCommand: Command = {
+  positionals: { id: AGENT_ID },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { id } = readFlags("agents delete", deleteAgentSchema, argv);
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { deleteAgent } = await import("../../agents/registry.js");
+    await changeRegistry(settings, (db) => deleteAgent(db, id));
+    out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
+    return EXIT.done;
+  },
+};
+
+export const listVersionsCommand: Command = {
+  positionals: { id: AGENT_ID },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { id } = readFlags("agents versions", deleteAgentSchema, argv);
+    const { readRegistry } = await import("../../agents/registry.js");
+    const { describeVersions } = await import("../../agents/registry.js");
+    const versions = await readRegistry(settings, (db) => describeVersions(db, id));
+    out.result(versions, () =>
+      versions.length === 0
+        ? `${id} has not been changed or run yet: it is at version 1.`
+        : table(
+            ["version", "since (UTC)", "model", "runs", "tools"],
+            versions.map(({ version, createdAt, model, runs, tools }) => [
+              String(version),
+              createdAt,
+              model ?? "the run's",
+              String(runs),
+              tools.join(", "),
+            ]),
+          ),
+    );
+    return EXIT.done;
+  },
+};
+
+const createAgentSchema = z.object({
+  ...agentShape,
+  tools: z.string().transform(wordList).optional(),
+});
+
+export const createAgentCommand: Command = {
+  positionals: { id: AGENT_ID },
+  flags: {
+    ...AGENT_FLAGS,
+    tools: {
+      type: "string",
+      requiresArg: true,
+      describe: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
+    },
+  },
+  async run(argv, { settings, out }) {
+    const flags = readFlags("agents create", createAgentSchema, argv);
+    const { id, prompt } = flags;
+    if (prompt === undefined) {
+      throw new UserError(
+        "flag_missing",
+        "agents create needs a --prompt.",
+        "Give the text, or a file: --prompt @FILE.",
+      );
+    }
+    const agent = {
+      id,
+      ...agentColumns(flags),
+      prompt: promptText(prompt),
+      // A new agent has every default already.
+      settings: Object.fromEntries(Object.entries(agentSettings(flags)).filter(([, value]) => value !== null)),
+      tools: flags.tools?.map((tool) => ({ id: tool })),
+    };
+    const { nameVersion } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { createAgent } = await import("../../agents/registry.js");
+    const created = await changeRegistry(settings, (db) => nameVersion(db, createAgent(db, agent).id));
+    printChange(created, "created", out);
+    return EXIT.done;
+  },
+};
+
+const cloneAgentSchema = z.object({ id: text, new_id: text });
+
+export const cloneAgentCommand: Command = {
+  positionals: { id: AGENT_ID, new_id: { type: "string", describe: "The id of the copy" } },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { id, new_id: newId } = readFlags("agents clone", cloneAgentSchema, argv);
+    const { nameVersion } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { cloneAgent } = await import("../../agents/registry.js");
+    const created = await changeRegistry(settings, (db) => nameVersion(db, cloneAgent(db, id, newId).id));
+    printChange(created, "created", out);
+    return EXIT.done;
+  },
+};
+
+const attachToolSchema = z.object({ id: text, tool: text, config: jsonObject.optional() });
+
+export const attachToolCommand: Command = {
+  positionals: { id: AGENT_ID, tool: { type: "string", describe: "The tool's id" } },
+  flags: {
+    config: { type: "string", requiresArg: true, describe: "A JSON object that overrides the tool's own config" },
+  },
+  async run(argv, { settings, out }) {
+    const { id, tool, config } = readFlags("agents attach", attachToolSchema, argv);
+    const { nameVersion } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry.js");
+    const { attachTool } = await import("../../agents/registry.js");
+    const changed = await changeRegistry(settings, (db) => {
+      attachTool(db, id, tool, config ?? null);
+      return nameVersion(db, id);
+    });
+    printChange(changed, "changed", out);
+    return EXIT.done;
+  },
+};

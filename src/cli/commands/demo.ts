@@ -1,0 +1,100 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { type ExitCode, UserError } from "../../platform/errors.js";
+import { type Command, type CommandContext, programCall } from "../command.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { readFlags, text } from "../read-flags.js";
+import type { Output } from "../terminal.js";
+
+const BUNDLED = fileURLToPath(new URL("../../../fixtures/demo/", import.meta.url));
+
+const schema = z.object({ output: text.default("./demo-output"), ...overwriteShape });
+
+/** Import, run and export on bundled mail, with the same commands that a user would type. */
+export const demoCommand: Command = {
+  flags: {
+    output: {
+      alias: "o",
+      type: "string",
+      requiresArg: true,
+      describe: "Folder for the files it writes [default: ./demo-output]",
+    },
+    ...OVERWRITE_FLAGS,
+  },
+  async run(argv, context) {
+    const { output, overwrite } = readFlags("demo", schema, argv);
+    const files = prepareFolder(output);
+    // Offline, even where the environment names a server for other runs.
+    const settings = { ...context.settings, db: files.db, env: { ...context.settings.env, API_URL: undefined } };
+    const { out } = context;
+    // With `--json` stdout gets one document, with the results of all steps.
+    const results: unknown[] = [];
+    const collecting: Output = { ...out, result: (json) => results.push(json) };
+    const offline: CommandContext = { ...context, settings, out: settings.json ? collecting : out };
+    const { importCommand } = await import("./import.js");
+    const { runCommand } = await import("./run.js");
+    const { exportTracesCommand } = await import("./export-traces.js");
+    const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
+      [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
+      [
+        runCommand,
+        { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite, config: "off" },
+        `art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results} --db ${files.db}`,
+      ],
+      [
+        exportTracesCommand,
+        { output: files.traces, overwrite },
+        `art-e export-traces -o ${files.traces} --db ${files.db}`,
+      ],
+    ];
+    let code: ExitCode = 0;
+    for (const [command, flags, typed] of steps) {
+      out.note(`\n$ ${typed}`);
+      code = await command.run(flags, offline);
+      if (code !== 0) return code;
+    }
+    const [imported, run] = results;
+    if (settings.json) out.result({ import: imported, run, files }, () => "");
+    out.note(nextSteps(programCall(settings.env), files.db, join(output, "report.html")));
+    return code;
+  },
+};
+
+/** Commands to try next. */
+function nextSteps(program: string, db: string, report: string): string {
+  const next = [
+    ["show latest/1", "one task: what the agent said and did"],
+    ["search marcus.hale@kestrelplains.example Merriwell base quantity", "the mail, as agents search it"],
+    [`report -o ${report}`, "the run as a page for the browser"],
+    ["serve", "a playground in the browser, and an API"],
+  ] as const;
+  return [
+    "\nLook for yourself:",
+    ...next.map(([typed, shows]) => `  # ${shows}\n  ${program} ${typed} --db ${db}`),
+  ].join("\n");
+}
+
+/** The database of an earlier demo is kept and added to: it may have other runs by now. */
+function prepareFolder(folder: string) {
+  const files = {
+    mail: join(BUNDLED, "maildir"),
+    questions: join(BUNDLED, "questions.jsonl"),
+    db: join(folder, "demo.db"),
+    results: join(folder, "results.json"),
+    traces: join(folder, "traces.jsonl"),
+  };
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new UserError(
+      "output_unwritable",
+      `${folder} cannot be used for the demo: ${(cause as Error).message}`,
+      "Name another folder with --output.",
+      2,
+      { cause },
+    );
+  }
+  return files;
+}

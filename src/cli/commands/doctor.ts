@@ -1,0 +1,141 @@
+import { statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { checkHealth, type Finding, repairIndex } from "../../mail/health.js";
+import { listOwners, type Owner } from "../../mail/import-owners.js";
+import type { AppContext } from "../../platform/context.js";
+import { EXIT } from "../../platform/errors.js";
+import { programVersion } from "../../platform/program-version.js";
+import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
+import { type MachineAvailability, machineAvailability } from "../../sandbox/open-task-machine.js";
+import type { SandboxChoice } from "../../sandbox/python.js";
+import { type Db, sqliteVersion, withStore } from "../../store/open-store.js";
+import { count, mailProgress, summaryBox, table } from "../../text/format.js";
+import type { Command } from "../command.js";
+import { readFlags } from "../read-flags.js";
+
+const schema = z.object({ repair: z.boolean().default(false), owners: z.boolean().default(false) });
+
+export const doctorCommand: Command = {
+  flags: {
+    repair: { type: "boolean", describe: "Make the full-text index anew from the mails, then check" },
+    owners: { type: "boolean", describe: "List every owner folder with its address and how it was found" },
+  },
+  async run(argv, context) {
+    const flags = readFlags("doctor", schema, argv);
+
+    const { findings, facts, owners } = await checkDatabase(flags.repair, context);
+    context.out.result({ findings, ...facts, owners }, () => {
+      const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);
+      const list = flags.owners ? [table(["folder", "address", "found by"], rows)] : [];
+      return [report(findings, facts), ...list].join("\n\n");
+    });
+    return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
+  },
+};
+
+function report(findings: readonly Finding[], facts: DatabaseFacts): string {
+  const owners = Object.entries(facts.ownersByBasis).map(([basis, folders]) => `${folders} by ${basis}`);
+  const megabytes = (bytes: number) => `${count(Math.round(bytes / 1e6))} MB`;
+  return summaryBox(`ART-E Doctor (${facts.file})`, [
+    ...findings.map(({ check, ok, detail }): [string, string] => [check, `${ok ? "ok" : "BAD"}: ${detail}`]),
+    ["Owner folders", owners.join(", ") || "none"],
+    ["Python sandbox", facts.sandbox.kind === null ? `none: ${facts.sandbox.detail}` : `ok: ${facts.sandbox.detail}`],
+    ...Object.entries(facts.sandbox.limits ?? {}).map(([what, how]): [string, string] => [`Sandbox ${what}`, how]),
+    ...snapshotRows(facts.snapshots),
+    ["Disk", `${megabytes(facts.fileBytes)} in the file, ${megabytes(facts.freeBytes)} free`],
+    ["Tables", `version ${facts.schemaVersion}, journal ${facts.journalMode}`],
+    [
+      "Versions",
+      Object.entries(facts.versions)
+        .map(([name, version]) => `${name} ${version}`)
+        .join(", "),
+    ],
+  ]);
+}
+
+/** Machines for the tasks of suites, and the one line that installs what is missing for them. */
+function snapshotRows({ obstacle, ready, notReady, unavailable, install, withoutPackage }: MachineAvailability) {
+  const names = (list: readonly string[]) => list.join(", ") || "none";
+  const missing = withoutPackage.length === 0 ? "" : ` (no package: ${withoutPackage.join(", ")})`;
+  const rows: [string, string][] = [
+    ["Task snapshots", obstacle === null ? `ready: ${names(ready)}` : `none: ${obstacle}`],
+    ["Not ready", `${names(Object.keys(notReady))}${missing}`],
+    ["Not possible", `${names(Object.keys(unavailable))} (need servers or accounts)`],
+    ...(install === null ? [] : [["To install", install] satisfies [string, string]]),
+  ];
+  return rows;
+}
+
+interface DatabaseFacts {
+  readonly file: string;
+  readonly fileBytes: number;
+  readonly freeBytes: number;
+  readonly schemaVersion: number;
+  readonly journalMode: string;
+  readonly versions: Readonly<Record<string, string>>;
+  /** Where execute_python runs; null: nowhere, and `detail` says why and what to do. */
+  readonly sandbox: {
+    readonly kind: string | null;
+    readonly detail: string;
+    /** Which of its limits the kernel enforces. */
+    readonly limits?: Readonly<Record<string, string>>;
+  };
+  /** Machines for the tasks of suites. */
+  readonly snapshots: MachineAvailability;
+  /** How many owner folders got their address in which way; `none`: those without one. */
+  readonly ownersByBasis: Readonly<Record<string, number>>;
+}
+
+async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
+  const { bavail, bsize } = await statfs(dirname(file));
+  const ownersByBasis: Record<string, number> = {};
+  for (const { basis } of listOwners(db)) ownersByBasis[basis ?? "none"] = (ownersByBasis[basis ?? "none"] ?? 0) + 1;
+  return {
+    file,
+    fileBytes: statSync(file).size,
+    freeBytes: bavail * bsize,
+    schemaVersion: db.pragma("user_version", { simple: true }) as number,
+    journalMode: db.pragma("journal_mode", { simple: true }) as string,
+    versions: {
+      "art-e": programVersion(),
+      node: process.versions.node,
+      sqlite: sqliteVersion(db),
+    },
+    sandbox: sandboxFacts(await chooseSandbox()),
+    snapshots: await machineAvailability(),
+    ownersByBasis,
+  };
+}
+
+function sandboxFacts(choice: SandboxChoice): DatabaseFacts["sandbox"] {
+  if (choice.ok) {
+    const { kind, about, limits } = choice.sandbox;
+    return { kind, detail: about, limits };
+  }
+  return { kind: null, detail: `${choice.why}. ${choice.hint}` };
+}
+
+interface DatabaseCheck {
+  readonly findings: readonly Finding[];
+  readonly facts: DatabaseFacts;
+  readonly owners: readonly Owner[];
+}
+
+/** Checks the database file, its index and what this machine offers. `repair` rebuilds the full-text index first. */
+function checkDatabase(repair: boolean, context: AppContext): Promise<DatabaseCheck> {
+  return withStore(context.settings, async (db) => {
+    if (repair) rebuildIndex(db, context);
+    context.note("Reading the whole file; a large one takes a while.");
+    const findings = [...checkHealth(db)];
+    return { findings, facts: await factsOf(db, context.settings.db), owners: listOwners(db) };
+  });
+}
+
+function rebuildIndex(db: Db, { progress }: AppContext): void {
+  const started = performance.now();
+  const bar = progress("Indexing");
+  repairIndex(db, (done, total) => bar.update(done, total, mailProgress(done, performance.now() - started)));
+  bar.stop();
+}

@@ -1,0 +1,40 @@
+import { EXIT } from "../../platform/errors.js";
+import type { SearchQuality } from "../../questions/measure-search.js";
+import { count, estimate, summaryBox } from "../../text/format.js";
+import type { Command } from "../command.js";
+import { readFlags, wholeNumber } from "../read-flags.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+
+const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: wholeNumber(0).default(0) });
+
+export const evalSearchCommand: Command = {
+  flags: {
+    ...DATASET_FLAGS,
+    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
+    ...SELECTION_FLAGS,
+  },
+  async run(argv, context) {
+    const flags = readFlags("eval-search", schema, argv);
+    const { refuseContradictions } = await import("../../questions/dataset.js");
+    refuseContradictions(flags);
+    const { measureMailSearch } = await import("../../questions/measure-search.js");
+    const { quality, source } = await measureMailSearch(flags, context);
+    context.out.result(quality, () => qualityText(quality, source));
+    return EXIT.done;
+  },
+};
+
+function qualityText(quality: SearchQuality, source: string): string {
+  const { p50, p95, p99 } = quality.latencyMs;
+  const ms = (value: number | null) => (value === null ? "-" : `${value.toFixed(2)} ms`);
+  const missed = quality.missed.length === 0 ? "none" : quality.missed.slice(0, 20).join(", ");
+  return summaryBox(`ART-E Search Quality (${source})`, [
+    ["Questions", count(quality.questions)],
+    ["Recall@1", estimate(quality.estimates.recallAt1)],
+    ["Recall@5", estimate(quality.estimates.recallAt5)],
+    ["Recall@10", estimate(quality.estimates.recallAt10)],
+    ["MRR@10", estimate(quality.estimates.mrrAt10)],
+    ["Latency p50 / p95 / p99", `${ms(p50)} / ${ms(p95)} / ${ms(p99)}`],
+    ["Not among the first ten", missed + (quality.missed.length > 20 ? ", ..." : "")],
+  ]);
+}

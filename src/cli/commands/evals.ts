@@ -1,0 +1,414 @@
+import { z } from "zod";
+import { EVAL_FORMATS, evalFiles } from "../../evals/as-python.js";
+import { type EvalDefinition, scoreNameOf, THRESHOLD_NAMES } from "../../evals/definition.js";
+import { criterionNameSchema, OVERALL } from "../../evals/labels.js";
+import type { Ranking } from "../../evals/ranking.js";
+import type { UncaughtTrace } from "../../evals/test-eval.js";
+import type { DescribedEval } from "../../evals/use-evals.js";
+import { EXIT } from "../../platform/errors.js";
+import { stripControls } from "../../platform/text.js";
+import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
+import { estimateText } from "../../reports/text.js";
+import type { EvalRun } from "../../runs/evals-over-run.js";
+import { share, table } from "../../text/format.js";
+import type { Command, Flags } from "../command.js";
+import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+
+const runEvalsSchema = z.object({
+  names: z.array(text).min(1, "expected the name of an eval"),
+  run: text.default("latest"),
+});
+
+export const runEvalsCommand: Command = {
+  positionals: {
+    names: { type: "string", array: true, describe: "Evals that are in use; NAME@2 names a version" },
+  },
+  flags: {
+    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
+  },
+  async run(argv, context) {
+    const { names, run } = readFlags("evals run", runEvalsSchema, argv);
+    const { runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+    const done = await runEvalsOverRun(names, run, context);
+    const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
+      name: definition.name,
+      version: definition.version,
+      reference: definition.reference,
+      ...figures,
+    }));
+    context.out.result({ ...done, evals }, () => runText(done));
+    return EXIT.done;
+  },
+};
+
+function runText({ runId, traces, evals }: EvalRun): string {
+  return [
+    `${traces} traces of ${runId}`,
+    "",
+    table(
+      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
+      evals.map(
+        ({ stored: { definition }, passed, failed, notApplicable, errors, passRate, corrected, falseAlarms }) => [
+          scoreNameOf(definition),
+          String(passed),
+          String(failed),
+          String(notApplicable),
+          String(errors),
+          estimateText(passRate),
+          corrected === null ? "not tested" : estimateText(corrected),
+          falseAlarms === null ? "not tested" : estimateText(falseAlarms),
+        ],
+      ),
+    ),
+    ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
+      firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
+    ),
+  ].join("\n");
+}
+
+const importEvalsSchema = z.object({ files: z.array(text).min(1, "expected files or folders") });
+
+export const importEvalsCommand: Command = {
+  positionals: {
+    files: {
+      type: "string",
+      array: true,
+      describe: "Files or folders that evals export wrote, or Python files with an eval_function",
+    },
+  },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { files } = readFlags("evals import", importEvalsSchema, argv);
+    const { importEvals } = await import("../../evals/files.js");
+    const imported = await importEvals(files, settings);
+    out.result(
+      imported.map(({ path, stored: { definition, status }, isNew }) => ({
+        path,
+        name: definition.name,
+        version: definition.version,
+        status,
+        isNew,
+      })),
+      () =>
+        imported
+          .map(({ path, stored: { definition, status }, isNew }) => {
+            const label = `${definition.name}@${definition.version}`;
+            return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}`;
+          })
+          .join("\n"),
+    );
+    return EXIT.done;
+  },
+};
+
+const exportEvalsSchema = z.object({
+  names: z.array(text).default([]),
+  output: text.default("evals"),
+  format: oneOf(EVAL_FORMATS).default("json"),
+});
+
+export const exportEvalsCommand: Command = {
+  positionals: {
+    names: { type: "string", array: true, describe: "Evals in use, or NAME@2 [default: all that are not retired]" },
+  },
+  flags: {
+    format: {
+      type: "string",
+      requiresArg: true,
+      describe: "json, to import again; python, promptfoo or inspect, as code [default: json]",
+    },
+    output: { alias: "o", type: "string", requiresArg: true, describe: "Folder to write to [default: evals]" },
+  },
+  async run(argv, { settings, out }) {
+    const { names, output, format } = readFlags("evals export", exportEvalsSchema, argv);
+    const { evalsToExport, writeFolder } = await import("../../evals/files.js");
+    const definitions = await evalsToExport(names, settings);
+    const files = await writeFolder(output, evalFiles(definitions, format));
+    out.result({ files }, () => files.join("\n"));
+    return EXIT.done;
+  },
+};
+
+const listEvalsSchema = z.object({ all: z.boolean().default(false) });
+
+export const listEvalsCommand: Command = {
+  flags: { all: { type: "boolean", describe: "Retired versions too" } },
+  async run(argv, { settings, out }) {
+    const { all } = readFlags("evals list", listEvalsSchema, argv);
+    const { describeEvals } = await import("../../evals/use-evals.js");
+    const evals = await describeEvals(all, settings);
+    out.result(
+      evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
+      () => (evals.length === 0 ? "There are no evals. Make some: art-e evals suggest." : evalTable(evals)),
+    );
+    return EXIT.done;
+  },
+};
+
+/** Also of one name's versions. */
+function evalTable(evals: readonly DescribedEval[]): string {
+  return table(
+    ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
+    evals.map(({ stored: { definition, status }, test }) => [
+      `${definition.name}@${definition.version}`,
+      status,
+      definition.reference ? `${definition.kind}, reference` : definition.kind,
+      test === null ? "none" : test.report.rejections.length === 0 ? "passed" : "rejected",
+      share(test?.report.agreement.truePositiveRate.value ?? null),
+      share(test?.report.agreement.trueNegativeRate.value ?? null),
+      share(test?.report.agreement.kappa.value ?? null),
+      definition.criterion,
+    ]),
+  );
+}
+
+/** A version of an eval. */
+const EVAL_NAME = { type: "string", describe: "Its name; NAME@2 names a version" } as const;
+
+export const CRITERION_FLAGS: Flags = {
+  criterion: {
+    type: "string",
+    requiresArg: true,
+    describe: "The failure mode that the labels are about [default: overall]",
+  },
+};
+
+export const criterionShape = { criterion: criterionNameSchema.default(OVERALL) };
+
+export const SEED_FLAGS: Flags = {
+  seed: { type: "number", requiresArg: true, describe: "Of everything that is drawn [default: 1]" },
+};
+
+export const seedShape = { seed: wholeNumber(0, 2 ** 31).default(1) };
+
+const useEvalSchema = z.object({ name: text, anyway: z.boolean().default(false) });
+
+export const useEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: { anyway: { type: "boolean", describe: "Even if it has not passed a test" } },
+  async run(argv, { settings, out }) {
+    const { name, anyway } = readFlags("evals use", useEvalSchema, argv);
+    const { useEval } = await import("../../evals/use-evals.js");
+    const { stored, former } = await useEval(name, anyway, settings);
+    const { definition } = stored;
+    const retired = former === null ? null : former.definition.version;
+    out.result({ name: definition.name, version: definition.version, retired }, () =>
+      [
+        `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}.`,
+        `Run it: art-e evals run ${definition.name}`,
+        ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
+      ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};
+
+const testEvalSchema = z.object({
+  name: text,
+  thresholds: oneOf(THRESHOLD_NAMES).default("usable"),
+  ...criterionShape,
+});
+
+export const testEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: {
+    thresholds: {
+      type: "string",
+      requiresArg: true,
+      describe: "usable, gate (stricter), or origin (accuracy, kappa, F1, cost, time) [default: usable]",
+    },
+    ...CRITERION_FLAGS,
+  },
+  async run(argv, context) {
+    const { testEval } = await import("../../evals/test-eval.js");
+    const { stored, test } = await testEval(readFlags("evals test", testEvalSchema, argv), context);
+    const { name, version } = stored.definition;
+    const passed = test.rejections.length === 0;
+    context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
+    return passed ? EXIT.done : EXIT.gate;
+  },
+};
+
+const showEvalSchema = z.object({ name: text, code: z.boolean().default(false) });
+
+/** Code and rubrics as they were written, the rest as in an eval's file. */
+function definitionLines(definition: EvalDefinition): string[] {
+  const { code, rubric, ...facts } = { code: null, rubric: null, ...definition };
+  const written = code ?? rubric;
+  return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
+}
+
+export const showEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: { code: { type: "boolean", describe: "As a function to read" } },
+  async run(argv, { settings, out }) {
+    const { name, code } = readFlags("evals show", showEvalSchema, argv);
+    const { describeEval } = await import("../../evals/use-evals.js");
+    const { stored, test, versions } = await describeEval(name, settings);
+    const { definition, status, createdAt } = stored;
+    const { readableFunction } = await import("../../evals/as-python.js");
+    if (code) {
+      const source = readableFunction(definition);
+      out.result({ name: definition.name, version: definition.version, code: source }, () => source);
+      return EXIT.done;
+    }
+    out.result({ ...definition, status, createdAt, test }, () =>
+      [
+        test === null
+          ? `${definition.name}@${definition.version}: ${definition.criterion}`
+          : evalTestText(stored, test.report),
+        "",
+        ...definitionLines(definition),
+        "",
+        evalTable(versions),
+      ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};
+
+const reviewEvalSchema = z.object({ name: text.optional(), ...criterionShape });
+
+/** Traces that are listed; --json lists all. */
+const LISTED = 20;
+
+export const reviewEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: CRITERION_FLAGS,
+  async run(argv, context) {
+    const { out } = context;
+    const { name, criterion } = readFlags("evals review", reviewEvalSchema, argv);
+    const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
+    if (name === undefined) {
+      const uncaught = await reviewUncaught(criterion, context);
+      out.result(uncaught, () => uncaughtText(uncaught));
+      return EXIT.done;
+    }
+    const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
+    const { definition } = stored;
+    out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
+      [
+        `${definition.name}@${definition.version} on the training half, which it may have been made from:`,
+        "",
+        agreementTable(agreement),
+        ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
+      ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};
+
+function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
+  if (uncaught.length === 0) return "Every bad trace of the training half is failed by some eval.";
+  const more = uncaught.length - LISTED;
+  return [
+    `Bad traces of the training half that no eval fails: ${uncaught.length}. What they share is the next criterion.`,
+    ...uncaught
+      .slice(0, LISTED)
+      .map(
+        ({ traceId, note }) =>
+          `  art-e show ${traceId}${note === null ? "" : `  (${note.replace(/\s+/g, " ").slice(0, 100)})`}`,
+      ),
+    ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
+  ].join("\n");
+}
+
+const retireEvalSchema = z.object({ name: text });
+
+export const retireEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: {},
+  async run(argv, { settings, out }) {
+    const { name } = readFlags("evals retire", retireEvalSchema, argv);
+    const { retireEval } = await import("../../evals/use-evals.js");
+    const { definition } = await retireEval(name, settings);
+    out.result(
+      { name: definition.name, version: definition.version, status: "retired" },
+      () => `${definition.name}@${definition.version} is retired.`,
+    );
+    return EXIT.done;
+  },
+};
+
+const refineEvalSchema = z.object({ name: text, ...criterionShape, ...seedShape });
+
+export const refineEvalCommand: Command = {
+  positionals: { name: EVAL_NAME },
+  flags: { ...CRITERION_FLAGS, ...SEED_FLAGS },
+  async run(argv, { settings, out }) {
+    const { name, criterion, seed } = readFlags("evals refine", refineEvalSchema, argv);
+    const { refineEval } = await import("../../evals/suggest.js");
+    const { parent, refined } = await refineEval(name, criterion, seed, settings);
+    const label = `${parent.definition.name}@${parent.definition.version}`;
+    const { readableFunction } = await import("../../evals/as-python.js");
+    out.result({ parent: label, refined: refined?.definition ?? null }, () =>
+      refined === null
+        ? `The training labels give no reason to change ${label}.`
+        : [
+            `${refined.definition.name}@${refined.definition.version}, from ${label}:`,
+            "",
+            readableFunction(refined.definition),
+            "",
+            `Next: art-e evals test ${refined.definition.name}@${refined.definition.version}`,
+          ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};
+
+const rankTracesSchema = z.object({
+  run: text.default("latest"),
+  limit: wholeNumber(0, 1_000_000).default(20),
+  ...criterionShape,
+  ...seedShape,
+});
+
+/** Features that are named, and characters of a question. */
+const FEATURES_SHOWN = 3;
+const QUESTION_CHARS = 70;
+
+export const rankTracesCommand: Command = {
+  positionals: { run: { type: "string", describe: "A run: its id, the beginning of it, or latest [default: latest]" } },
+  flags: {
+    limit: { alias: "l", type: "number", requiresArg: true, describe: "Traces to list; 0: all [default: 20]" },
+    ...CRITERION_FLAGS,
+    ...SEED_FLAGS,
+  },
+  async run(argv, { settings, out }) {
+    const { limit, ...options } = readFlags("evals rank", rankTracesSchema, argv);
+    const { rankTraces } = await import("../../evals/ranking.js");
+    const ranking = await rankTraces(options, settings);
+    const traces = limit === 0 ? ranking.traces : ranking.traces.slice(0, limit);
+    out.result({ ...ranking, traces }, () => rankingText({ ...ranking, traces }, ranking.traces.length));
+    return EXIT.done;
+  },
+};
+
+function rankingText({ good, bad, area, shuffledArea, weights, traces }: Ranking, total: number): string {
+  const heaviest = weights.slice(0, FEATURES_SHOWN).map(({ feature, weight }) => `${feature} ${signed(weight)}`);
+  const isChance = area === null || (shuffledArea !== null && area <= shuffledArea);
+  return [
+    `Fitted to the training half: ${good} good, ${bad} bad. Most weight: ${heaviest.join(", ")}.`,
+    `Area under the ROC curve, by cross-validation: ${share(area)}; with shuffled labels up to ${share(shuffledArea)}.`,
+    ...(isChance ? ["That is no better than chance: this order says nothing."] : []),
+    "",
+    table(
+      ["bad", "label", "trace", "question"],
+      traces.map(({ score, label, traceId, question }) => [
+        share(score),
+        label ?? "-",
+        traceId,
+        shorten(stripControls(question).replace(/\s+/g, " ")),
+      ]),
+    ),
+    ...(traces.length < total ? ["", `${total - traces.length} more: --limit 0 lists all.`] : []),
+  ].join("\n");
+}
+
+function signed(weight: number): string {
+  return `${weight < 0 ? "" : "+"}${weight.toFixed(2)}`;
+}
+
+function shorten(text: string): string {
+  return text.length > QUESTION_CHARS ? `${text.slice(0, QUESTION_CHARS - 1)}…` : text;
+}

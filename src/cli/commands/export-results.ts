@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { type ExportedTables, TABLES, tablePath } from "../../runs/export-tables.js";
+import { count } from "../../text/format.js";
+import { TABLE_FORMATS, type TableFormat } from "../../trace-formats/tables.js";
+import type { Command } from "../command.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { oneOf, readFlags, runNames, text, wordList } from "../read-flags.js";
+
+const schema = z.object({
+  runs: runNames,
+  format: oneOf(TABLE_FORMATS).default("parquet"),
+  tables: text
+    .transform((list) => [...new Set(wordList(list))])
+    .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
+    .optional(),
+  output: text.optional(),
+  ...overwriteShape,
+});
+
+type Flags = z.output<typeof schema>;
+
+/** What a table of an earlier export looks like, which is written over. */
+const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as const satisfies Record<
+  TableFormat,
+  string
+>;
+
+export const exportResultsCommand: Command = {
+  positionals: {
+    runs: {
+      type: "string",
+      array: true,
+      describe: "Runs: an id, a name, latest, or a results file [default: latest]",
+    },
+  },
+  flags: {
+    output: {
+      alias: "o",
+      type: "string",
+      requiresArg: true,
+      describe: "Folder to write the tables into, a file for each [default: stdout, for one table]",
+    },
+    format: { type: "string", requiresArg: true, describe: `${TABLE_FORMATS.join(", ")} [default: parquet]` },
+    tables: { type: "string", requiresArg: true, describe: `Which of ${TABLES.join(",")} [default: all]` },
+    ...OVERWRITE_FLAGS,
+  },
+  async run(argv, context) {
+    const flags = readFlags("export-results", schema, argv);
+    const { runs: names, tables, format, output, overwrite } = flags;
+    const { settings, out, note } = context;
+    const { resultsFiles } = await import("../../runs/totals.js");
+    const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
+    if (output === undefined) checkStdout(flags, settings.json);
+    else {
+      const files = (tables ?? TABLES).map((table) => ({
+        path: tablePath(output, table, format),
+        kind: KINDS[format],
+      }));
+      checkOutputFolder("--output", output, files, resultsFiles(names, "export"), { db: settings.db, overwrite });
+    }
+    const { exportTables } = await import("../../runs/export-tables.js");
+    const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
+    if (settings.json) out.result({ format, ...exported }, () => "");
+    else if (output !== undefined) note(written(exported));
+    if (exported.withoutTraces.length > 0 && exported.tables.some(({ table }) => table !== "tasks")) {
+      note(`Only in tasks, as results files have no traces: ${exported.withoutTraces.join(", ")}.`);
+    }
+    return EXIT.done;
+  },
+};
+
+/** Standard output takes one table, as text. */
+function checkStdout({ tables, format }: Flags, json: boolean): void {
+  const why =
+    format === "parquet"
+      ? "Parquet is no text"
+      : tables?.length !== 1
+        ? "Several tables do not fit into one output"
+        : json
+          ? "--json and a table both want stdout"
+          : null;
+  if (why === null) return;
+  throw new UserError(
+    "flag_missing",
+    `${why}: --output is needed.`,
+    "Name a folder with --output, or print one table: --tables tasks --format csv.",
+  );
+}
+
+function written({ runs, tables }: ExportedTables): string {
+  const files = tables.map(({ path, rows }) => `  ${path}  ${count(rows)} ${rows === 1 ? "row" : "rows"}`);
+  return [`${runs.length === 1 ? `Run ${runs[0]}` : `${runs.length} runs`} written to:`, ...files].join("\n");
+}

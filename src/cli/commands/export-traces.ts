@@ -1,0 +1,195 @@
+import { z } from "zod";
+import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { flagName } from "../../platform/text.js";
+import { count } from "../../text/format.js";
+import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
+import { FORMATS, type Format } from "../../trace-formats/formats.js";
+import type { SendRequest } from "../../trace-formats/otlp-live.js";
+import type { ScoreApi } from "../../trace-formats/otlp-server.js";
+import { BANDS } from "../../traces/score.js";
+import type { Command, CommandContext } from "../command.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { OTLP_FLAGS, otlpShape, sendsTraces } from "../otlp-flags.js";
+import { givenFlags, oneOf, readFlags, text } from "../read-flags.js";
+import { readTraceSelection, TRACE_SELECTION_FLAGS, traceSelectionShape } from "../selection-flags.js";
+
+const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
+const DIALECTS = ["openai", "hf"] as const;
+
+const schema = z.object({
+  run: text.default("latest"),
+  chats: z.boolean().default(false),
+  session: text.optional(),
+  format: oneOf(FORMAT_NAMES).default("jsonl"),
+  dialect: oneOf(DIALECTS).default("openai"),
+  reward: text.optional(),
+  for: oneOf(["evals"]).optional(),
+  output: text.optional(),
+  ...overwriteShape,
+  ...otlpShape,
+  ...traceSelectionShape,
+});
+
+export const exportTracesCommand: Command = {
+  flags: {
+    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
+    chats: { type: "boolean", describe: "The traces of all chats instead of a run's" },
+    session: { type: "string", requiresArg: true, describe: "The traces of one chat session" },
+    format: { type: "string", requiresArg: true, describe: `${FORMAT_NAMES.join(", ")} [default: jsonl]` },
+    dialect: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]",
+    },
+    reward: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --format art: a score, or art for ART's own reward [default: that of --band]",
+    },
+    for: {
+      type: "string",
+      requiresArg: true,
+      describe: "evals: a folder with the traces of each band and a manifest that says why",
+    },
+    output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
+    ...OVERWRITE_FLAGS,
+    ...OTLP_FLAGS,
+    ...TRACE_SELECTION_FLAGS,
+  },
+  async run(argv, context) {
+    const { settings, out } = context;
+    const flags = readFlags("export-traces", schema, argv);
+    const { format, output, dialect, noContent } = flags;
+    const given = givenFlags(argv);
+    const sends = sendsTraces(flags);
+    if (sends) refuseFileFlags(given, format);
+    refuseUnused(given, sends ? "otlp" : format);
+    const selection = readTraceSelection(flags);
+    const source = sourceOf(flags, given);
+    if (sends) return printSentTraces({ ...flags, source, selection }, context);
+    if (flags.for !== undefined) {
+      await printEvals(flags, selection, given, context);
+      return EXIT.done;
+    }
+    const { checkOutputs } = await import("../../trace-formats/output-files.js");
+    checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
+      db: settings.db,
+      overwrite: flags.overwrite,
+    });
+    const options = { dialect, reward: flags.reward ?? null, content: !noContent };
+    const { exportTraces } = await import("../../trace-formats/export-traces.js");
+    const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
+    if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
+    else printExported(exported, output, out);
+    return EXIT.done;
+  },
+};
+
+/** Flags that only choose among the traces of a run. */
+const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
+
+function sourceOf(flags: z.output<typeof schema>, given: ReadonlySet<string>): ExportSource {
+  if (!flags.chats && flags.session === undefined) return { run: flags.run };
+  if (OF_RUNS.some((flag) => given.has(flag))) {
+    throw new UserError(
+      "flags_contradict",
+      "--chats and --session ask for chats, which have no scores; --run, --by, --band, --min-score, --max-score and --best-of-epochs for a run.",
+      "Export them one after the other.",
+    );
+  }
+  return { session: flags.session ?? null };
+}
+
+function refuseUnused(given: ReadonlySet<string>, format: Format): void {
+  for (const [flag, of] of [
+    ["dialect", "chat"],
+    ["reward", "art"],
+    ["noContent", "otlp"],
+  ] as const) {
+    if (given.has(flag) && format !== of) {
+      throw new UserError(
+        "flags_contradict",
+        `${flagName(flag)} is of --format ${of}.`,
+        `Add it, or leave out ${flagName(flag)}.`,
+      );
+    }
+  }
+}
+
+interface SendFlags extends Pick<SendRequest, "source" | "selection"> {
+  readonly otlpEndpoint?: string | undefined;
+  readonly scores?: ScoreApi | undefined;
+  readonly noContent: boolean;
+}
+
+/** Sends traces and says what became of them. Spans that the server rejected make it a failure. */
+async function printSentTraces(flags: SendFlags, context: CommandContext): Promise<ExitCode> {
+  const { source, selection, otlpEndpoint: endpoint, scores, noContent } = flags;
+  const { sendTraces } = await import("../../trace-formats/otlp-live.js");
+  const sent = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
+  const { settings, out } = context;
+  if (settings.json) out.result(sent, () => "");
+  const withScores = scores === undefined ? "" : ` and ${count(sent.scores)} scores`;
+  const spans = `${count(sent.delivered)} spans${withScores}`;
+  out.note(`${count(sent.traces)} traces of ${sent.runId ?? "chats"} sent to ${sent.host}: ${spans}.`);
+  if (sent.shortened > 0) out.note(`${count(sent.shortened)} spans lack their largest texts: a request holds 4 MB.`);
+  if (sent.rejected > 0) out.note(`The server rejected ${count(sent.rejected)} spans.`);
+  for (const message of sent.messages) out.note(`The server says: ${message}`);
+  return sent.rejected > 0 ? EXIT.failed : EXIT.done;
+}
+
+/** Flags that only make sense where the traces go into a file. */
+function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
+  const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
+  if (flag === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `--${flag} is for a file, and --otlp and --otlp-endpoint send the traces to a server.`,
+    "Do one after the other.",
+  );
+}
+
+/** Says what was written, and what was left out. */
+function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Out): void {
+  const left = Object.entries(leftOut);
+  const missing = left.reduce((sum, [, n]) => sum + n, 0);
+  const where = output === undefined ? "" : ` to ${output}`;
+  const written = traces - missing;
+  out.note(`${count(written)} ${written === 1 ? "trace" : "traces"} of ${runId ?? "chats"} written${where}.`);
+  const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
+  if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
+  for (const note of notes) out.note(note);
+}
+
+type Out = CommandContext["out"];
+
+interface EvalsFlags {
+  readonly run: string;
+  readonly output?: string | undefined;
+}
+
+/** Writes the folder of `--for evals` and says what is in it. */
+async function printEvals(
+  { run, output }: EvalsFlags,
+  selection: TraceSelection,
+  given: ReadonlySet<string>,
+  { settings, out }: CommandContext,
+): Promise<void> {
+  const other = ["format", "band", "failed", "chats", "session"].find((flag) => given.has(flag));
+  if (other !== undefined) {
+    throw new UserError(
+      "flags_contradict",
+      `--for evals writes the bands of a run as our own lines, and --${other} asks for something else.`,
+      `Leave out --${other}.`,
+    );
+  }
+  if (output === undefined)
+    throw new UserError("flag_missing", "--for evals writes a folder.", "Name it with --output.");
+  const { exportScoreBands } = await import("../../trace-formats/export-traces.js");
+  const manifest = await exportScoreBands({ run, folder: output, selection }, settings);
+  if (settings.json) out.result({ ...manifest, output }, () => "");
+  const bands = BANDS.map((band) => `${count(manifest.bands[band].count)} ${band}`).join(", ");
+  const unscored = Object.values(manifest.unscored).reduce((sum, n) => sum + n, 0);
+  out.note(`Traces of ${manifest.runId} by ${manifest.scorer} written to ${output}: ${bands}.`);
+  if (unscored > 0) out.note(`${count(unscored)} have no such score and are in none.`);
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { gateText } from "../../reports/run-text.js";
+import type { Command } from "../command.js";
+import { readConfig } from "../config-file.js";
+import { CONFIG_FLAGS, OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { readFlags, text } from "../read-flags.js";
+import { GATE_FLAGS, gateShape } from "../scoring-flags.js";
+
+const schema = z.object({ name: text, ...overwriteShape, ...gateShape });
+
+export const gateCommand: Command = {
+  positionals: { name: { type: "string", describe: "A run: its id, the beginning of it, latest, or a results file" } },
+  flags: { ...GATE_FLAGS, ...OVERWRITE_FLAGS, ...CONFIG_FLAGS },
+  async run(argv, context) {
+    const configured = await readConfig(argv, context, ["gates"]);
+    const flags = readFlags("gate", schema, configured.argv);
+    const { checkOutputs } = await import("../../trace-formats/output-files.js");
+    checkOutputs(
+      [{ flag: "--junit", path: flags.junit, kind: "junit" }],
+      [
+        { name: "the results file", path: flags.name },
+        { name: "the baseline", path: flags.baseline },
+        { name: "the file of settings", path: configured.path },
+      ],
+      { db: context.settings.db, overwrite: flags.overwrite },
+    );
+    const { openGates, throwIfMissed } = await import("../../runs/gates.js");
+    const openedGates = await openGates(flags, context);
+    if (!openedGates.isRequested) {
+      throw new UserError(
+        "gate_missing",
+        "No gate is given.",
+        "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or write gates into art-e.yaml.",
+      );
+    }
+    const { RunSources, unfinished } = await import("../../runs/totals.js");
+    const sources = new RunSources(context.settings.db, "newest");
+    try {
+      const run = await sources.open(flags.name);
+      const why = unfinished(run.head);
+      if (why !== null) throw new UserError("run_unfinished", why, `Finish it: art-e run --resume ${run.head.runId}`);
+      const gates = await openedGates.check(run);
+      const { runId } = run.head;
+      context.out.result(
+        { runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null },
+        () => [...gates.map(gateText), ...(flags.junit === undefined ? [] : [`JUnit:  ${flags.junit}`])].join("\n"),
+      );
+      throwIfMissed(runId, gates);
+      return EXIT.done;
+    } finally {
+      sources.close();
+    }
+  },
+};

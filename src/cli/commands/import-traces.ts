@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { EXIT } from "../../platform/errors.js";
+import type { ImportedTraces } from "../../runs/imported-run.js";
+import { count } from "../../text/format.js";
+import type { Command } from "../command.js";
+import { readFlags, text } from "../read-flags.js";
+
+const schema = z.object({ file: text });
+
+export const importTracesCommand: Command = {
+  positionals: {
+    file: { type: "string", describe: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" },
+  },
+  flags: {},
+  async run(argv, context) {
+    const { file } = readFlags("import-traces", schema, argv);
+    const { importTraces } = await import("../../runs/imported-run.js");
+    const imported = await importTraces(file, context);
+    context.out.result(imported, () => summary(imported, file).join("\n"));
+    return EXIT.done;
+  },
+};
+
+function summary({ runs, traces, chats, lacking }: ImportedTraces, file: string): string[] {
+  const kinds = [
+    ...(traces === 0 ? [] : [`${count(traces)} traces of ${runs.join(", ")}`]),
+    ...(chats === 0 ? [] : [`${count(chats)} chats`]),
+  ];
+  const lacks = Object.entries(lacking).map(([what, n]) => `${count(n)} have ${what}`);
+  return [`${kinds.join(" and ")} imported from ${file}.`, ...(lacks.length === 0 ? [] : [`${lacks.join("; ")}.`])];
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { CORPUS_FORMATS } from "../../mail/email.js";
+import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { EMAILS_DATASET } from "../../platform/huggingface.js";
+import { stripControls } from "../../platform/text.js";
+import { count, mailProgress, summaryBox } from "../../text/format.js";
+import { type Command, programCall } from "../command.js";
+import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { DEFAULT_DB, openProgress, type Progress, type Settings } from "../terminal.js";
+
+const FILTERS = ["none", "art"] as const;
+
+const schema = z.object({
+  source: z.union([text.transform((path) => [path]), z.array(text)]).default([]),
+  csvPath: text.optional(),
+  limit: wholeNumber(0).default(0),
+  batchSize: wholeNumber(1, 1_000_000).default(1_000),
+  filter: oneOf(FILTERS).default("none"),
+  format: oneOf(CORPUS_FORMATS).optional(),
+  ownerMap: text.optional(),
+  strict: z.boolean().default(false),
+  singleIndex: z.boolean().default(false),
+});
+
+export const importCommand: Command = {
+  positionals: {
+    source: {
+      type: "string",
+      array: true,
+      describe: "Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files",
+      defaultDescription: `downloads ${EMAILS_DATASET}`,
+    },
+  },
+  flags: {
+    "csv-path": { alias: "c", type: "string", requiresArg: true, describe: "The same as SOURCE" },
+    limit: {
+      alias: "l",
+      type: "number",
+      requiresArg: true,
+      describe: "Mails to read; 0 = all [default: 0]",
+    },
+    "batch-size": {
+      alias: "b",
+      type: "number",
+      requiresArg: true,
+      describe: "Mails per batch; Ctrl-C is checked between batches [default: 1000]",
+    },
+    filter: {
+      type: "string",
+      requiresArg: true,
+      describe: "none, or art: ART's three rules [default: none]",
+    },
+    format: {
+      type: "string",
+      requiresArg: true,
+      describe: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}`,
+    },
+    "owner-map": {
+      type: "string",
+      requiresArg: true,
+      describe: "TSV of owner folder and address, over what the mail says",
+    },
+    strict: { type: "boolean", describe: "Stop at the first mail that cannot be used, and import nothing" },
+    "single-index": {
+      type: "boolean",
+      describe: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
+    },
+  },
+  async run(argv, context) {
+    const flags = readFlags("import", schema, argv);
+    const { settings, out, letSignalsEnd } = context;
+    const { source, csvPath, limit, batchSize, filter, ownerMap, strict, singleIndex } = flags;
+    if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
+      throw new UserError(
+        "flags_contradict",
+        `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
+        "Leave --csv-path out, and name all of them as SOURCE.",
+      );
+    }
+    const sources = csvPath === undefined ? source : [csvPath];
+    const { importMail } = await import("../../mail/import-command.js");
+    const { summary, skippedFile, mailboxes } = await importMail(
+      { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict, singleIndex },
+      context,
+      { ...importBars(settings), letSignalsEnd },
+    );
+    out.result({ db: settings.db, ...summary, skippedFile, mailboxes }, () =>
+      [importSummary(summary, settings.db, skippedFile), ...mailboxLines(mailboxes, summary.inboxes, settings)].join(
+        "\n",
+      ),
+    );
+    return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
+  },
+};
+
+interface Mailbox {
+  readonly address: string;
+  readonly mails: number;
+}
+
+/** The largest mailboxes, of so many in all, and a command that searches the first; none where there is no mail. */
+function mailboxLines(mailboxes: readonly Mailbox[], total: number, { db, env }: Settings): string[] {
+  const [first] = mailboxes;
+  if (first === undefined) return [];
+  const width = Math.max(...mailboxes.map(({ address }) => address.length));
+  const sizes = mailboxes.map(({ address, mails }) => {
+    const text = mails === 1 ? "1 mail" : `${count(mails)} mails`;
+    return `  ${stripControls(address.padEnd(width))}  ${text}`;
+  });
+  const others = total - mailboxes.length;
+  const flag = db === DEFAULT_DB ? "" : ` --db ${db}`;
+  return [
+    "Mailboxes:",
+    ...sizes,
+    ...(others > 0 ? [`  and ${count(others)} more`] : []),
+    `Next: ${programCall(env)} search ${stripControls(first.address)} WORDS${flag}`,
+  ];
+}
+
+function importSummary(summary: ImportSummary, file: string, skippedFile: string | null): string {
+  const { dropped, skipped } = summary;
+  const rows: [string, string][] = [
+    ["Read", count(summary.read)],
+    ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
+    ["Duplicates", `${count(summary.duplicates)} were here already`],
+  ];
+  if (summary.renamed > 0) rows.push(["Renamed", `${count(summary.renamed)} bore the Message-ID of a different mail`]);
+  if (dropped !== null) {
+    rows.push([
+      "Dropped by ART's rules",
+      `${count(dropped.long_body)} with a body over 5,000 characters, ${count(dropped.many_recipients)} with over 30 recipients, ${count(dropped.repeat)} repeats`,
+    ]);
+  }
+  rows.push(["Skipped", skipped.mails === 0 ? "0" : `${count(skipped.mails)}: ${reasons(skipped)}`]);
+  const unresolved =
+    summary.unresolvedOwners === 0
+      ? ""
+      : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
+  rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
+  rows.push(["Time", `${summary.seconds.toFixed(1)} s`]);
+  const shown = skipped.first.map(({ where, reason }) => stripControls(`skipped ${where}: ${reason}`));
+  if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
+  return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
+}
+
+/** Number of skipped mails by reason, most frequent first. */
+function reasons(skipped: Skipped): string {
+  const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
+  return stripControls(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));
+}
+
+/** One bar for reading, one for indexing. */
+function importBars(settings: Settings) {
+  let bar: Progress | null = null;
+  let phase: ImportProgress["phase"] | null = null;
+  let started = 0;
+  return {
+    show(progress: ImportProgress, format: string): void {
+      if (progress.phase !== phase) {
+        bar?.stop();
+        phase = progress.phase;
+        started = performance.now();
+        bar =
+          progress.phase === "read"
+            ? openProgress(settings, `Reading ${format}`, progress.totalBytes)
+            : openProgress(settings, "Indexing", progress.total);
+      }
+      const done = progress.phase === "read" ? progress.bytes : progress.mails;
+      bar?.update(done, mailProgress(progress.mails, performance.now() - started));
+    },
+    stop: () => bar?.stop(),
+  };
+}

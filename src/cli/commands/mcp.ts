@@ -1,0 +1,139 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { isLoopback } from "../../platform/http.js";
+import type { MailOffer } from "../../tools/mcp-server.js";
+import { type Command, type CommandContext, PROGRAM } from "../command.js";
+import { tokenOf } from "../flags.js";
+import { day, readFlags, text, wholeNumber } from "../read-flags.js";
+
+const DEFAULT_PORT = 8788;
+
+const schema = z.object({
+  inbox: text,
+  before: day.optional(),
+  http: z.boolean().default(false),
+  printConfig: z.boolean().default(false),
+  host: text.default("127.0.0.1"),
+  port: wholeNumber(0, 65_535).default(DEFAULT_PORT),
+});
+
+/** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
+export const mcpCommand: Command = {
+  flags: {
+    inbox: { type: "string", requiresArg: true, describe: "The mailbox: its email address; required" },
+    before: { type: "string", requiresArg: true, describe: "Mail from this day on is invisible, YYYY-MM-DD" },
+    "print-config": { type: "boolean", describe: "Print the configuration for programs that start it, and exit" },
+    http: { type: "boolean", describe: "Streamable HTTP instead of stdio" },
+    host: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --http: the address to listen on; any but loopback needs ART_E_TOKEN [default: 127.0.0.1]",
+    },
+    port: {
+      type: "number",
+      requiresArg: true,
+      describe: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]`,
+    },
+  },
+  async run(argv, context) {
+    if (argv.inbox === undefined) {
+      throw new UserError("flag_missing", "--inbox is missing.", "Name the mailbox: art-e mcp --inbox ADDRESS.");
+    }
+    const flags = readFlags("mcp", schema, argv);
+    const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
+    if (httpOnly !== undefined && !flags.http) {
+      throw new UserError("flags_contradict", `--${httpOnly} is for --http, which is not given.`, "Add --http.");
+    }
+    if (flags.printConfig && flags.http) {
+      throw new UserError(
+        "flags_contradict",
+        "--print-config is for programs that start the server, --http for those that call it.",
+        "Leave one of them out; over HTTP a client needs the address only.",
+      );
+    }
+    // Loaded here: `--help` needs none of it.
+    const { offerMailbox } = await import("../../tools/mcp-server.js");
+    const { withStore } = await import("../../store/open-store.js");
+    return withStore(context.settings, async (db) => {
+      const offer = offerMailbox(db, flags.inbox, flags.before, context.signal);
+      if (flags.printConfig) {
+        const config = mcpClientConfig(flags, context.settings.db);
+        context.out.result(config, () => JSON.stringify(config, null, 2));
+        return EXIT.done;
+      }
+      await (flags.http ? overHttp(offer, flags, context) : overStdio(offer, context));
+      return EXIT.done;
+    });
+  },
+};
+
+/** Concurrent connections with --http. */
+const MAX_CONNECTIONS = 256;
+
+/** Serves one client over stdin and stdout, until they are closed. */
+async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
+  const [{ StdioServerTransport }, { mailServer }] = await Promise.all([
+    import("@modelcontextprotocol/sdk/server/stdio.js"),
+    import("../../tools/mcp-server.js"),
+  ]);
+  const server = mailServer(offer);
+  const closed = new Promise<void>((resolve) => {
+    server.onclose = resolve;
+    process.stdin.on("end", resolve).on("close", resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await server.connect(new StdioServerTransport());
+  await closed;
+  await server.close();
+  // An open stdin would keep the process alive.
+  process.stdin.destroy();
+}
+
+/** Serves a mailbox over HTTP until the user stops it. */
+async function overHttp(
+  offer: MailOffer,
+  { host, port }: { readonly host: string; readonly port: number },
+  { settings, out, signal }: CommandContext,
+): Promise<void> {
+  const token = tokenOf({}, settings);
+  if (token === null && !isLoopback(host)) {
+    throw new UserError(
+      "token_unusable",
+      `--host ${host} would let others in, and ART_E_TOKEN is not set.`,
+      "Make one: openssl rand -hex 24.",
+    );
+  }
+  const { listenMcp, mailServer } = await import("../../tools/mcp-server.js");
+  const serverFor = (path: string) => (path === "/mcp" ? mailServer(offer) : null);
+  const listener = await listenMcp({ host, port, token, serverFor, maxConnections: MAX_CONNECTIONS }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new UserError(
+        "port_unusable",
+        `Port ${port} of ${host} cannot be listened on: ${error.code ?? error.message}.`,
+        "Choose another with --port; 0 takes any that is free.",
+        EXIT.failed,
+      );
+    },
+  );
+  out.result({ url: `${listener.origin}/mcp` }, () => `${listener.origin}/mcp`);
+  await new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await listener.close();
+}
+
+interface OfferedMailbox {
+  readonly inbox: string;
+  readonly before?: string | undefined;
+}
+
+/**
+ * What starts `art-e mcp` for this mailbox, in the form that MCP clients share. Paths are absolute: a client runs in
+ * another folder, and often with another PATH.
+ */
+function mcpClientConfig({ inbox, before }: OfferedMailbox, db: string) {
+  const bound = before === undefined ? [] : ["--before", before];
+  const args = [PROGRAM, "mcp", "--inbox", inbox, ...bound, "--db", resolve(db)];
+  return { mcpServers: { mail: { command: process.execPath, args } } };
+}

@@ -1,0 +1,274 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { openInBrowser } from "../../platform/processes.js";
+import { programVersion } from "../../platform/program-version.js";
+import type { CheckedDataset } from "../../questions/check-questions.js";
+import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
+import type { MadeQuestions } from "../../questions/make-questions.js";
+import { PATTERNS_MODEL } from "../../questions/question-models.js";
+import type { DatasetReview, ReviewSummary } from "../../questions/review.js";
+import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
+import type { Command, Flags } from "../command.js";
+import { OVERWRITE_FLAGS, overwriteShape, tokenOf } from "../flags.js";
+import { numberAbove, numberBetween, readFlags, text, wholeNumber } from "../read-flags.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+import { reportFault, untilAborted } from "../until-aborted.js";
+
+const reviewQuestionsSchema = z.object({
+  file: text,
+  port: wholeNumber(0, 65_535).default(0),
+  noOpen: z.boolean().default(false),
+});
+
+/** Requests under way have so long to end. */
+const GRACE_MS = 2_000;
+
+export const reviewQuestionsCommand: Command = {
+  positionals: { file: { type: "string", describe: "A file of questions (Parquet, CSV, JSON, JSONL)" } },
+  flags: {
+    port: { type: "number", requiresArg: true, describe: "Of the page, on this machine only [default: any free]" },
+    "no-open": { type: "boolean", describe: "Only name the page's address, and open no browser" },
+  },
+  async run(argv, context) {
+    const { file, port, noOpen } = readFlags("questions review", reviewQuestionsSchema, argv);
+    const { settings, note, out, signal } = context;
+    const { withStore } = await import("../../store/open-store.js");
+    return withStore(settings, async (db) => {
+      const { DatasetReview } = await import("../../questions/review.js");
+      const review = await DatasetReview.open(file, db);
+      const { startReviewServer } = await import("../../server/review.js");
+      const server = await startReviewServer(db, review, {
+        version: programVersion(),
+        port,
+        token: tokenOf({}, settings),
+        report: (fault, requestId) => reportFault(fault, requestId, context),
+      });
+      note(`art-e: review ${file} at ${server.url} - every decision is saved at once; Ctrl-C ends`);
+      if (!noOpen && !(await openInBrowser(server.url))) note("art-e: no browser could be opened here");
+      await untilAborted(signal);
+      await server.close(GRACE_MS, async () => undefined);
+      const summary = await review.summary();
+      out.result({ file, reviewed: review.reviewedPath, ...summary }, () => reviewText(review, summary));
+      return EXIT.done;
+    });
+  },
+};
+
+function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }: ReviewSummary): string {
+  const { accepted, edited, rejected, waiting } = counts;
+  const isSome = accepted + edited > 0;
+  return [
+    summaryBox(`ART-E Review (${path})`, [
+      ["Accepted", count(accepted)],
+      ["Edited", count(edited)],
+      ["Rejected", count(rejected)],
+      ["To decide", count(waiting)],
+      ["Same as the checks", estimate(agreement.all)],
+      ...agreement.byCheck.map((one) => [`  ${one.check}`, estimate(one.agreement)] as const),
+      ...(isSome ? [["Written", `${reviewedPath}: what was accepted or edited`] as const] : []),
+    ]),
+    ...(isSome ? ["", `Next: art-e run --agent baseline --dataset ${reviewedPath} --limit 0`] : []),
+  ].join("\n");
+}
+
+/** What `questions make` did. */
+function madeText(made: MadeQuestions): string {
+  const refused = Object.entries(made.refused);
+  const isSynthetic = made.model === PATTERNS_MODEL;
+  return [
+    summaryBox(`ART-E Questions (${made.model})`, [
+      ...mailRows(made),
+      ["Questions", count(made.questions) + (made.shortfall === null ? "" : ` (${made.shortfall})`)],
+      ["Kinds", listed(made.byKind)],
+      ["Unanswerable", count(made.unanswerable)],
+      ["Easy", `${count(made.easy)} repeat a phrase of their mail`],
+      ["Checked by", made.checker ?? "rules alone"],
+      ["Cost", `${usd(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`],
+      ["Written", `${made.output}, and how each was made: ${made.provenance}`],
+    ]),
+    ...(refused.length === 0
+      ? []
+      : ["Refused:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
+    ...(isSynthetic
+      ? [
+          "",
+          "These questions are synthetic: templates filled with values that patterns find. Good for the search, not for a verdict.",
+        ]
+      : []),
+    "",
+    `Next: art-e run --agent baseline --dataset ${made.output} --limit 0`,
+  ].join("\n");
+}
+
+/** What it would take. */
+function estimateText(estimate: MakingEstimate): string {
+  const { model, questions, expected, batches, writer, checker, costUsd } = estimate;
+  return summaryBox(`ART-E Questions, dry run (${model})`, [
+    ...mailRows(estimate),
+    [
+      "Questions",
+      count(questions) +
+        (expected === null || expected === questions
+          ? ""
+          : `; the mail probably gives no more than ${count(expected)}`),
+    ],
+    ...(batches === null
+      ? []
+      : [["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const]),
+    ["Written by", writer === null ? `${model}, without a call` : callsText(writer)],
+    ["Checked by", checker === null ? "rules alone" : callsText(checker)],
+    ["Cost", costUsd === null ? "unknown: no price is known for the model" : `about ${usd(costUsd)}`],
+    ...(writer === null && checker === null
+      ? []
+      : [["Taken for it", "every second draft passes; nothing of it is in the cache"] as const]),
+  ]);
+}
+
+function callsText({ model, calls, usage }: EstimatedCalls): string {
+  return `${model}: ${count(calls)} calls, ${count(usage.inputTokens)} tokens in, ${count(usage.outputTokens)} out`;
+}
+
+function mailRows({ mailboxes, mails }: Pick<MadeQuestions, "mailboxes" | "mails">): [string, string][] {
+  return [
+    ["Mailboxes", `${count(mailboxes)}, ${count(mails.all)} mails, ${count(mails.usable)} of them usable`],
+    ["Left out", listed(mails.leftOut)],
+  ];
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).map(([name, number]) => `${name} ${count(number)}`);
+  return parts.length === 0 ? "none" : parts.join(", ");
+}
+
+/** The model that checks questions, and what its calls may cost. */
+const CHECKER_FLAGS: Flags = {
+  "checker-base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server for the checker" },
+  "max-cost": { type: "number", requiresArg: true, describe: "US dollars all calls may cost" },
+};
+
+const checkerShape = {
+  checker: text.optional(),
+  checkerBaseUrl: text.optional(),
+  maxCost: numberAbove(0, 1_000_000).optional(),
+};
+
+const makeQuestionsSchema = z.object({
+  inbox: z.array(text).default([]),
+  number: wholeNumber(1, 10_000).default(100),
+  output: text,
+  model: text.default(PATTERNS_MODEL),
+  baseUrl: text.optional(),
+  ...checkerShape,
+  unanswerable: numberBetween(0, 1).default(0.1),
+  train: numberBetween(0, 1).default(0),
+  seed: wholeNumber(0, 2 ** 32 - 1).default(1),
+  dryRun: z.boolean().default(false),
+  ...overwriteShape,
+});
+
+export const makeQuestionsCommand: Command = {
+  flags: {
+    inbox: { type: "string", array: true, requiresArg: true, describe: "Mailboxes [default: all that are imported]" },
+    number: { alias: "n", type: "number", requiresArg: true, describe: "Questions to make [default: 100]" },
+    output: {
+      alias: "o",
+      type: "string",
+      requiresArg: true,
+      describe: "Dataset to write (.jsonl, .csv or .parquet); required",
+    },
+    model: {
+      type: "string",
+      requiresArg: true,
+      describe: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
+    },
+    "base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server for the model" },
+    checker: {
+      type: "string",
+      requiresArg: true,
+      describe: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+    },
+    ...CHECKER_FLAGS,
+    unanswerable: {
+      type: "number",
+      requiresArg: true,
+      describe: "Share that cannot be answered, 0-1 [default: 0.1]",
+    },
+    train: {
+      type: "number",
+      requiresArg: true,
+      describe: "Share of the mailboxes whose questions are of the split train, 0-1 [default: 0]",
+    },
+    seed: { type: "number", requiresArg: true, describe: "Of everything that is drawn by lot [default: 1]" },
+    "dry-run": { type: "boolean", describe: "Estimate calls, tokens and cost, and make none" },
+    ...OVERWRITE_FLAGS,
+  },
+  async run(argv, context) {
+    const { dryRun, ...options } = readFlags("questions make", makeQuestionsSchema, argv);
+    const { estimateMaking } = await import("../../questions/estimate-making.js");
+    if (dryRun) {
+      const estimate = await estimateMaking(options, context);
+      context.out.result(estimate, () => estimateText(estimate));
+      return EXIT.done;
+    }
+    const { makeQuestions } = await import("../../questions/make-questions.js");
+    const made = await makeQuestions(options, context);
+    context.out.result(made, () => madeText(made));
+    return EXIT.done;
+  },
+};
+
+const checkQuestionsSchema = datasetSchema
+  .extend(selectionSchema.shape)
+  .extend({ file: text.optional(), limit: wholeNumber(0).default(0), ...checkerShape });
+
+export const checkQuestionsCommand: Command = {
+  positionals: { file: { type: "string", describe: "A file of questions; the same as --dataset" } },
+  flags: {
+    ...DATASET_FLAGS,
+    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
+    ...SELECTION_FLAGS,
+    checker: {
+      type: "string",
+      requiresArg: true,
+      describe: "Model that checks them: provider/model [default: none, rules alone]",
+    },
+    ...CHECKER_FLAGS,
+  },
+  async run(argv, context) {
+    const { file, ...given } = readFlags("questions check", checkQuestionsSchema, argv);
+    if (file !== undefined && given.dataset !== undefined) {
+      throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
+    }
+    const flags = { ...given, dataset: file ?? given.dataset };
+    const { refuseContradictions } = await import("../../questions/dataset.js");
+    refuseContradictions(flags);
+    const { checkQuestions } = await import("../../questions/check-questions.js");
+    const checked = await checkQuestions(flags, context);
+    context.out.result(checked, () => checkedText(checked));
+    return EXIT.done;
+  },
+};
+
+function checkedText({ source, checker, questions, unchecked, costUsd }: CheckedDataset): string {
+  const doubtful = questions.filter(({ doubts }) => doubts.length > 0);
+  return [
+    summaryBox(`ART-E Questions (${source})`, [
+      [
+        "Checked",
+        count(questions.length) + (unchecked === 0 ? "" : `, ${count(unchecked)} not: --max-cost is reached`),
+      ],
+      ["Checked by", checker ?? "rules alone (a model: --checker)"],
+      ["Doubtful", count(doubtful.length)],
+      ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their mail`],
+      ...(checker === null ? [] : [["Cost", usd(costUsd)] as [string, string]]),
+    ]),
+    ...(doubtful.length === 0
+      ? []
+      : [
+          table(
+            ["id", "doubt", "question"],
+            doubtful.map(({ question, doubts }) => [String(question.id), doubts.join("; "), question.question]),
+          ),
+        ]),
+  ].join("\n");
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import type { QueueStatus } from "../../queue/status.js";
+import { count, table } from "../../text/format.js";
+import type { Command } from "../command.js";
+import { QUEUE_FLAGS, queueShape, queueUrlOf } from "../flags.js";
+import { readFlags, text } from "../read-flags.js";
+
+export const queueStatusCommand: Command = {
+  flags: QUEUE_FLAGS,
+  async run(argv, { settings, out }) {
+    const url = queueUrlOf(readFlags("queue status", z.object(queueShape), argv), settings);
+    const { readQueueStatus } = await import("../../queue/status.js");
+    const status = await readQueueStatus(url);
+    out.result(status, () => statusText(status));
+    return EXIT.done;
+  },
+};
+
+function statusText({ queue, runs, workers }: QueueStatus): string {
+  const runRows = runs.map(({ runId, agentId, model, waiting, active, finished, workers: names, fault }) => [
+    runId,
+    fault ?? `${agentId} (${model})`,
+    ...[waiting, active, finished].map(count),
+    names.join(", ") || "none",
+  ]);
+  const workerRows = workers.map(({ name, version, runs: own, underWay, answered }) => [
+    name,
+    version,
+    ...[underWay, answered].map(count),
+    own.join(", ") || "none",
+  ]);
+  return [
+    `The queue at ${queue}:`,
+    ...(runs.length === 0
+      ? ["No run is there."]
+      : [table(["run", "agent", "waiting", "under way", "to take in", "workers"], runRows)]),
+    workers.length === 0
+      ? "No worker is there."
+      : table(["worker", "version", "under way", "answered", "runs"], workerRows),
+  ].join("\n");
+}
+
+const schema = z.object({ ...queueShape, id: text.optional(), all: z.boolean().default(false) });
+
+export const cleanQueueCommand: Command = {
+  positionals: { id: { type: "string", describe: "The run, or the beginning of its id" } },
+  flags: {
+    ...QUEUE_FLAGS,
+    all: { type: "boolean", describe: "Every run that is on the queue" },
+  },
+  async run(argv, { settings, out }) {
+    const { id, all, queue } = readFlags("queue clean", schema, argv);
+    if ((id === undefined) !== all) {
+      throw new UserError("flags_contradict", "Name one run, or give --all.", "See art-e queue status.");
+    }
+    const url = queueUrlOf({ queue }, settings);
+    const { cleanQueue } = await import("../../queue/status.js");
+    const removed = await cleanQueue(url, id);
+    if (id !== undefined && removed.length === 0) {
+      throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "See art-e queue status.");
+    }
+    out.result({ removed }, () => (removed.length === 0 ? "There was no run." : `Removed: ${removed.join(", ")}`));
+    return EXIT.done;
+  },
+};

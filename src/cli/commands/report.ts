@@ -1,0 +1,207 @@
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { writeFileAtomically } from "../../platform/files.js";
+import { openInBrowser } from "../../platform/processes.js";
+import { reportFigures } from "../../reports/markdown-report.js";
+import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
+import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
+import { count, megabytes } from "../../text/format.js";
+import type { Command, CommandContext } from "../command.js";
+import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { oneOf, readFlags, runNames, text } from "../read-flags.js";
+
+interface SummaryFlags {
+  readonly runs: readonly string[];
+  readonly overwrite: boolean;
+}
+
+/** Writes tables of runs into a folder and says so. Only tables of earlier reports are replaced. */
+export async function writeSummaries(
+  folder: string,
+  { runs, overwrite }: SummaryFlags,
+  context: CommandContext,
+): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
+  const reports = await import("../../runs/write-report.js");
+  const outputs = reports.summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
+  const { resultsFiles } = await import("../../runs/totals.js");
+  const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
+  checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
+  const written = await reports.writeCsvSummaries(runs, folder, context);
+  if (!context.settings.json) context.note(`Written to ${folder}: ${written.files.join(", ")}.`);
+  return written;
+}
+
+const DEFAULT_PAGE = "art-e-report.html";
+
+const FORMATS = ["html", "md", "csv"] as const;
+
+const reportSchema = z.object({
+  runs: runNames,
+  format: oneOf(FORMATS).default("html"),
+  csv: text.optional(),
+  output: text.optional(),
+  ...overwriteShape,
+  open: z.boolean().default(false),
+  traces: oneOf(TRACE_PLACEMENTS).optional(),
+});
+
+type ReportFlags = z.output<typeof reportSchema>;
+
+const REPORT_FLAGS: Pick<Command, "positionals" | "flags"> = {
+  positionals: {
+    runs: {
+      type: "string",
+      array: true,
+      describe: "Runs: ids, latest, or results files; several are compared with the first [default: latest]",
+    },
+  },
+  flags: {
+    output: {
+      alias: "o",
+      type: "string",
+      requiresArg: true,
+      describe: "File to write [default: stdout; a page on a terminal: art-e-report.html]",
+    },
+    open: { type: "boolean", describe: "Open the page in the browser" },
+    ...OVERWRITE_FLAGS,
+    format: {
+      type: "string",
+      requiresArg: true,
+      describe: "html (a page), md (for a pull request), csv (a line a task) [default: html]",
+    },
+    csv: {
+      type: "string",
+      requiresArg: true,
+      describe:
+        "Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations, pairs",
+    },
+    traces: {
+      type: "string",
+      requiresArg: true,
+      describe:
+        "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
+    },
+  },
+};
+
+/** A page on a terminal helps nobody: it goes to a file. */
+function defaultOutput({ format, csv, open }: ReportFlags, { settings }: CommandContext): string | undefined {
+  const isPage = format === "html" && csv === undefined;
+  return isPage && (open || (process.stdout.isTTY && !settings.json)) ? DEFAULT_PAGE : undefined;
+}
+
+/** `output`: with its default. */
+function refuseContradictions(
+  { format, traces, output, csv, open }: ReportFlags,
+  { settings }: CommandContext,
+  argv: Readonly<Record<string, unknown>>,
+): void {
+  const contradict = (message: string, hint: string) => new UserError("flags_contradict", message, hint);
+  const beside = ["output", "format", "traces", "open"].find((name) => argv[name] !== undefined);
+  if (csv !== undefined && beside !== undefined) {
+    throw contradict(`--csv writes tables instead of the report, and --${beside} is for that.`, "Give one of them.");
+  }
+  if (traces !== undefined && format !== "html") {
+    throw contradict(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
+  }
+  if (open && format !== "html") {
+    throw contradict(`--open opens a page, and ${format} is none.`, "Leave it out.");
+  }
+  if (traces === "folder" && output === undefined) {
+    throw contradict("--traces folder puts the folder beside the page, and the page goes to stdout.", "Give --output.");
+  }
+  if (settings.json && format === "csv" && output === undefined) {
+    throw contradict("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
+  }
+}
+
+export const reportCommand: Command = {
+  ...REPORT_FLAGS,
+  async run(argv, context) {
+    const given = readFlags("report", reportSchema, argv);
+    const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
+    refuseContradictions(flags, context, argv);
+    const { resultsFiles } = await import("../../runs/totals.js");
+    const inputs = resultsFiles(flags.runs, "report");
+    const { checkOutputs } = await import("../../trace-formats/output-files.js");
+    checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
+      db: context.settings.db,
+      overwrite: flags.overwrite,
+    });
+    if (flags.csv !== undefined) await reportSummaries(flags.csv, flags, context);
+    else if (flags.format === "csv") await reportCsv(flags, context);
+    else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
+      await reportPage(flags, context);
+      if (flags.open && flags.output !== undefined) await openPage(flags.output, context);
+    } else await reportSummary(flags, context);
+    return EXIT.done;
+  },
+};
+
+/** Loaded when a report is made: `--help` needs none of it. */
+const loadReports = () => import("../../runs/write-report.js");
+
+async function reportSummaries(folder: string, flags: ReportFlags, context: CommandContext): Promise<void> {
+  const written = await writeSummaries(folder, flags, context);
+  if (context.settings.json) context.out.result({ folder, ...written }, () => "");
+}
+
+async function reportCsv({ runs: names, output }: ReportFlags, context: CommandContext): Promise<void> {
+  const { writeCsvReport } = await loadReports();
+  const { runs, tasks } = await writeCsvReport(names, output, context, context.out.pieces);
+  if (context.settings.json) context.out.result({ format: "csv", output, runs, tasks }, () => "");
+  else if (output !== undefined) context.note(`${count(tasks)} tasks written to ${output}.`);
+}
+
+async function reportPage({ runs, output, traces }: ReportFlags, context: CommandContext): Promise<void> {
+  const placement = traces ?? "auto";
+  const { writePageReport } = await loadReports();
+  const page = await writePageReport(runs, { output, placement }, context, context.out.pieces);
+  printPage(page, output, context);
+}
+
+async function openPage(output: string, { note }: CommandContext): Promise<void> {
+  const address = pathToFileURL(output).href;
+  if (!(await openInBrowser(address))) note(`No browser could be started here: open ${address}`);
+}
+
+/** As Markdown; with --json as a JSON document. */
+async function reportSummary({ runs, output }: ReportFlags, context: CommandContext): Promise<void> {
+  const [{ readReport }, { markdownReport }, { reportFigures }] = await Promise.all([
+    loadReports(),
+    import("../../reports/markdown-report.js"),
+    import("../../reports/markdown-report.js"),
+  ]);
+  const head = await readReport(runs, context);
+  const figures = reportFigures(head);
+  if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);
+  if (output === undefined || context.settings.json) {
+    context.out.result({ ...figures, ...(output === undefined ? {} : { output }) }, () => markdownReport(head));
+  } else context.note(`Written to ${output}.`);
+}
+
+/** Prints where the page and its conversations are. */
+function printPage({ head, bytes }: WrittenPage, output: string | undefined, context: CommandContext): void {
+  if (context.settings.json) {
+    const { scores: _, ...figures } = reportFigures(head);
+    context.out.result({ ...figures, traces: head.traces, output, bytes }, () => "");
+    return;
+  }
+  const tasks = head.runs.reduce((sum, run) => sum + run.tasks, 0);
+  const file = output === undefined ? "" : ` to ${output} (${megabytes(bytes)})`;
+  const { traces } = head;
+  const isWithout = head.runs.every(({ hasConversations }) => !hasConversations);
+  const where = isWithout ? "results files hold no conversations." : WHERE[traces.kind](folderOf(traces));
+  context.note(`${count(tasks)} tasks written${file}; ${where}`);
+}
+
+function folderOf(traces: WrittenPage["head"]["traces"]): string {
+  return traces.kind === "folder" ? traces.folder : "";
+}
+
+const WHERE = {
+  embed: () => "their conversations are in the page.",
+  folder: (folder: string) => `their conversations are in the folder ${folder} beside it: keep the two together.`,
+  none: () => "without their conversations: art-e show RUN/TASK shows them.",
+} as const;

@@ -1,0 +1,294 @@
+import { API_KEY_VARIABLES, isProvider } from "../../models/names.js";
+import { limitHeapGrowth } from "../../platform/async.js";
+import { Interrupted } from "../../platform/context.js";
+import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { programVersion } from "../../platform/program-version.js";
+import { LIMIT_FLAGS } from "../../runs/budget.js";
+import type { OpenMonitor, OpenQueue } from "../../runs/execute.js";
+import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";
+import type { SessionEnd, Stopped } from "../../runs/run-tasks.js";
+import type { RunPage } from "../../server/watch.js";
+import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
+import type { Command, CommandContext } from "../command.js";
+import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config-file.js";
+import { tokenOf, withProtocol } from "../flags.js";
+import { sendsTraces } from "../otlp-flags.js";
+import { givenFlags, readFlags } from "../read-flags.js";
+import { RUN_FLAGS, RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
+import { printEstimate, printTotals, terminalProgress } from "./run-output.js";
+
+export const runCommand: Command = {
+  flags: RUN_FLAGS,
+  help: RUN_HELP,
+  async run(argv, context) {
+    limitHeapGrowth();
+    const runs = await prepareRuns(await readConfiguredRuns(argv, context), context);
+    const [only, ...others] = runs;
+    if (only !== undefined && others.length === 0) return execute(only, context);
+
+    return runInTurn(runs, context, execute);
+  },
+};
+
+// BullMQ takes a fifth of a second to load.
+const openQueue: OpenQueue = async (...run) => (await import("../../queue/coordinator.js")).queueAnswerer(...run);
+
+async function execute(prepared: PreparedRun, context: CommandContext): Promise<ExitCode> {
+  try {
+    return await executeRun(prepared, context);
+  } catch (error) {
+    throw explainConfigured(error, prepared.configured);
+  }
+}
+
+async function executeRun({ configured, flags, request }: PreparedRun, context: CommandContext): Promise<ExitCode> {
+  if (flags.stats) {
+    const { printDatasetFigures } = await import("../dataset-figures.js");
+    await printDatasetFigures(flags, context);
+    return EXIT.done;
+  }
+  const { estimateBenchmark, runBenchmark } = await import("../../runs/execute.js");
+  if (flags.dryRun) {
+    printEstimate(await estimateBenchmark(request, context), configured, context);
+    return EXIT.done;
+  }
+  const openProgress: OpenMonitor = (activity) => terminalProgress(context.settings, activity);
+  const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
+    runBenchmark(request, context, openMonitor, openQueue),
+  );
+  // A run that could not begin to answer has nothing to show in a table.
+  const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
+  if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
+  if (shortfall !== null) context.note(`${shortfall}. Ask again: art-e score --run ${end.totals.runId}`);
+  const code = exitCodeOf(end, context);
+  const { throwIfMissed } = await import("../../runs/gates.js");
+  throwIfMissed(end.totals.runId, gates);
+  return code;
+}
+
+function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
+  const { runId, failedTasks, totalTasks } = end.totals;
+  if (end.stopped !== null) throw stoppedError(end, end.stopped);
+  if (failedTasks * 2 <= totalTasks) return EXIT.done;
+  note(
+    `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: art-e export-traces --run ${runId} --failed; answer them again: art-e run --resume ${runId} --retry-failed`,
+  );
+  return EXIT.gate;
+}
+
+type Execute = (run: PreparedRun, context: CommandContext) => Promise<ExitCode>;
+
+/** How one of several runs ended. */
+interface EndedRun {
+  readonly name: string;
+  readonly exitCode: ExitCode;
+  /** What it would have printed with --json; empty where it did not come to that. */
+  readonly result: object;
+  readonly error: UserError | Interrupted | null;
+}
+
+/** From the worst to the best. */
+const WORST_FIRST = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.gate] as const;
+
+/**
+ * Does several runs one after another; one that fails or misses a gate does not keep the others from running. With
+ * --json one document has the results of all. Throws at the end what gives the worst of the exit codes.
+ */
+async function runInTurn(runs: readonly PreparedRun[], context: CommandContext, execute: Execute): Promise<ExitCode> {
+  const ended: EndedRun[] = [];
+  try {
+    for (const [i, run] of runs.entries()) {
+      if (context.signal.aborted) break;
+      context.note(`\nRun ${nameOf(run)} (${i + 1} of ${runs.length})`);
+      ended.push(await runOne(run, context, execute));
+    }
+  } finally {
+    if (context.settings.json) context.out.result({ runs: ended.map(toJson) }, () => "");
+  }
+  throwIfAnyFailed(ended, runs);
+  return EXIT.done;
+}
+
+async function runOne(run: PreparedRun, context: CommandContext, execute: Execute): Promise<EndedRun> {
+  const name = nameOf(run);
+  let result: object = {};
+  const keepResult = (json: unknown) => {
+    result = json as object;
+  };
+  const out = context.settings.json ? { ...context.out, result: keepResult } : context.out;
+  try {
+    return { name, exitCode: await execute(run, { ...context, out }), result, error: null };
+  } catch (error) {
+    if (error instanceof Interrupted) return { name, exitCode: EXIT.interrupted, result, error };
+    if (!(error instanceof UserError)) throw error;
+    context.note(`art-e: ${error.message}\n       ${error.hint}`);
+    return { name, exitCode: error.exitCode, result, error };
+  }
+}
+
+function toJson({ name, exitCode, result, error }: EndedRun): object {
+  if (!(error instanceof UserError)) return { name, exitCode, ...result };
+  const { code, message, hint } = error;
+  return { name, exitCode, ...result, error: { code, message, hint } };
+}
+
+function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun[]): void {
+  const notBegun = runs.slice(ended.length).map(nameOf);
+  if (notBegun.length > 0 || ended.some(({ exitCode }) => exitCode === EXIT.interrupted)) {
+    const last = ended.at(-1)?.error;
+    const rest = notBegun.length === 0 ? "" : ` Not begun: ${notBegun.join(", ")}. ${again(notBegun, runs)}`;
+    throw new Interrupted(`${last instanceof Interrupted ? last.message : "stopped between two runs."}${rest}`);
+  }
+  const failed = ended.filter(({ exitCode }) => exitCode !== EXIT.done);
+  const worst = WORST_FIRST.find((code) => failed.some(({ exitCode }) => exitCode === code));
+  if (worst === undefined) return;
+  throw new UserError(
+    "runs_failed",
+    `${failed.length} of ${runs.length} runs did not pass: ${failed.map(({ name, exitCode }) => `${name} (exit code ${exitCode})`).join(", ")}.`,
+    `Each said why above. ${again(
+      failed.map(({ name }) => name),
+      runs,
+    )}`,
+    worst,
+  );
+}
+
+function again(names: readonly string[], [first]: readonly PreparedRun[]): string {
+  return `To run them: art-e run --config ${first?.configured.path} --only ${names.join(",")}`;
+}
+
+const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
+
+/** The error of a run that ended before its last task: why, and how to resume it. */
+function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
+  const { runId, totalTasks, model } = totals;
+  const saved = `${totalTasks} of ${asked} tasks are saved.`;
+  const resume = `art-e run --resume ${runId}`;
+  if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Go on with: ${resume}`);
+  const { why } = stopped;
+  const hint = `${saved} ${hintFor(stopped, { resume, model, hasAnswers: totalTasks > 0 })}`;
+  return new UserError("run_stopped", `Run ${runId} stopped: ${why}${why.endsWith(".") ? "" : "."}`, hint, EXIT.failed);
+}
+
+function hintFor(
+  stopped: Exclude<Stopped, { by: "user" }>,
+  { resume, model, hasAnswers }: { resume: string; model: string; hasAnswers: boolean },
+): string {
+  switch (stopped.by) {
+    case "limit":
+      if (stopped.flag === "--max-failures") return `Go on with: ${resume}`;
+      return `Go on with a higher limit: ${resume} ${stopped.flag} ${LIMIT_FLAGS[stopped.flag]}`;
+    case "key":
+      return `Check ${keyOf(model)} and the account behind it; when it is accepted: ${resume}`;
+    case "model":
+      return hasAnswers
+        ? `Go on with a model that the server has: ${resume} --force --model-id PROVIDER/NAME`
+        : "Begin again with a model that the server has (--model-id PROVIDER/NAME), and check --base-url where one is given.";
+    case "server":
+      return `See that it runs and can be reached; then go on with: ${resume}`;
+  }
+}
+
+function keyOf(model: string): string {
+  const [provider = ""] = model.split("/");
+  const variables = isProvider(provider) ? API_KEY_VARIABLES[provider] : [];
+  return variables.length === 0 ? "the key" : `the key in ${variables.join(" or ")}`;
+}
+
+/** A run whose flags are checked, before anything is spent. */
+interface PreparedRun {
+  readonly configured: ConfiguredFlags;
+  readonly flags: RunFlags;
+  readonly request: RunRequest;
+}
+
+/** Checks what can be checked of runs that go one after another. Throws a UserError before the first of them begins. */
+async function prepareRuns(all: readonly ConfiguredFlags[], context: CommandContext): Promise<readonly PreparedRun[]> {
+  const runs: PreparedRun[] = [];
+  for (const configured of all) {
+    try {
+      runs.push(await prepareRun(configured, runs.flatMap(outputsOfRun), context));
+    } catch (error) {
+      throw explainConfigured(error, configured);
+    }
+  }
+  return runs;
+}
+
+async function prepareRun(
+  configured: ConfiguredFlags,
+  taken: readonly InputFile[],
+  { settings }: CommandContext,
+): Promise<PreparedRun> {
+  const preset = await withProtocol(configured.argv, settings.env);
+  const flags = readFlags("run", runSchema, preset);
+  const { refuseContradictions } = await import("../../questions/dataset.js");
+  refuseContradictions(flags);
+  const queue = flags.queue ?? (settings.env.ART_E_QUEUE_URL || undefined);
+  const options = { ...flags, queue, tags: configured.run === null ? [] : [configured.run] };
+  const request = { options, given: givenFlags(preset), callsModel: !flags.dryRun && queue === undefined };
+  if (flags.stats) return { configured, flags, request };
+  refuseUnwatched(flags);
+  sendsTraces(flags);
+  if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
+  const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags), ...taken];
+  checkOutputs(outputsOf(flags), inputs, { db: settings.db, overwrite: flags.overwrite });
+  return { configured, flags, request };
+}
+
+function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): readonly InputFile[] {
+  return [
+    { name: "the dataset", path: dataset },
+    { name: "the baseline", path: baseline },
+    { name: "the oracle file", path: oracle },
+    { name: "the file of replies", path: replayFile(modelId) },
+    { name: "the judge's file of replies", path: replayFile(judge) },
+  ];
+}
+
+function outputsOfRun({ configured, flags }: PreparedRun): readonly InputFile[] {
+  return outputsOf(flags).map(({ flag, path }) => ({ name: `${flag} of the run ${configured.run}`, path }));
+}
+
+/** Refuses --watch where nothing runs. */
+function refuseUnwatched({ watch, dryRun }: { readonly watch: boolean; readonly dryRun: boolean }): void {
+  if (!watch || !dryRun) return;
+  throw new UserError("flags_contradict", "--watch and --dry-run are given.", "Nothing runs that could be watched.");
+}
+
+/** Runs `use` with a monitor that also serves the run's page; without --watch with the monitor as it is. */
+async function withRunPage<T>(
+  { watch }: { readonly watch: boolean },
+  context: CommandContext,
+  openMonitor: OpenMonitor,
+  use: (openMonitor: OpenMonitor) => Promise<T>,
+): Promise<T> {
+  if (!watch) return use(openMonitor);
+  const token = tokenOf({}, context.settings);
+  const { RunPage } = await import("../../server/watch.js");
+  let page: RunPage | null = null;
+  const openBoth: OpenMonitor = (activity) => {
+    const monitor = openMonitor(activity);
+    const opened = new RunPage({
+      path: context.settings.db,
+      version: programVersion(),
+      token,
+      activity,
+      isStopping: () => context.signal.aborted,
+      note: context.note,
+    });
+    page = opened;
+    return {
+      ...monitor,
+      emit(event) {
+        monitor.emit(event);
+        opened.add(event);
+      },
+    };
+  };
+  try {
+    return await use(openBoth);
+  } finally {
+    await (page as RunPage | null)?.close();
+  }
+}

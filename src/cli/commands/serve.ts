@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { openInBrowser } from "../../platform/processes.js";
+import { programVersion } from "../../platform/program-version.js";
+import type { Command } from "../command.js";
+import { tokenOf } from "../flags.js";
+import { OTLP_FLAGS, otlpShape, sendsTraces } from "../otlp-flags.js";
+import { readFlags, text, wholeNumber } from "../read-flags.js";
+import { reportFault, untilAborted } from "../until-aborted.js";
+
+const schema = z.object({
+  port: wholeNumber(0, 65_535).default(8787),
+  host: text.default("127.0.0.1"),
+  token: text.optional(),
+  tokenFile: text.optional(),
+  cors: text.optional(),
+  maxChats: wholeNumber(1, 10_000).default(64),
+  chatTimeout: wholeNumber(1, 86_400).default(600),
+  stallTimeout: wholeNumber(1, 3_600).default(30),
+  requestTimeout: wholeNumber(1, 3_600).default(180),
+  grace: wholeNumber(0, 3_600).default(10),
+  allowPrograms: z.boolean().default(false),
+  open: z.boolean().default(false),
+  ...otlpShape,
+});
+
+/** Interval of heartbeats on silent streams. */
+const HEARTBEAT_MS = 15_000;
+
+export const serveCommand: Command = {
+  flags: {
+    open: { type: "boolean", describe: "Open the playground in the browser" },
+    port: { type: "number", requiresArg: true, describe: "0: any that is free [default: 8787]" },
+    host: {
+      type: "string",
+      requiresArg: true,
+      describe: "The address to listen on; any but a loopback one needs a token [default: 127.0.0.1]",
+    },
+    "token-file": { type: "string", requiresArg: true, describe: "A file that holds the token [ART_E_TOKEN]" },
+    token: { type: "string", requiresArg: true, describe: "The token itself; others on this machine may see it here" },
+    cors: { type: "string", requiresArg: true, describe: "An origin whose pages may ask [default: none]" },
+    "max-chats": { type: "number", requiresArg: true, describe: "Chats under way at once [default: 64]" },
+    "chat-timeout": { type: "number", requiresArg: true, describe: "Seconds a chat may take [default: 600]" },
+    "stall-timeout": {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds a client may read nothing before its chat is ended [default: 30]",
+    },
+    "request-timeout": {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds one model call may take before it is tried again [default: 180]",
+    },
+    grace: {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds that chats have to finish when the server is stopped [default: 10]",
+    },
+    "allow-programs": {
+      type: "boolean",
+      describe: "Tools made over HTTP may run programs, read the environment and reach private addresses",
+    },
+    ...OTLP_FLAGS,
+  },
+  async run(argv, context) {
+    const flags = readFlags("serve", schema, argv);
+    sendsTraces(flags);
+    const token = tokenOf(flags, context.settings);
+    const cors = flags.cors === undefined ? null : originOf(flags.cors);
+    const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
+    const { ChatLimits } = await import("../../server/sse.js");
+    const { CorpusSnapshots } = await import("../../mail/corpus-snapshot.js");
+    const { withChatServices } = await import("../../server/chat.js");
+    return withChatServices(timeouts, flags, context, async (services) => {
+      const corpus = new CorpusSnapshots(services.db, context.settings.cacheDir, programVersion());
+      // Takes half a second to load, which --help and a wrong flag need not wait for.
+      const { startServer } = await import("../../server/create-app.js");
+      const running = await startServer(
+        {
+          ...services,
+          version: programVersion(),
+          corpus,
+          chats: new ChatLimits(flags.maxChats),
+          stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
+          allowPrograms: flags.allowPrograms,
+          report: (fault, requestId) => reportFault(fault, requestId, context),
+        },
+        { host: flags.host, token, cors },
+        flags.port,
+        (line) => context.note(JSON.stringify(line)),
+      );
+      context.out.result(
+        { url: running.url, token: token !== null },
+        () => `art-e serves ${context.settings.db} at ${running.url}`,
+      );
+      if (flags.open && !(await openInBrowser(running.url))) {
+        context.note(`art-e: no browser could be opened here; the page is at ${running.url}`);
+      }
+      await untilAborted(context.signal);
+      await running.stop(flags.grace * 1_000);
+      await corpus.close();
+      return EXIT.done;
+    });
+  },
+};
+
+/** The origin whose pages may call the API. */
+function originOf(cors: string): string {
+  if (URL.canParse(cors) && new URL(cors).origin === cors) return cors;
+  throw new UserError(
+    "flag_invalid",
+    "--cors: expected one origin, such as http://localhost:3000.",
+    "See art-e serve --help.",
+  );
+}

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { scorersAmong } from "../../analysis/compare.js";
+import { EXIT, UserError } from "../../platform/errors.js";
+import { corpusSummary, runSummary, runTable } from "../../reports/run-text.js";
+import { suiteAnalysisText } from "../../reports/suite-text.js";
+import { sliceTable } from "../../reports/text.js";
+import type { RunTotals } from "../../traces/run-totals.js";
+import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/slice.js";
+import type { Command, CommandContext } from "../command.js";
+import { readConfig } from "../config-file.js";
+import { printDatasetFigures } from "../dataset-figures.js";
+import { CONFIG_FLAGS, OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
+import { oneOf, readFlags, text } from "../read-flags.js";
+import { metrics } from "../scoring-flags.js";
+import { DATASET_FLAGS, datasetSchema } from "../selection-flags.js";
+import { writeSummaries } from "./report.js";
+
+const schema = datasetSchema.extend({
+  corpus: z.boolean().default(false),
+  run: text.optional(),
+  runs: z.boolean().default(false),
+  by: oneOf(SLICES).optional(),
+  metric: metrics.optional(),
+  csv: text.optional(),
+  ...overwriteShape,
+});
+
+/** What says which dataset is meant. */
+const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
+
+export const statsCommand: Command = {
+  flags: {
+    ...DATASET_FLAGS,
+    corpus: { type: "boolean", describe: "Of the imported mail, with its fingerprint" },
+    run: {
+      type: "string",
+      requiresArg: true,
+      describe: "Of a run: its id, the beginning of it, or latest",
+    },
+    runs: { type: "boolean", describe: "List the runs, as art-e runs list does" },
+    by: {
+      type: "string",
+      requiresArg: true,
+      describe: `With --run: a table by ${QUESTION_SLICES.join(", ")}; of a suite by ${SUITE_SLICES.join(", ")}`,
+    },
+    metric: {
+      type: "string",
+      requiresArg: true,
+      describe: "With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]",
+    },
+    csv: { type: "string", requiresArg: true, describe: "With --run: a folder for tables too, as of report --csv" },
+    ...OVERWRITE_FLAGS,
+    ...CONFIG_FLAGS,
+  },
+  async run(argv, context) {
+    const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
+    const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };
+    const flags = readFlags("stats", schema, configured.argv);
+    const { refuseContradictions } = await import("../../questions/dataset.js");
+    refuseContradictions(flags);
+    refuseCombinations(flags, argv.metric !== undefined);
+    if (flags.corpus) await printCorpusFigures(context);
+    else if (flags.runs) await printRuns(context);
+    else if (flags.run !== undefined) await printRun(flags.run, flags, context);
+    else await printDatasetFigures(flags, context);
+    return EXIT.done;
+  },
+};
+
+async function printRun(run: string, flags: z.output<typeof schema>, context: CommandContext): Promise<void> {
+  // Before anything is printed: a folder that cannot be used is refused.
+  if (flags.csv !== undefined) await writeSummaries(flags.csv, { runs: [run], overwrite: flags.overwrite }, context);
+  await printRunFigures(run, flags, context);
+}
+
+/** Refuses several kinds of figures at once, and slices without a run. */
+function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
+  const kinds = [
+    flags.corpus && "--corpus",
+    flags.run !== undefined && "--run",
+    flags.runs && "--runs",
+    flags.dataset !== undefined && "--dataset",
+  ].filter((flag) => flag !== false);
+  if (kinds.length > 1) {
+    throw new UserError("flags_contradict", `${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
+  }
+  if (flags.csv !== undefined && flags.run === undefined) {
+    throw new UserError("flags_contradict", "--csv goes with --run RUN.", "Give both, or leave it out.");
+  }
+  const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
+  if (incomplete !== false) {
+    throw new UserError(
+      "flags_contradict",
+      `${incomplete} goes with --run RUN --by SLICE.`,
+      "Give both, or leave it out.",
+    );
+  }
+}
+
+async function printCorpusFigures({ settings, out }: CommandContext): Promise<void> {
+  const { corpusStats } = await import("../../runs/manage.js");
+  const stats = await corpusStats(settings);
+  out.result(stats, () => corpusSummary(stats, settings.db));
+}
+
+async function printRuns({ settings, out }: CommandContext): Promise<void> {
+  const { runsWithHeadlines } = await import("../../runs/manage.js");
+  const { runs } = await runsWithHeadlines({}, 0, settings);
+  out.result(runs, () => runTable(runs));
+}
+
+interface RunFlags {
+  readonly by?: SliceName | undefined;
+  readonly metric?: readonly string[] | undefined;
+}
+
+/** The totals of a run, or its scores by one slice. */
+async function printRunFigures(
+  name: string,
+  { by, metric }: RunFlags,
+  { settings, out }: CommandContext,
+): Promise<void> {
+  const { analyseRun } = await import("../../runs/report.js");
+  const { totals, analysis } = await analyseRun(name, settings);
+  if (by === undefined) {
+    const texts = () => [runSummary(totals), ...(analysis === null ? [] : [suiteAnalysisText(totals, analysis)])];
+    out.result({ ...totals, ...(analysis === null ? {} : { analysis }) }, () => texts().join("\n\n"));
+    return;
+  }
+  checkSlice(totals, by);
+  const shown = scorersAmong(metric ?? defaultMetrics(totals), totals.scores);
+  out.result({ runId: totals.runId, by, parts: totals.slices[by] ?? [] }, () => sliceTable(totals, by, shown));
+}
+
+function checkSlice({ suite, runId }: RunTotals, by: SliceName): void {
+  const slices: readonly string[] = suite === undefined ? QUESTION_SLICES : SUITE_SLICES;
+  if (slices.includes(by)) return;
+  const over = suite === undefined ? "questions about mailboxes" : `tasks of the suite ${suite.name}`;
+  throw new UserError(
+    "flags_contradict",
+    `--by ${by}: ${runId} is a run over ${over}.`,
+    `Give one of ${slices.join(", ")}.`,
+  );
+}
+
+function defaultMetrics({ suite }: RunTotals): string[] {
+  return suite === undefined ? ["accuracy", "semantic", "sources"] : ["score", "solved"];
+}

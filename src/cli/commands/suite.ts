@@ -1,0 +1,202 @@
+import { z } from "zod";
+import { EXIT } from "../../platform/errors.js";
+import type { JsonObject } from "../../platform/json.js";
+import type { ListedTask, ShownTask } from "../../suites/show-tasks.js";
+import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
+import { table } from "../../text/format.js";
+import type { Command } from "../command.js";
+import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+import {
+  FUNCTIONS_FLAGS,
+  functionsShape,
+  SUITE_DIR,
+  SUITE_SELECTION_FLAGS,
+  suiteSelectionShape,
+} from "../suite-flags.js";
+
+const writeImageSchema = z.object({ name: text, suite: text.optional() });
+
+export const writeImageCommand: Command = {
+  positionals: { name: { type: "string", describe: "The snapshot, such as jupyter" } },
+  flags: {
+    suite: { type: "string", requiresArg: true, describe: "A suite's folder, whose snapshots.json has its own" },
+  },
+  async run(argv, { out }) {
+    const { name, suite } = readFlags("suite image", writeImageSchema, argv);
+    const { snapshotImage } = await import("../../suites/folder-suite.js");
+    const dockerfile = await snapshotImage(name, suite);
+    out.result({ snapshot: name, dockerfile }, () => dockerfile.trimEnd());
+    return EXIT.done;
+  },
+};
+
+const showTaskSchema = z.object({ dir: text, id: text });
+
+export const showTaskCommand: Command = {
+  positionals: { dir: SUITE_DIR, id: { type: "string", describe: "The task's id, or the beginning of it" } },
+  flags: {},
+  async run(argv, { out }) {
+    const { dir, id } = readFlags("suite show", showTaskSchema, argv);
+    const { showTask } = await import("../../suites/show-tasks.js");
+    const shown = showTask(dir, id);
+    out.result(shown, () => taskText(shown));
+    return EXIT.done;
+  },
+};
+
+function taskText({ task, runnable, pairedWith, findings }: ShownTask): string {
+  const facts: [string, string][] = [
+    ["Task", task.id],
+    ["Tool", task.tool],
+    ["Snapshot", task.snapshot],
+    ["Tags", task.tags.join(", ")],
+    ["Related apps", task.relatedApps.join(", ")],
+    ["Actions", task.actionNumber === null ? "not said" : String(task.actionNumber)],
+    ["Counterpart", pairedWith ?? "none"],
+    ["Runnable", runnable],
+    ["Source", task.source.join(", ")],
+    ["Folder", task.folder],
+  ];
+  return [
+    ...facts.map(([label, value]) => `${`${label}:`.padEnd(14)}${value}`),
+    section("Instruction", [task.instruction]),
+    section("Set-up", task.config.map(callText)),
+    section("Evaluation", evaluationLines(task)),
+    ...(findings.length === 0
+      ? []
+      : [
+          section(
+            "Found by check",
+            findings.map(({ level, field, message }) => `${level}: ${field}: ${message}`),
+          ),
+        ]),
+  ].join("\n");
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return [`\n${title}`, ...(lines.length === 0 ? ["none"] : lines).map(indent)].join("\n");
+}
+
+function evaluationLines({ evaluation }: SuiteTask): string[] {
+  if (evaluation === null) return [];
+  const { postconfig, metrics, conjunction } = evaluation;
+  return [
+    ...postconfig.map((call) => `first ${callText(call)}`),
+    ...metrics.flatMap(({ func, result, expected, options }, i) => [
+      `${i === 0 ? "" : `${conjunction} `}${callText({ func, arguments: options })}`,
+      ...(result === null ? [] : [`  result: ${callText(result)}`]),
+      ...(expected === null ? [] : [`  expected: ${callText(expected)}`]),
+    ]),
+  ];
+}
+
+function callText({ func, arguments: args }: FunctionCall): string {
+  return `${func}(${argumentText(args)})`;
+}
+
+function argumentText(args: JsonObject): string {
+  return Object.entries(args)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(", ");
+}
+
+const indent = (text: string) => text.replace(/^/gm, "  ");
+
+const listTasksSchema = z.object({ dir: text, ...suiteSelectionShape });
+
+export const listTasksCommand: Command = {
+  positionals: { dir: SUITE_DIR },
+  flags: SUITE_SELECTION_FLAGS,
+  async run(argv, { out }) {
+    const { dir, ...flags } = readFlags("suite list", listTasksSchema, argv);
+    const { listTasks } = await import("../../suites/show-tasks.js");
+    const list = listTasks(dir, flags);
+    if (list.unreadable > 0)
+      out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${dir} says why.`);
+    out.result(list, () => [taskTable(list.tasks), "", countLine(list.tasks)].join("\n"));
+    return EXIT.done;
+  },
+};
+
+function taskTable(tasks: readonly ListedTask[]): string {
+  return table(
+    ["id", "tool", "tags", "actions", "evaluation", "runnable"],
+    tasks.map(({ id, tool, tags, actionNumber, evaluation, runnable }) => [
+      id,
+      tool,
+      tags.join(","),
+      actionNumber === null ? "-" : String(actionNumber),
+      evaluation,
+      runnable,
+    ]),
+  );
+}
+
+/** `44 tasks: 40 files, 4 script` */
+function countLine(tasks: readonly ListedTask[]): string {
+  const counts = new Map<string, number>();
+  for (const { runnable } of tasks) counts.set(runnable, (counts.get(runnable) ?? 0) + 1);
+  const parts = [...counts].map(([runnable, count]) => `${count} ${runnable}`).join(", ");
+  return `${tasks.length} ${tasks.length === 1 ? "task" : "tasks"}${parts === "" ? "" : `: ${parts}`}`;
+}
+
+const SUITES = ["art-e"] as const;
+
+const exportSuiteSchema = datasetSchema.extend(selectionSchema.shape).extend({
+  suite: oneOf(SUITES),
+  limit: wholeNumber(0).default(10),
+  output: text,
+});
+
+export const exportSuiteCommand: Command = {
+  positionals: { suite: { type: "string", describe: "art-e: the questions about mailboxes" } },
+  flags: {
+    output: { alias: "o", type: "string", requiresArg: true, describe: "The suite's folder, which must not be there" },
+    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max tasks to write; 0 = all [default: 10]" },
+    ...DATASET_FLAGS,
+    ...SELECTION_FLAGS,
+  },
+  async run(argv, context) {
+    const flags = readFlags("suite export", exportSuiteSchema, argv);
+    const { refuseContradictions } = await import("../../questions/dataset.js");
+    refuseContradictions(flags);
+    const { exportArtE } = await import("../../suites/export-art-e.js");
+    const exported = await exportArtE("--output", flags.output, flags, context);
+    context.out.result(exported, () =>
+      [
+        `${exported.tasks} tasks in ${flags.output}`,
+        `Run an agent on them: art-e run --suite ${flags.output} -a baseline`,
+      ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};
+
+const checkSuiteSchema = z.object({ dir: text, oracle: text.optional(), ...functionsShape });
+
+export const checkSuiteCommand: Command = {
+  positionals: { dir: SUITE_DIR },
+  flags: {
+    oracle: {
+      type: "string",
+      requiresArg: true,
+      describe: "Grade the lines of an oracle file instead, and compare with their scores",
+    },
+    ...FUNCTIONS_FLAGS,
+  },
+  async run(argv, context) {
+    const { dir, oracle, functions } = readFlags("suite check", checkSuiteSchema, argv);
+    const { checkText, oracleText } = await import("../suite-check-text.js");
+    const { gradeOracle } = await import("../../suites/grade-oracle.js");
+    if (oracle !== undefined) {
+      const report = await gradeOracle(dir, oracle, functions, context);
+      context.out.result(report, () => oracleText(report));
+      return report.different === 0 ? EXIT.done : EXIT.failed;
+    }
+    const { checkSuiteFolder } = await import("../../suites/check-suite.js");
+    const check = await checkSuiteFolder(dir, functions);
+    context.out.result(check, () => checkText(check));
+    return check.errors.length === 0 ? EXIT.done : EXIT.failed;
+  },
+};

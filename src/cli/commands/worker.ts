@@ -1,0 +1,83 @@
+import { hostname } from "node:os";
+import { z } from "zod";
+import type { CorpusServer } from "../../mail/corpus-snapshot.js";
+import { limitHeapGrowth } from "../../platform/async.js";
+import { EXIT, UserError } from "../../platform/errors.js";
+import type { Command, CommandContext } from "../command.js";
+import { concurrency, QUEUE_FLAGS, queueShape, queueUrlOf, tokenOf } from "../flags.js";
+import { readFlags, text, wholeNumber } from "../read-flags.js";
+
+const schema = z.object({
+  ...queueShape,
+  concurrency,
+  name: z
+    .string()
+    .regex(/^[\w.-]{1,60}$/, "expected up to 60 letters, digits, dots and hyphens")
+    .optional(),
+  lock: wholeNumber(2, 3_600).default(60),
+  grace: wholeNumber(0, 86_400).default(30),
+  allowPrograms: z.boolean().default(false),
+  suite: text.optional(),
+  fetchCorpus: text.optional(),
+  tokenFile: text.optional(),
+});
+
+export const workerCommand: Command = {
+  flags: {
+    ...QUEUE_FLAGS,
+    concurrency: {
+      type: "string",
+      requiresArg: true,
+      describe: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+    },
+    name: { type: "string", requiresArg: true, describe: "What this worker is called [default: the machine's name]" },
+    lock: {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds without a sign from a worker after which others get its tasks [default: 60]",
+    },
+    grace: {
+      type: "number",
+      requiresArg: true,
+      describe: "Seconds that tasks under way may take when the worker is stopped [default: 30]",
+    },
+    suite: {
+      type: "string",
+      requiresArg: true,
+      describe: "The folder of a suite whose tasks it answers too, in machines of this one",
+    },
+    "fetch-corpus": {
+      type: "string",
+      requiresArg: true,
+      describe: "Fetch the mail from art-e serve at this address, instead of --db; it is kept in the cache folder",
+    },
+    "token-file": { type: "string", requiresArg: true, describe: "A file with the token of that server [ART_E_TOKEN]" },
+    "allow-programs": {
+      type: "boolean",
+      describe: "Answer runs whose tools run programs or ask other servers, with this machine's rights",
+    },
+  },
+  async run(argv, context) {
+    limitHeapGrowth();
+    const flags = readFlags("worker", schema, argv);
+    const queue = queueUrlOf(flags, context.settings);
+    const corpus = corpusOf(flags, argv.db !== undefined, context);
+    // BullMQ takes a fifth of a second to load.
+    const { work } = await import("../../queue/worker.js");
+    await work({ ...flags, suite: flags.suite ?? null, queue, corpus, name: flags.name ?? hostname() }, context);
+    return EXIT.done;
+  },
+};
+
+/** Null: the mail is in a database of this machine. */
+function corpusOf(
+  { fetchCorpus, tokenFile }: z.output<typeof schema>,
+  hasDb: boolean,
+  { settings }: CommandContext,
+): CorpusServer | null {
+  if (fetchCorpus !== undefined && !hasDb) return { url: fetchCorpus, token: tokenOf({ tokenFile }, settings) };
+  if (fetchCorpus === undefined && tokenFile === undefined) return null;
+  throw fetchCorpus === undefined
+    ? new UserError("flags_contradict", "--token-file is for --fetch-corpus.", "Give both, or neither.")
+    : new UserError("flags_contradict", "--fetch-corpus and --db are given.", "Give one of them.");
+}

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { JUDGE_MODELS } from "../models/names.js";
+import type { Environment } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
+import { checkToken, type Flags } from "./command.js";
+import { oneOf, text } from "./read-flags.js";
+import { readText } from "./read-text.js";
+import type { Settings } from "./terminal.js";
+
+interface TokenFlags {
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+}
+
+/** The token of a server: of a flag, else of ART_E_TOKEN; null: none. */
+export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
+  if (flags.token !== undefined && flags.tokenFile !== undefined) {
+    throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
+  }
+  const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
+  const token = (given ?? env.ART_E_TOKEN ?? "").trim();
+  if (token === "" && given === undefined) return null;
+  return checkToken(token);
+}
+
+export const QUEUE_FLAGS: Flags = {
+  queue: {
+    type: "string",
+    requiresArg: true,
+    describe: "The Redis server with the queue: redis://HOST:PORT; required [ART_E_QUEUE_URL]",
+  },
+};
+
+export const queueShape = { queue: text.optional() };
+
+export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, { env }: Settings): string {
+  const url = queue ?? env.ART_E_QUEUE_URL;
+  if (url) return url;
+  throw new UserError(
+    "flag_missing",
+    "--queue is missing.",
+    "Name the Redis server: --queue redis://HOST:PORT, or ART_E_QUEUE_URL, which keeps a password out of the list of processes.",
+  );
+}
+
+export const PROTOCOL_FLAGS: Flags = {
+  protocol: {
+    type: "string",
+    requiresArg: true,
+    describe:
+      "art: as the published ART-E figures were made: agent art-e, the first 100 test questions with one gold mail, known bad ones left out, no cutoff, its judge; flags beside it win",
+  },
+};
+
+export const protocolShape = { protocol: oneOf(["art"]).optional() };
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** The command line, with the protocol's values for flags that were not given. */
+export async function withProtocol(argv: Given, env: Environment): Promise<Given> {
+  if (argv.protocol !== "art" || argv.resume !== undefined || argv.repeat !== undefined) return argv;
+  return {
+    ...argv,
+    agent: argv.agent ?? "art-e",
+    split: argv.split ?? "test",
+    limit: argv.limit ?? 100,
+    maxSources: argv.maxSources ?? 1,
+    excludeKnownBad: argv.excludeKnownBad ?? true,
+    cutoff: argv.cutoff ?? "off",
+    ...(argv.judge !== undefined || argv.noJudge === true || argv.stats === true ? {} : { judge: await artJudge(env) }),
+  };
+}
+
+/** A small model of Google judged the published figures. Without a key for it, any judge with a key. */
+async function artJudge(env: Environment): Promise<string> {
+  const { anyCheapModel } = await import("../scoring/judge-settings.js");
+  const { hasKey } = await import("../models/open-model.js");
+  const name = hasKey("google", env) ? `google/${JUDGE_MODELS.google}` : anyCheapModel(env)?.id;
+  if (name !== undefined) return `art:${name}`;
+  throw new UserError(
+    "judge_missing",
+    "--protocol art has the answers judged, and there is no key for a judge.",
+    "Set the key of a provider, name a judge (--judge art:provider/model), or add --no-judge.",
+  );
+}
+
+export const OVERWRITE_FLAGS: Flags = {
+  overwrite: { type: "boolean", describe: "Write over an output file that is of another kind" },
+};
+
+export const overwriteShape = { overwrite: z.boolean().default(false) };
+
+export const CONFIG_FLAGS: Flags = {
+  config: {
+    type: "string",
+    requiresArg: true,
+    describe:
+      "A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the database, if there is one]",
+  },
+  only: {
+    type: "string",
+    requiresArg: true,
+    describe: "Only these of the runs in the file of settings, separated by commas",
+  },
+};
+
+/** A number of tasks at once, or `auto`. */
+export const concurrency = z
+  .string()
+  .regex(/^(auto|[1-9]\d{0,3})$/, "expected auto, or a whole number from 1 to 9999")
+  .transform((text) => (text === "auto" ? ("auto" as const) : Number(text)))
+  .default("auto");

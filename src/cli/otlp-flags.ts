@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { SCORE_APIS } from "../trace-formats/otlp-server.js";
+import type { Flags } from "./command.js";
+import { oneOf, text } from "./read-flags.js";
+
+/** Where and how traces are sent. */
+export const OTLP_FLAGS: Flags = {
+  otlp: { type: "boolean", describe: "Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names" },
+  "otlp-endpoint": {
+    type: "string",
+    requiresArg: true,
+    describe: "Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS",
+  },
+  scores: {
+    type: "string",
+    requiresArg: true,
+    describe: `Send the scores too, to the API of ${SCORE_APIS.join(" or ")} at the same server`,
+  },
+  "no-content": { type: "boolean", describe: "Of OTLP: without what was said, called, answered and explained" },
+};
+
+export const otlpShape = {
+  otlp: z.boolean().default(false),
+  otlpEndpoint: text.optional(),
+  scores: oneOf(SCORE_APIS).optional(),
+  noContent: z.boolean().default(false),
+};
+
+const shape = z.object(otlpShape);
+
+/** Whether traces are to be sent. Throws a UserError for `--scores` without a server. */
+export function sendsTraces({ otlp, otlpEndpoint, scores }: z.output<typeof shape>): boolean {
+  const sends = otlp || otlpEndpoint !== undefined;
+  if (!sends && scores !== undefined) {
+    throw new UserError(
+      "flags_contradict",
+      "--scores sends scores beside traces, and no traces are to be sent.",
+      "Add --otlp-endpoint URL, or --otlp.",
+    );
+  }
+  return sends;
+}

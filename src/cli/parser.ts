@@ -1,0 +1,340 @@
+import yargs, { type Argv } from "yargs";
+import { Interrupted } from "../platform/context.js";
+import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
+import { programVersion } from "../platform/program-version.js";
+import { didYouMean } from "../platform/text.js";
+import {
+  type Command,
+  type CommandEntry,
+  type CommandGroup,
+  type CommandHelp,
+  type Flags,
+  GLOBAL_FLAGS,
+  nameOf,
+  type TableEntry,
+} from "./command.js";
+
+/** Runs the command that was named, with its unchecked arguments. */
+type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
+
+interface Parser {
+  /** Parses the command line and executes the command that it names. */
+  parse(): Promise<void>;
+  /** An error of the parser in the words of the user; any other error unchanged. */
+  explain(error: unknown): unknown;
+}
+
+export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
+  // Builders run from the outer command to the inner one: the last one set is the command that was called.
+  let inUse: CommandInUse | null = null;
+  // Of a command that shows its flags in its own way.
+  let ownHelp: string | null = null;
+  const commands = table.map(nameOf);
+
+  const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv =>
+    parser.command(
+      entry.usage,
+      entry.describe,
+      async (sub) => {
+        const command = await entry.load();
+        const usage = group === undefined ? entry.usage : `${nameOf(group)} ${entry.usage}`;
+        inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
+        const { help, flags } = command;
+        if (help !== undefined) ownHelp = commandHelp(usage, entry.describe, flags, help, helpColumns());
+        return addFlags(command, sub);
+      },
+      async (argv) => execute(await entry.load(), argv),
+    );
+
+  const addGroup = (parser: Argv, group: CommandGroup): Argv =>
+    parser.command(group.usage, group.describe, async (sub) => {
+      inUse = { usage: group.usage, isGroup: true, known: group.subcommands.map(nameOf) };
+      const loaded = await Promise.all(group.subcommands.map(({ load }) => load()));
+      const withSubcommands = group.subcommands.reduce((rest, entry) => addCommand(rest, entry, group), sub);
+      return hideBooleans(withSubcommands, loaded).demandCommand(1, `${group.usage} needs a subcommand.`);
+    });
+
+  const parser = table.reduce(
+    (rest, entry) => ("load" in entry ? addCommand(rest, entry) : addGroup(rest, entry)),
+    globalParser(args),
+  );
+  parser.fail((message, error) => {
+    throw error ?? usageError(message, args, inUse, commands);
+  });
+  return {
+    async parse() {
+      let help = "";
+      await parser.parseAsync([...args], {}, (_error, _argv, output) => {
+        help = output;
+      });
+      if (help !== "") process.stdout.write(`${ownHelp === null ? help : ownHelp + globalPart(help)}\n`);
+    },
+    explain: (error) =>
+      // A flag without its value is an exception of the parser, which `fail` does not see.
+      error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse, commands) : error,
+  };
+}
+
+function writtenFlags(flags: Flags): string[] {
+  return Object.keys(flags).map((name) => `--${name}`);
+}
+
+/** What every help ends with. */
+function globalPart(help: string): string {
+  return `\n${help.slice(help.indexOf("\nGlobal:"))}`;
+}
+
+function helpColumns(): number {
+  return Math.min(120, process.stdout.columns ?? 120);
+}
+
+function globalParser(args: readonly string[]): Argv {
+  const flags = Object.entries(GLOBAL_FLAGS).map(([name, options]) => [name, { ...options, global: true }]);
+  return yargs([...args])
+    .scriptName("art-e")
+    .usage(
+      "$0 <command>\n\nRuns the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.",
+    )
+    .options(Object.fromEntries(flags))
+    .updateStrings({ "Options:": "Global:" })
+    .parserConfiguration(PARSER_CONFIGURATION)
+    .strict()
+    .demandCommand(1, "No command is given.")
+    .help("help")
+    .alias("help", "h")
+    .version(programVersion())
+    .wrap(helpColumns())
+    .exitProcess(false)
+    .showHelpOnFail(false)
+    .epilogue(
+      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed), 130 interrupted.",
+    );
+}
+
+/** How an error is printed. */
+interface ErrorForm {
+  /** As one line of JSON: `{"error": {"code", "message", "hint", "exitCode"}}`. */
+  readonly json: boolean;
+  /** With its stack. */
+  readonly verbose: boolean;
+}
+
+/** What is printed for a thrown error, and the exit code that it ends the program with. */
+export function formatError(error: unknown, { json, verbose }: ErrorForm): { text: string; exitCode: ExitCode } {
+  const { code, message, hint, exitCode } = describe(error);
+  const stack = verbose && code !== "interrupted" ? stackOf(error) : null;
+  if (json) {
+    const fields = { code, message, hint, exitCode, ...(stack === null ? {} : { stack }) };
+    return { text: JSON.stringify({ error: fields }), exitCode };
+  }
+  // With a bug's stack there is nothing more to ask for.
+  const more = stack !== null && code === "bug" ? [stack] : [hint && `       ${hint}`, stack];
+  return { text: [`art-e: ${message}`, ...more.filter((line) => line)].join("\n"), exitCode };
+}
+
+interface Described {
+  readonly code: string;
+  readonly message: string;
+  /** What to do; null: nothing. */
+  readonly hint: string | null;
+  readonly exitCode: ExitCode;
+}
+
+function describe(error: unknown): Described {
+  if (error instanceof Interrupted) {
+    return { code: "interrupted", message: error.message, hint: null, exitCode: EXIT.interrupted };
+  }
+  if (error instanceof UserError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = "This is a bug in art-e. Run it again with --verbose for the details.";
+  return { code: "bug", message, hint, exitCode: EXIT.failed };
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : `\ncaused by ${stackOf(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}
+
+/** The command that the user called, as far as the parser got. */
+interface CommandInUse {
+  /** `agents clone <id> <new-id>` */
+  readonly usage: string;
+  /** A command that only has subcommands. */
+  readonly isGroup?: boolean;
+  /** Set for a subcommand. */
+  readonly parent?: unknown;
+  /** What it takes: flags as they are written, or the names of subcommands. */
+  readonly known: readonly string[];
+}
+
+/**
+ * A complaint of the parser as an error for the user, with each flag named as it was written, and what it was probably
+ * meant as. `commands`: the names of all.
+ */
+export function usageError(
+  complaint: string,
+  args: readonly string[],
+  inUse: CommandInUse | null,
+  commands: readonly string[],
+): UserError {
+  const path = inUse === null ? null : pathOf(inUse);
+  const line = complaint
+    .split("\n")
+    .map((part) => part.trim())
+    .join(" ")
+    .trim();
+  const words = unknownWords(line, args);
+  const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
+  const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
+  return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);
+}
+
+/** What the parser does not know, as it was written; null: it complains of something else. */
+function unknownWords(line: string, args: readonly string[]): readonly string[] | null {
+  const [, unknown] = /^Unknown arguments?: (.+)$/.exec(line) ?? [];
+  return unknown === undefined ? null : asWritten(unknown.split(", "), args);
+}
+
+function reword(
+  line: string,
+  words: readonly string[] | null,
+  inUse: CommandInUse | null,
+  path: string | null,
+): string {
+  if (words !== null) {
+    const isFlag = words[0]?.startsWith("-") ?? false;
+    if (!isFlag && (inUse === null || inUse.isGroup)) return `Unknown command: ${[path, words[0]].join(" ").trim()}.`;
+    if (inUse?.parent !== undefined) {
+      return `${path} does not take ${isFlag ? words.join(", ") : words.map((word) => `"${word}"`).join(", ")}.`;
+    }
+    return `Unknown ${isFlag ? "flag" : "argument"}: ${words.join(", ")}.`;
+  }
+  const [, flag] = /^Not enough arguments following: (.+)$/.exec(line) ?? [];
+  if (flag !== undefined) return `${flag.length === 1 ? "-" : "--"}${flag} needs a value.`;
+  const [, given] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
+  if (given !== undefined) return `${path} needs ${missingArguments(inUse?.usage ?? "", Number(given))}.`;
+  return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+/** `agents clone <id> <new-id>` without its arguments. */
+function pathOf({ usage }: CommandInUse): string {
+  return usage.replace(/ [<[].*$/, "");
+}
+
+/** `INBOX_ADDRESS and WORDS`, as the usage names them. */
+function missingArguments(usage: string, given: number): string {
+  const required = [...usage.matchAll(/<([\w-]+)(?:\.\.)?>/g)].map(([, name = ""]) => name.toUpperCase());
+  return required.slice(given).join(" and ");
+}
+
+/** The parser names flags without their dashes, and some twice in two spellings. */
+function asWritten(names: readonly string[], args: readonly string[]): readonly string[] {
+  const written = args.map((arg) => arg.replace(/=.*$/s, "")).filter((arg) => names.includes(arg.replace(/^--?/, "")));
+  return written.length > 0 ? written : names;
+}
+
+/**
+ * An empty value would be read as the number 0, and `--limit 0` means all: an unset shell variable must not start the
+ * largest run.
+ */
+export function refuseEmptyValues(args: readonly string[]): void {
+  const at = args.findIndex((arg) => /^(--?[\w-]+=)?\s*$/.test(arg));
+  if (at === -1) return;
+  const flag = (args[at]?.trim() || args[at - 1] || "").replace(/=\s*$/, "");
+  const what = flag.startsWith("-") ? `${flag}: the value` : "An argument";
+  throw new UserError("flag_invalid", `${what} is empty.`, "Give one, or leave it out.");
+}
+
+const PARSER_CONFIGURATION = {
+  "duplicate-arguments-array": false,
+  "boolean-negation": false,
+  "strip-aliased": true,
+};
+
+/**
+ * Declares the boolean flags of all subcommands before the subcommand is known: in `agents --replace import FILE`, the
+ * parser would take "import" as the flag's value.
+ */
+function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
+  const booleans = commands.flatMap(({ flags }) => Object.entries(flags).filter(([, { type }]) => type === "boolean"));
+  const hidden = booleans.map(([name]) => [name, { type: "boolean", global: false, hidden: true }]);
+  return parser.options(Object.fromEntries(hidden));
+}
+
+/** Declares the arguments and flags of a command. */
+function addFlags({ positionals = {}, flags, help }: Command, parser: Argv): Argv {
+  const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
+  // An array positional needs duplicates to be collected; of a flag that is given twice, the last one still counts.
+  const hasArray = Object.values(positionals).some(({ array }) => array === true);
+  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
+  // Without a group, yargs lists them below the global flags.
+  const grouped = Object.entries(flags).map(([name, options]) => [
+    name,
+    // Those of a command with a help of its own are listed in that.
+    { ...options, group: "Options:", hidden: help !== undefined, ...(hasArray ? { coerce } : {}) },
+  ]);
+  const complete = named.options(Object.fromEntries(grouped));
+  return hasArray
+    ? complete.parserConfiguration({ ...PARSER_CONFIGURATION, "duplicate-arguments-array": true })
+    : complete;
+}
+
+interface FlagGroup {
+  readonly title: string;
+  readonly flags: Flags;
+}
+
+/** The flags of a command by group; those that are in none come last. */
+export function groupFlags({ groups }: CommandHelp, flags: Flags): readonly FlagGroup[] {
+  const grouped = new Set(Object.values(groups).flat());
+  const others = Object.keys(flags).filter((name) => !grouped.has(name));
+  return [...Object.entries(groups), ["Other", others] as const]
+    .map(([title, names]) => ({
+      title,
+      flags: Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]))),
+    }))
+    .filter((group) => Object.keys(group.flags).length > 0);
+}
+
+/** What stands for the value of a flag, with a space before it: ` FILE`, ` N`; empty for one that takes none. */
+export function placeholderOf(name: string, { type }: Flags[string], help?: CommandHelp): string {
+  if (type === "boolean") return "";
+  return ` ${help?.placeholders[name] ?? (type === "number" ? "N" : "VALUE")}`;
+}
+
+/** Usage, flags in groups with placeholders, and examples, at most so many columns wide. */
+function commandHelp(usage: string, describe: string, flags: Flags, help: CommandHelp, columns: number): string {
+  const groups = groupFlags(help, flags).map(({ title, flags: own }) => ({
+    title,
+    rows: Object.entries(own).map(([name, options]) => [written(name, options, help), options.describe ?? ""] as const),
+  }));
+  const width = Math.max(...groups.flatMap(({ rows }) => rows.map(([flag]) => flag.length)));
+  const room = Math.max(20, columns - width - 4);
+  const sections = groups.map(({ title, rows }) =>
+    [
+      `${title}:`,
+      ...rows.map(([flag, text]) => `  ${flag.padEnd(width)}  ${wrap(text, room).join(`\n${" ".repeat(width + 4)}`)}`),
+    ].join("\n"),
+  );
+  const examples = help.examples.map(([line, what]) => `  # ${what}\n  ${line}`).join("\n");
+  return [`art-e ${usage}`, describe, `Examples:\n${examples}`, ...sections].join("\n\n");
+}
+
+/** `-l, --limit N`, in line with flags that have no short form. */
+function written(name: string, options: Flags[string], help: CommandHelp): string {
+  const aliases = [options.alias ?? []].flat();
+  const short = aliases.find((alias) => alias.length === 1);
+  const long = [name, ...aliases.filter((alias) => alias.length > 1)].map((each) => `--${each}`);
+  return `${short === undefined ? "   " : `-${short},`} ${long.join(", ")}${placeholderOf(name, options, help)}`;
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

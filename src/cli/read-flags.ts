@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { flagName } from "../platform/text.js";
+
+/** Checks a command's flags. The error names the first invalid one as the user writes it. */
+export function readFlags<T extends z.ZodType>(
+  command: string,
+  schema: T,
+  argv: Readonly<Record<string, unknown>>,
+): z.output<T> {
+  const result = schema.safeParse(argv);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const [name] = issue?.path ?? [];
+  throw new UserError(
+    "flag_invalid",
+    `${name === undefined ? "" : `${writtenName(String(name))}: `}${issue?.message ?? "cannot be used"}.`,
+    `See art-e ${command} --help.`,
+  );
+}
+
+/** A flag as it is typed; a positional in upper case, as help names it. */
+function writtenName(name: string): string {
+  return POSITIONALS.has(name) ? name.toUpperCase() : flagName(name);
+}
+
+const POSITIONALS: ReadonlySet<string> = new Set([
+  "source",
+  "inbox_address",
+  "words",
+  "question",
+  "name",
+  "id",
+  "runs",
+  "note",
+  "tags",
+  "new_id",
+  "tool",
+  "file",
+  "arguments",
+  "labels",
+  "dir",
+  "names",
+  "files",
+  "shell",
+]);
+
+/** An integer within bounds. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  const message = `expected a whole number ${range}`;
+  return z.number(message).int(message).min(min, message).max(max, message);
+}
+
+export function numberBetween(min: number, max: number) {
+  const message = `expected a number from ${min} to ${max}`;
+  return z.number(message).min(min, message).max(max, message);
+}
+
+export function numberAbove(min: number, max: number) {
+  const message = `expected a number above ${min}, at most ${max}`;
+  return z.number(message).gt(min, message).max(max, message);
+}
+
+/** A JSON object, as typed on the command line. */
+export const jsonObject = z.string("expected a JSON object").transform((written, issues): JsonObject => {
+  try {
+    return jsonObjectSchema.parse(JSON.parse(written));
+  } catch {
+    issues.addIssue({ code: "custom", message: 'expected a JSON object, such as {"key": "value"}' });
+    return z.NEVER;
+  }
+});
+
+export const text = z.string("expected a text").min(1, "expected a text");
+
+export const day = z.iso.date("expected a day, YYYY-MM-DD");
+
+export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
+  return z.enum(values, `expected ${values.join(" or ")}`);
+}
+
+/** `3,15` or `3,15,0.3`: US dollars for a million tokens of input, output and cached input. */
+export const price = z
+  .string()
+  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?){1,2}$/, "expected IN,OUT or IN,OUT,CACHED: US dollars for a million tokens")
+  .transform((text) => {
+    const [input = 0, output = 0, cachedInput = input] = text.split(",").map(Number);
+    return { input, output, cachedInput };
+  });
+
+/** `10` or `5%`. */
+export const failures = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .pipe(z.string().regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%"))
+  .transform((text) => (text.endsWith("%") ? { share: Number(text.slice(0, -1)) / 100 } : { tasks: Number(text) }))
+  .refine((limit) => ("share" in limit ? limit.share > 0 && limit.share <= 1 : limit.tasks >= 1), {
+    message: "expected at least 1, or a share from 1% to 100%",
+  });
+
+/** The names of the flags that were on the command line. What is not among them has its default. */
+export function givenFlags(argv: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  return new Set(Object.keys(argv).filter((name) => argv[name] !== undefined && argv[name] !== false));
+}
+
+/** `a,b c`: words separated by commas or white space. */
+export function wordList(written: string): string[] {
+  return written.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+/** Names of runs; none: the newest. */
+export const runNames = z
+  .array(text)
+  .default(["latest"])
+  .transform((runs) => (runs.length === 0 ? ["latest"] : runs));
+
+/** `1,2,3` */
+export const ids = z
+  .union([z.string(), z.number()])
+  .transform((value) => wordList(String(value)))
+  .pipe(
+    z
+      .array(z.string().regex(/^\d+$/, "expected whole numbers, separated by commas").transform(Number))
+      .min(1, "expected whole numbers, separated by commas"),
+  );

@@ -1,0 +1,384 @@
+import { once, setMaxListeners } from "node:events";
+import { createRequire } from "node:module";
+import type { MultiBar } from "cli-progress";
+import { type AppSettings, Interrupted } from "../platform/context.js";
+import type { Environment } from "../platform/environment.js";
+import { EXIT, UserError } from "../platform/errors.js";
+import { stripControls } from "../platform/text.js";
+import { isAnyThreadBusy } from "../platform/worker-rpc.js";
+import { onMigrationIndexing } from "../store/migrate.js";
+import { duration, mailProgress } from "../text/format.js";
+
+/** Shows the progress of reindexing a database of an earlier version, which happens when any command first opens it. */
+export function showMigrationProgress(settings: Settings): void {
+  let bar: Progress | null = null;
+  let started = 0;
+  onMigrationIndexing((done, total) => {
+    if (bar === null) {
+      started = performance.now();
+      openOutput(settings).note(`${settings.db} was made by an earlier version: its mail is reindexed once.`);
+      bar = openProgress(settings, "Indexing", total);
+    }
+    bar.update(done, mailProgress(done, performance.now() - started));
+    if (done === total) bar.stop();
+  });
+}
+
+export interface Interrupts {
+  /** Aborts on the first Ctrl-C (or SIGTERM, or SIGHUP: the terminal was closed). */
+  readonly signal: AbortSignal;
+  /**
+   * For work that stops by itself after the first signal; `message` says what is still finished. The returned signal
+   * aborts on the second Ctrl-C, and the third ends the process. Without this call, the second one does.
+   */
+  untilSecond(message: () => string): AbortSignal;
+  /**
+   * For work that blocks the event loop: restores the default action of the signals, which ends the process. Returns a
+   * function that takes the signals over again.
+   */
+  letSignalsEnd(): () => void;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type Signal = (typeof SIGNALS)[number];
+
+/** Without a listener limit: hundreds of running calls listen to one signal, and Node would warn of a leak. */
+function createController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
+
+/** `close` ends the process after a signal, even if a thread is still working. */
+export function listenForInterrupt(): Interrupts & { close(): void } {
+  const first = createController();
+  let second: AbortController | null = null;
+  let message = () => "Stopping; once more to stop at once.";
+  let last: Signal = "SIGTERM";
+  const stop = (signal: Signal) => {
+    last = signal;
+    if (!first.signal.aborted) {
+      // The terminal's echo of Ctrl-C is on a line of its own where no bar is drawn over it.
+      writeAboveBar(`${hasBar() ? "" : "\n"}${message()}\n`);
+      first.abort(new Interrupted("stopped."));
+    } else if (second !== null && !second.signal.aborted) {
+      second.abort(new Interrupted("stopped."));
+    } else {
+      exitBy(signal);
+    }
+  };
+  const listen = () => {
+    for (const signal of SIGNALS) process.on(signal, stop);
+  };
+  listen();
+  return {
+    signal: first.signal,
+    untilSecond(newMessage) {
+      message = newMessage;
+      second = createController();
+      return second.signal;
+    },
+    letSignalsEnd() {
+      eraseBar();
+      for (const signal of SIGNALS) process.off(signal, stop);
+      return listen;
+    },
+    close() {
+      // Exit only after what was written to a pipe has been flushed.
+      if (first.signal.aborted && isAnyThreadBusy()) process.stdout.write("", () => exitBy(last));
+    },
+  };
+}
+
+/**
+ * Exits now. Node waits for its threads, and one in a long SQLite statement cannot be ended: then the default action of
+ * the signal ends the process.
+ */
+function exitBy(signal: Signal): void {
+  if (isAnyThreadBusy()) {
+    process.once("exit", () => {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    });
+  }
+  process.exit(EXIT.interrupted);
+}
+
+/** Milliseconds between two plain lines. */
+const LINE_EVERY = 10_000;
+
+export interface Progress {
+  /** Sets the progress, in the unit of `total`, and what is shown beside it. */
+  update(done: number, detail: string | ProgressDetail): void;
+  /** Stops; a bar is taken off the screen. */
+  stop(): void;
+}
+
+const SILENT: Progress = { update() {}, stop() {} };
+
+/**
+ * Shows progress with rate and time left on stderr: a bar on a terminal, otherwise a line every ten seconds.
+ * `total` is null if it is unknown.
+ */
+export function openProgress(settings: Settings, title: string, total: number | null): Progress {
+  if (settings.quiet || !settings.progress) return SILENT;
+  return process.stderr.isTTY ? openBar(title, total) : openLines(title, total);
+}
+
+/** As `openProgress`, for work whose total is known only with the first update. */
+export function openProgressLater(settings: Settings, title: string) {
+  let progress: Progress | null = null;
+  return {
+    update(done: number, total: number | null, detail: string): void {
+      progress ??= openProgress(settings, title, total);
+      progress.update(done, detail);
+    },
+    stop(): void {
+      progress?.stop();
+    },
+  };
+}
+
+function openBar(title: string, total: number | null): Progress {
+  const started = performance.now();
+  let state: Omit<ProgressState, "elapsedMs"> = { title, total, done: 0, main: "" };
+  const bar = openTerminalBar((columns) => progressLine({ ...state, elapsedMs: performance.now() - started }, columns));
+  return {
+    update(done, detail) {
+      state = { title, total, done, ...detailOf(detail) };
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+function openLines(title: string, total: number | null): Progress {
+  const started = performance.now();
+  let last = started;
+  return {
+    update(done, detail) {
+      const now = performance.now();
+      if (now - last < LINE_EVERY) return;
+      last = now;
+      const text = progressText({ title, total, done, elapsedMs: now - started, ...detailOf(detail) });
+      process.stderr.write(`${text}\n`);
+    },
+    stop() {},
+  };
+}
+
+function detailOf(detail: string | ProgressDetail): ProgressDetail {
+  return typeof detail === "string" ? { main: detail } : detail;
+}
+
+/** What is shown beside a bar. */
+export interface ProgressDetail {
+  /** What matters most. */
+  readonly main: string;
+  /** What follows where there is room, the most important first. */
+  readonly more?: readonly string[];
+}
+
+export interface ProgressState extends ProgressDetail {
+  readonly title: string;
+  readonly done: number;
+  /** Null: unknown. */
+  readonly total: number | null;
+  readonly elapsedMs: number;
+}
+
+const WIDEST_BAR = 24;
+const NARROWEST_BAR = 4;
+/** The rest is shown only where a bar of this width remains. */
+const BAR_BESIDE_REST = 10;
+
+/**
+ * `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`, at most so many columns wide.
+ * What there is no room for is left out from the end, then the bar, then the title.
+ */
+export function progressLine(state: ProgressState, columns: number): string {
+  const { title, done, total } = state;
+  const head = stripControls(title);
+  const [shown, ...rest] = partsOf(state);
+  let text = shown ?? "";
+  // With the spaces around it.
+  const room = () => columns - head.length - text.length - 2;
+  for (const part of rest) {
+    if (room() - part.length - 2 < BAR_BESIDE_REST) break;
+    text += `  ${part}`;
+  }
+  const width = Math.min(WIDEST_BAR, room());
+  if (total !== null && width >= NARROWEST_BAR) return `${head} ${bar(done, total, width)} ${text}`;
+  const line = `${head} ${text}`;
+  return (line.length <= columns ? line : text).slice(0, columns);
+}
+
+/** The same without a bar, for a log. */
+export function progressText(state: ProgressState): string {
+  return `${stripControls(state.title)} ${partsOf(state).join("  ")}`;
+}
+
+/** What must be seen, and each of the rest. */
+function partsOf({ done, total, elapsedMs, main, more = [] }: ProgressState): readonly string[] {
+  const parts = [];
+  if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)} %`);
+  if (main !== "") parts.push(stripControls(main));
+  if (total !== null && done > 0 && done < total) {
+    parts.push(`${duration((elapsedMs / done) * (total - done))} left`);
+  }
+  return [parts.join("  "), ...more.filter((part) => part !== "").map(stripControls)];
+}
+
+function bar(done: number, total: number, width: number): string {
+  const filled = total === 0 ? 0 : Math.round(Math.min(1, done / total) * width);
+  return "█".repeat(filled) + "░".repeat(width - filled);
+}
+
+/** The output of a command: results to stdout, notes to stderr. */
+export interface Output {
+  /** One JSON document with `--json`, else the text. */
+  result(json: unknown, text: () => string): void;
+  /** Lines of JSON on stdout, no faster than the reader takes them. */
+  lines(lines: Iterable<string>): Promise<void>;
+  /** Text on stdout in chunks, with or without `--json`. */
+  pieces(chunks: Iterable<string>): Promise<void>;
+  /** A line on stderr; none with `--quiet`. */
+  note(text: string): void;
+}
+
+export function openOutput(settings: Settings): Output {
+  return {
+    result(json, text) {
+      process.stdout.write(`${settings.json ? withoutC1(JSON.stringify(json, null, 2)) : stripControls(text())}\n`);
+    },
+    async lines(lines) {
+      for (const line of lines) await write(`${withoutC1(line)}\n`);
+    },
+    async pieces(chunks) {
+      // Only on a terminal: a file gets the text unchanged.
+      const clean = process.stdout.isTTY ? stripControls : (chunk: string) => chunk;
+      for (const chunk of chunks) await write(clean(chunk));
+    },
+    note(text) {
+      if (!settings.quiet) writeAboveBar(`${stripControls(text)}\n`);
+    },
+  };
+}
+
+/** Escapes the control characters 7F to 9F, which JSON leaves as they are and some terminals interpret. */
+function withoutC1(json: string): string {
+  return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
+}
+
+/** Writes with backpressure. */
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, "drain");
+}
+
+/**
+ * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that
+ * results are still saved.
+ */
+export function handleClosedOutput(): void {
+  process.stderr.on("error", () => undefined);
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EIO") return;
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+}
+
+/** The one that is on the screen. */
+let drawn: MultiBar | null = null;
+let hasExitListener = false;
+
+/**
+ * Draws a line of stderr, which is a terminal, again and again: `line` gives it for so many columns. The cursor and
+ * the terminal's modes stay as they are, so that a killed process leaves nothing to be undone. `stop` takes it off the
+ * screen.
+ */
+function openTerminalBar(line: (columns: number) => string): { stop(): void } {
+  // Loaded only where a bar is drawn.
+  const { MultiBar } = createRequire(import.meta.url)("cli-progress") as typeof import("cli-progress");
+  const bars = new MultiBar({
+    stream: process.stderr,
+    linewrap: true,
+    // Drawn on a timer, so that the time left keeps moving while the work waits.
+    fps: 8,
+    forceRedraw: true,
+    clearOnComplete: true,
+    format: () => line(columnsOf(process.stderr)),
+  });
+  bars.create(1, 0);
+  drawn = bars;
+  eraseAtExit();
+  return {
+    stop() {
+      bars.stop();
+      if (drawn === bars) drawn = null;
+    },
+  };
+}
+
+/** Without the last columns, where the terminal's echo of Ctrl-C would begin a line of its own. */
+function columnsOf({ columns }: { readonly columns?: number }): number {
+  return Math.max(10, (columns || 80) - 3);
+}
+
+function hasBar(): boolean {
+  return drawn !== null;
+}
+
+/** Writes complete lines to stderr, above the bar where there is one. */
+export function writeAboveBar(text: string): void {
+  if (drawn === null) {
+    process.stderr.write(text);
+    return;
+  }
+  drawn.log(text);
+  drawn.update();
+}
+
+/** Takes the bar off the screen until it is drawn again, for work in which a signal may end the process. */
+function eraseBar(): void {
+  if (drawn !== null) process.stderr.write("\r\x1b[K");
+}
+
+function eraseAtExit(): void {
+  if (hasExitListener) return;
+  hasExitListener = true;
+  process.on("exit", eraseBar);
+}
+
+/** The global flags, checked and complete. */
+export interface Settings extends AppSettings {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly progress: boolean;
+}
+
+export const DEFAULT_DB = "./art-e.db";
+export const DEFAULT_CACHE_DIR = "./.art-e-cache";
+
+/** Flags win over the environment, the environment over `configuredDb` of a config file, and that over the defaults. */
+export function readSettings(
+  argv: Readonly<Record<string, unknown>>,
+  env: Environment,
+  configuredDb: string | null = null,
+): Settings {
+  return {
+    db: path("--db", argv.db) ?? (env.ART_E_DB || (configuredDb ?? DEFAULT_DB)),
+    cacheDir: path("--cache-dir", argv.cacheDir) ?? (env.ART_E_CACHE_DIR || DEFAULT_CACHE_DIR),
+    json: argv.json === true,
+    quiet: argv.quiet === true,
+    progress: argv.noProgress !== true,
+    verbose: argv.verbose === true,
+    env,
+  };
+}
+
+function path(flag: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw new UserError("flag_invalid", `${flag}: expected a path.`, "See art-e --help.");
+}

@@ -1,7 +1,0 @@
-import type { CommandContext } from "../cli/command.js";
-
-/** A line of JSON on stderr about an error of a server that is a bug of this program. */
-export function reportFault(fault: unknown, requestId: string, { out }: CommandContext): void {
-  const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-  out.note(JSON.stringify({ time: new Date().toISOString(), level: "error", request_id: requestId, fault: stack }));
-}

@@ -1,9 +1,0 @@
-/**
- * The text without any of `characters` at its end. `/[...]+$/` would take quadratic time where many stand before the
- * end.
- */
-export function trimEndOf(text: string, characters: string): string {
-  let end = text.length;
-  while (end > 0 && characters.includes(text[end - 1] ?? "")) end--;
-  return text.slice(0, end);
-}

@@ -1,0 +1,129 @@
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import { withStore } from "../store/open-store.js";
+import { withoutMain } from "./as-python.js";
+import { type EvalDefinition, evalDefinitionSchema, type StoredEval } from "./definition.js";
+import { FEATURES } from "./features.js";
+import { describePython } from "./run-python.js";
+import { listEvals, saveDraft } from "./store.js";
+import { newestOf } from "./test-eval.js";
+import { openEvals } from "./use-evals.js";
+
+interface ImportedEval {
+  readonly path: string;
+  readonly stored: StoredEval;
+  /** False: a version that says the same was there. */
+  readonly isNew: boolean;
+}
+
+/** Imports eval files, or all of a folder, as drafts; all or none. */
+export function importEvals(paths: readonly string[], settings: AppSettings): Promise<ImportedEval[]> {
+  const read = paths.flatMap(filesOf).map((path) => ({ path, definition: readEvalFile(path) }));
+  return withStore(settings, (db) =>
+    db
+      .transaction(() =>
+        read.map(({ path, definition: { version: _, ...draft } }) => ({
+          path,
+          ...saveDraft(db, draft as Omit<EvalDefinition, "version">, new Date().toISOString()),
+        })),
+      )
+      .immediate(),
+  );
+}
+
+function filesOf(path: string): string[] {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
+  const files = readdirSync(path)
+    .filter((name) => /\.(json|py)$/.test(name))
+    .sort();
+  if (files.length > 0) return files.map((name) => join(path, name));
+  throw new UserError(
+    "evals_empty",
+    `${path} holds no .json or .py files.`,
+    "Name eval files, or a folder that evals export wrote.",
+  );
+}
+
+/** Evals to write: those named, else of each name the version in use or the newest. */
+export function evalsToExport(names: readonly string[], settings: AppSettings): Promise<EvalDefinition[]> {
+  return withStore(settings, (db) => {
+    const evals = names.length > 0 ? openEvals(db, names) : newestOf(listEvals(db));
+    if (evals.length === 0) {
+      throw new UserError("evals_empty", "There are no evals to export.", "Make some: art-e evals suggest.");
+    }
+    return evals.map(({ definition }) => definition);
+  });
+}
+
+/** Writes files into a folder, which is made where it is missing; files of other names stay. */
+export async function writeFolder(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    const message = `--output: ${folder} cannot be made: ${(cause as Error).message}.`;
+    throw new UserError("output_unwritable", message, "Name another folder.", 2, { cause });
+  }
+  const paths: string[] = [];
+  for (const [name, content] of files) {
+    const path = join(folder, name);
+    await writeFileAtomically(path, [content]);
+    paths.push(path);
+  }
+  return paths;
+}
+
+const MAX_BYTES = 16_000_000;
+
+/** Reads an eval's JSON file, or a Python file with an `eval_function`. Nothing in it is executed. */
+function readEvalFile(path: string): EvalDefinition {
+  const isPython = extname(path) === ".py";
+  try {
+    if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    const text = readFileSync(path, "utf8");
+    return readDefinition(isPython ? fromPython(text, basename(path, ".py")) : JSON.parse(text));
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new UserError(
+      "eval_file_unusable",
+      `${path} is no eval: ${/[.!?]$/.test(message) ? message : `${message}.`}`,
+      isPython
+        ? "A file NAME.py defines eval_function(task, task_metadata, trace, ctx). See docs/evals.md."
+        : "See docs/evals.md for what a file holds.",
+      2,
+      { cause },
+    );
+  }
+}
+
+function readDefinition(value: unknown): EvalDefinition {
+  const { data, error } = evalDefinitionSchema.safeParse(value);
+  if (data === undefined) {
+    const [issue] = error.issues;
+    throw new Error(`${issue?.path.join(".") || "the document"}: ${issue?.message}`);
+  }
+  if (data.kind === "rules") {
+    const unknown = data.pass.all.find(({ feature }) => !Object.hasOwn(FEATURES, feature));
+    if (unknown !== undefined)
+      throw new Error(`there is no feature "${unknown.feature}"; there are ${Object.keys(FEATURES).join(", ")}`);
+  }
+  return data;
+}
+
+function fromPython(text: string, name: string): unknown {
+  const code = withoutMain(text);
+  const described = describePython(code);
+  if (described === null) throw new Error("it defines no eval_function with four parameters");
+  const { criterion, usesMetadata } = described;
+  return {
+    name,
+    version: 1,
+    kind: "python",
+    reference: usesMetadata,
+    criterion: criterion ?? `What ${name}.py checks.`,
+    origin: { by: "person", seed: null, labels: null, parent: null },
+    code,
+  };
+}

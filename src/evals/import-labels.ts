@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { isUnanswerable } from "../scoring/mail-scorers.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { isFailure } from "../tasks/ending.js";
+import { newestFeedback } from "../traces/chats-store.js";
+import { getRun } from "../traces/runs-store.js";
+import { bandOf } from "../traces/score.js";
+import { type Feedback, isSuiteTrace, type Trace } from "../traces/trace.js";
+import { getTrace, readTraces } from "../traces/traces-store.js";
+import {
+  EVAL_LABELS,
+  type EvalLabel,
+  type LabelSource,
+  saveLabels,
+  type TraceLabel,
+  traceIdsToLabel,
+} from "./labels.js";
+
+interface ImportLabelsOptions {
+  /** A run; undefined: the latest, and with feedback every trace. */
+  readonly run?: string | undefined;
+  /** feedback, judge, scores, or the path of a file. */
+  readonly from: string;
+  readonly criterion: string;
+  /** With scores: the scorer; undefined: the semantic score, of suites the task score. */
+  readonly score?: string | undefined;
+}
+
+interface ImportedLabels {
+  readonly source: LabelSource;
+  readonly labels: Readonly<Record<EvalLabel, number>>;
+  /** Traces without what labels are made from. */
+  readonly unlabelled: number;
+}
+
+/** Labels traces by what is known of them already. Labels of a better source stay above. */
+export function importLabels(options: ImportLabelsOptions, settings: AppSettings): Promise<ImportedLabels> {
+  return withStore(settings, (db) => {
+    const source = SOURCES[options.from] ?? "person";
+    let unlabelled = 0;
+    const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
+    const createdAt = new Date().toISOString();
+    const rows: TraceLabel[] = [];
+    for (const { traceId, derived } of derivedLabels(db, options)) {
+      if (derived === null) unlabelled++;
+      else {
+        labels[derived.label]++;
+        rows.push({ traceId, criterion: options.criterion, ...derived, source, isRepeat: false, createdAt });
+      }
+    }
+    if (rows.length === 0) throw nothingToLabel(options, unlabelled);
+    saveLabels(db, rows);
+    return { source, labels, unlabelled };
+  });
+}
+
+const SOURCES: Readonly<Record<string, LabelSource>> = { feedback: "person", judge: "judge", scores: "score" };
+
+interface DerivedTraceLabel {
+  readonly traceId: string;
+  readonly derived: DerivedLabel | null;
+}
+
+function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Generator<DerivedTraceLabel> {
+  if (from === "feedback") {
+    const runId = run === undefined ? null : getRun(db, run).id;
+    for (const feedback of newestFeedback(db, runId))
+      yield { traceId: feedback.traceId, derived: labelByFeedback(feedback) };
+  } else if (from === "judge" || from === "scores") {
+    const { id } = getRun(db, run ?? "latest");
+    for (const trace of readTraces(db, traceIdsToLabel(db, id))) {
+      const derived = from === "judge" ? labelByJudge(trace) : labelByScore(trace, score ?? defaultScorer(trace));
+      yield { traceId: trace.traceId, derived };
+    }
+  } else {
+    for (const { trace: name, label, note, line } of readLabelFile(from)) {
+      yield { traceId: traceIdOf(db, name, `${from}, line ${line}`), derived: { label, note: note ?? null } };
+    }
+  }
+}
+
+function traceIdOf(db: Db, name: string, where: string): string {
+  try {
+    return getTrace(db, name).traceId;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(error.code, `${where}: ${error.message}`, error.hint);
+  }
+}
+
+function nothingToLabel({ from, score }: ImportLabelsOptions, unlabelled: number): UserError {
+  const why: Readonly<Record<string, readonly [string, string]>> = {
+    feedback: ["There is no feedback.", "Give some in the playground (art-e serve), or label with art-e evals label."],
+    judge: [`None of ${unlabelled} traces has a verdict.`, "Ask a judge first: art-e score --judge MODEL."],
+    scores: [
+      `None of ${unlabelled} traces has a value of ${score ?? "its score"}.`,
+      "Name a score that the run has with --score; art-e stats --run lists them.",
+    ],
+  };
+  const [message, hint] = why[from] ?? ["There are no labels.", "Name another file."];
+  return new UserError("labels_empty", message, hint);
+}
+
+/** One line of a labels file. */
+const lineSchema = z.object({
+  /** A trace's id, or RUN/TASK. */
+  trace: z.string().min(1),
+  label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
+  note: z.string().max(4_000).nullish(),
+});
+
+type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
+
+const HINT = 'A line is {"trace": "latest/12", "label": "bad", "note": "the price is of another year"}.';
+
+/** Reads labels of traces, one JSON object a line. Throws a UserError that names the unusable line. */
+function readLabelFile(path: string): LabelLine[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    const message = `${path} cannot be read: ${(cause as Error).message}.`;
+    throw new UserError("labels_unreadable", message, "--from is feedback, judge, scores, or a file of labels.", 2, {
+      cause,
+    });
+  }
+  const lines = text
+    .split("\n")
+    .flatMap((content, i) =>
+      content.trim() === "" ? [] : [{ ...parseLine(content, `${path}, line ${i + 1}`), line: i + 1 }],
+    );
+  if (lines.length === 0) throw new UserError("labels_empty", `${path} holds no labels.`, HINT);
+  return lines;
+}
+
+function parseLine(content: string, where: string): z.output<typeof lineSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    throw new UserError("labels_invalid", `${where} is not JSON.`, HINT);
+  }
+  const { data, error } = lineSchema.safeParse(value);
+  if (data !== undefined) return data;
+  const [issue] = error.issues;
+  throw new UserError(
+    "labels_invalid",
+    `${where}: ${issue?.path.join(".") || "the line"}: ${issue?.message ?? "cannot be used"}.`,
+    HINT,
+  );
+}
+
+interface DerivedLabel {
+  readonly label: EvalLabel;
+  readonly note: string | null;
+}
+
+const BAND_LABELS = { high: "good", medium: "neutral", low: "bad", unscored: null } as const;
+
+/** By a score of the trace: an error or a low one is bad, a high one good. Null where it has no value. */
+export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null {
+  if (isFailure(trace.ending)) return { label: "bad", note: `ended by ${trace.ending}` };
+  const value = trace.scores[scorer]?.value ?? null;
+  const label = BAND_LABELS[bandOf(value)];
+  return label === null ? null : { label, note: `${scorer} ${Number(value?.toFixed(3))}` };
+}
+
+/** The score that says most of a trace as a whole. */
+function defaultScorer(trace: Trace): string {
+  return isSuiteTrace(trace) ? "taskScore" : "semanticScore";
+}
+
+/** By the verdict of the judge that graded the trace; null where none did. */
+export function labelByJudge(trace: Trace): DerivedLabel | null {
+  const { judge } = trace;
+  if (judge === null || judge.verdict === null || isSuiteTrace(trace)) return null;
+  const note = `${judge.verdict}: ${judge.reason}`;
+  if (judge.verdict === "partly") return { label: "neutral", note };
+  const isRight = judge.verdict === "correct" || (judge.verdict === "abstained" && isUnanswerable(trace.task));
+  return { label: isRight ? "good" : "bad", note };
+}
+
+const RATING_LABELS = { positive: "good", neutral: "neutral", negative: "bad" } as const;
+
+export function labelByFeedback({ rating, notes }: Pick<Feedback, "rating" | "notes">): DerivedLabel {
+  return { label: RATING_LABELS[rating], note: notes };
+}

@@ -1,0 +1,288 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import type { Message } from "../models/model.js";
+import { parseJsonOrNull } from "../platform/json.js";
+import type { PythonSandbox } from "../sandbox/python.js";
+import { type PythonRun, runPython, type Stopped } from "../sandbox/run-python.js";
+import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../sandbox/workspace.js";
+import { questionOf } from "../tasks/question.js";
+import { askedOf, isChatTrace, isSuiteTrace } from "../traces/trace.js";
+import type { EvalOf, EvaluatedTrace } from "./definition.js";
+import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
+
+/** A file of the sandbox may have 16 MiB. */
+const MAX_BATCH_BYTES = 15 * 2 ** 20;
+const MAX_BATCH_TRACES = 1_000;
+/** After so many traces that took too long or ended its process, in a row or in all, the rest is not tried. */
+const MAX_LOST_IN_A_ROW = 5;
+const MAX_LOST = 25;
+
+/** A trace's position among all, and its line of the arguments file. */
+interface Item {
+  readonly index: number;
+  readonly line: string;
+}
+
+/**
+ * Runs written Python over traces in the sandbox, a batch a process. A batch that dies keeps the outcomes it had; the
+ * trace under way is tried alone, the others go on. Whatever the code does is an outcome; throws only where the
+ * sandbox does not start, or with the signal's reason.
+ */
+export async function runPythonEval(
+  { code, reference }: Pick<EvalOf<"python">, "code" | "reference">,
+  traces: readonly EvaluatedTrace[],
+  sandbox: PythonSandbox,
+  signal: AbortSignal,
+): Promise<MeasuredOutcome[]> {
+  const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("it was not run"));
+  let lostInARow = 0;
+  let lost = 0;
+  let fatal: string | null = null;
+
+  const put = (index: number, { score, feedback, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
+    outcomes[index] = { score, reason: feedback, error, ms, costUsd: 0 };
+    lostInARow = isLost ? lostInARow + 1 : 0;
+    if (isLost) lost++;
+  };
+
+  const runBatch = async (batch: readonly Item[]): Promise<void> => {
+    if (batch.length === 0 || giveUp(batch)) return;
+    const lines = batch.map(({ line }) => line);
+    const run = await runPythonBatch(sandbox, code, lines, signal);
+    if (run.fatal !== null) {
+      fatal = run.fatal;
+      giveUp(batch);
+      return;
+    }
+    const left: Item[] = [];
+    for (const [position, item] of batch.entries()) {
+      const outcome = run.outcomes.get(position);
+      if (outcome === undefined) left.push(item);
+      else put(item.index, outcome, outcome.slow);
+    }
+    const [first, ...others] = left;
+    if (first === undefined) return;
+    if (batch.length === 1) {
+      put(first.index, { score: null, feedback: "", error: run.ended, ms: 0 }, true);
+    } else if (left.length < batch.length || run.lastBegun !== null) {
+      await runBatch([first]);
+      await runBatch(others);
+    } else {
+      const middle = Math.ceil(left.length / 2);
+      await runBatch(left.slice(0, middle));
+      await runBatch(left.slice(middle));
+    }
+  };
+
+  const giveUp = (batch: readonly Item[]): boolean => {
+    const isLost = lostInARow >= MAX_LOST_IN_A_ROW || lost >= MAX_LOST;
+    const why = fatal ?? (isLost ? `not tried: ${lost} traces before took it too long or ended it` : null);
+    if (why === null) return false;
+    for (const { index } of batch) outcomes[index] = failedOutcome(why);
+    return true;
+  };
+
+  for (const batch of batchesOf(traces, reference)) {
+    if ("tooLarge" in batch) outcomes[batch.tooLarge] = failedOutcome("the trace is too large for the sandbox");
+    else await runBatch(batch);
+  }
+  return outcomes;
+}
+
+function* batchesOf(
+  traces: readonly EvaluatedTrace[],
+  reference: boolean,
+): Generator<readonly Item[] | { readonly tooLarge: number }> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const [index, trace] of traces.entries()) {
+    const line = JSON.stringify(evalArguments(trace, reference));
+    const size = Buffer.byteLength(line) + 1;
+    if (size > MAX_BATCH_BYTES) {
+      yield { tooLarge: index };
+      continue;
+    }
+    if (bytes + size > MAX_BATCH_BYTES || batch.length === MAX_BATCH_TRACES) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push({ index, line });
+    bytes += size;
+  }
+  yield batch;
+}
+
+/** What can be told of an eval's code without running it. */
+interface PythonDescription {
+  /** The first line of the function's docstring; null: it has none. */
+  readonly criterion: string | null;
+  /** The code names its second parameter, so it may read gold or scores. */
+  readonly usesMetadata: boolean;
+}
+
+const PARAMETER = String.raw`\s{0,99}(\w{1,99})(?:\s{0,9}:[^,()=[]{0,99}(?:\[[^\]]{0,99}\])?[^,()=[]{0,99})?(?:\s{0,9}=[^,()]{0,99})?\s{0,99}`;
+const SIGNATURE = new RegExp(
+  String.raw`^def eval_function\(${Array.from({ length: 4 }, () => PARAMETER).join(",")},?\s*\)[^:\n]*:`,
+  "m",
+);
+const DOCSTRING = /^\s*(?:r|R)?("""|''')\s*([^\n]*?\S)\s*(?:\n|\1)/;
+
+/** Null where the code defines no `eval_function` with four parameters. */
+export function describePython(code: string): PythonDescription | null {
+  const match = SIGNATURE.exec(code);
+  if (match === null) return null;
+  const [signature, , metadata = ""] = match;
+  const body = code.slice(match.index + signature.length);
+  const criterion = DOCSTRING.exec(body)?.[2]?.slice(0, 1_000) ?? null;
+  return { criterion, usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(withoutDocstring(body)) };
+}
+
+/** A docstring that tells what the parameters are reads none of them. */
+function withoutDocstring(body: string): string {
+  return body.replace(/^\s*(?:r|R)?("""|''')[\s\S]*?\1/, "");
+}
+
+/** Time for one trace; the sandbox ends a whole batch after 5 s. */
+const TRACE_SECONDS = 1;
+
+const HARNESS = readFileSync(new URL("run_batch.py", import.meta.url), "utf8").replace(
+  "run(SECONDS)",
+  `run(${TRACE_SECONDS})`,
+);
+
+/** A line of the outcomes file. The eval can write to it, so it is as little trusted as what the eval returns. */
+const outcomeSchema = z.object({
+  trace: z.int().nonnegative(),
+  score: z.number().min(0).max(1).nullable(),
+  feedback: z.string().max(2_000),
+  error: z.string().max(2_000).nullable(),
+  ms: z.number().nonnegative(),
+  slow: z.boolean().default(false),
+});
+
+type PythonOutcome = Omit<z.output<typeof outcomeSchema>, "trace">;
+
+interface PythonBatch {
+  /** By the trace's position in the batch; those are missing that it did not come to. */
+  readonly outcomes: ReadonlyMap<number, PythonOutcome>;
+  /** Why the code cannot be used at all; null: it was loaded. */
+  readonly fatal: string | null;
+  /** The trace under way when it ended; null: not known. */
+  readonly lastBegun: number | null;
+  /** Why it ended before its last trace. */
+  readonly ended: string;
+}
+
+/** Runs an eval's code over the lines of a batch, in one process of the sandbox. Throws where it does not start. */
+async function runPythonBatch(
+  sandbox: PythonSandbox,
+  code: string,
+  lines: readonly string[],
+  signal: AbortSignal,
+): Promise<PythonBatch> {
+  const workspace = openWorkspace();
+  try {
+    await workspace.use(async (folders) => {
+      await writeText(folders, "eval.py", code);
+      await writeText(folders, "arguments.jsonl", lines.join("\n"));
+    });
+    const run = await runPython(sandbox, HARNESS, workspace, signal);
+    const written = await workspace.use((folders) =>
+      readText(folders, "outcomes.jsonl").catch((error: unknown) => {
+        if (error instanceof WorkspaceRefusal) return "";
+        throw error;
+      }),
+    );
+    return readOutcomes(written, lines.length, endingOf(run));
+  } finally {
+    await workspace.close();
+  }
+}
+
+function readOutcomes(written: string, traces: number, ended: string): PythonBatch {
+  const outcomes = new Map<number, PythonOutcome>();
+  let isLoaded = false;
+  let fatal: string | null = null;
+  let lastBegun: number | null = null;
+  for (const line of written.split("\n")) {
+    const value = parseJsonOrNull(line);
+    if (typeof value !== "object" || value === null) continue;
+    if ("fatal" in value && !isLoaded) fatal ??= String(value.fatal).slice(0, 500);
+    if ("loaded" in value) isLoaded = true;
+    if ("trace" in value && typeof value.trace === "number") lastBegun = value.trace;
+    const { data } = outcomeSchema.safeParse(value);
+    if (data === undefined || data.trace >= traces) continue;
+    const { trace, ...outcome } = data;
+    outcomes.set(trace, outcome);
+  }
+  if (!isLoaded) fatal ??= `the code did not load: ${ended}`;
+  return { outcomes, fatal, lastBegun, ended };
+}
+
+const STOPPED: Readonly<Record<Stopped, string>> = {
+  time: "it ran out of time",
+  memory: "it ran out of memory",
+  output: "it printed too much",
+  disk: "it wrote too much",
+  workspace: "it wrote too many or too large files",
+};
+
+function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
+  if (stopped !== null) return STOPPED[stopped];
+  const last = stderr.trim().split("\n").at(-1) ?? "";
+  return `its process ended with ${exitCode}${last === "" ? "" : `: ${last.slice(0, 300)}`}`;
+}
+
+/** The first three arguments of an eval function, as JSON. The fourth, `ctx`, is made where it runs. */
+interface EvalArguments {
+  readonly task: {
+    readonly user_message: string;
+    /** Null in chats. */
+    readonly task_id: number | string | null;
+    readonly inbox: string | null;
+    /** `YYYY-MM-DD`. */
+    readonly query_date: string | null;
+    /** Of a task of a suite. */
+    readonly suite: string | null;
+  };
+  /** Empty, or with `reference` what is known besides the trace. */
+  readonly task_metadata: Readonly<Record<string, unknown>>;
+  /** As export-traces writes it, without scores, a judge's verdict, a grade and the task. */
+  readonly trace: Readonly<Record<string, unknown>>;
+}
+
+/** What a written eval sees of a trace. Gold, scores and verdicts only if it is marked `reference`. */
+function evalArguments(trace: EvaluatedTrace, reference: boolean): EvalArguments {
+  const { scores, messages, ...rest } = trace;
+  const visible: Record<string, unknown> = { ...rest, messages: messages.map(withoutProviderState) };
+  for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
+  if (isChatTrace(trace)) {
+    const { inbox, queryDate } = trace;
+    const task = { user_message: askedOf(trace), task_id: null, inbox, query_date: queryDate, suite: null };
+    return { task, task_metadata: reference ? { scores } : {}, trace: visible };
+  }
+  const question = questionOf(trace.task);
+  const task = {
+    user_message: askedOf(trace),
+    task_id: trace.taskId,
+    inbox: question?.inbox_address ?? null,
+    query_date: question?.query_date ?? null,
+    suite: isSuiteTrace(trace) ? trace.task.suite : null,
+  };
+  if (!reference) return { task, task_metadata: {}, trace: visible };
+  const metadata = {
+    expected_output: question?.answer ?? null,
+    expected_sources: question?.message_ids ?? [],
+    scores,
+    judge: trace.judge,
+    ...(isSuiteTrace(trace) ? { grade: trace.grade } : {}),
+  };
+  return { task, task_metadata: metadata, trace: visible };
+}
+
+/** What a provider wants back is encrypted, and long. */
+function withoutProviderState(message: Message): Message {
+  if (message.role !== "assistant" || message.providerState === undefined) return message;
+  const { providerState: _, ...visible } = message;
+  return visible;
+}

@@ -1,0 +1,335 @@
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { clusteredKappa, clusteredRate, f1, pearson } from "../statistics/agreement.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { quantile } from "../statistics/intervals.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { sumCost } from "../traces/task-result.js";
+import { openEvalBackends, requireRunnable } from "./backends.js";
+import { type Half, labelShuffler } from "./choose-templates.js";
+import {
+  type Agreement,
+  type Confusion,
+  type Contradiction,
+  type EvalTest,
+  questionKey,
+  type StoredEval,
+  type ThresholdName,
+} from "./definition.js";
+import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
+import {
+  type EffectiveLabel,
+  FEW_OF_A_KIND,
+  hashLabels,
+  type LabelledTrace,
+  LOW_SELF_AGREEMENT,
+  labelledPages,
+  MIN_OF_A_KIND,
+  rejectionsOf,
+  requireLabels,
+  summarizeLabels,
+} from "./labels.js";
+import { type EvalBackends, runEvals } from "./run-rules.js";
+import { getEval, listEvals, saveEvalTest } from "./store.js";
+import { evalsWithoutModels } from "./use-evals.js";
+
+interface EvalReview {
+  readonly stored: StoredEval;
+  /** On the training half, which it may have been made from: no proof. */
+  readonly agreement: Agreement;
+  readonly contradictions: readonly Contradiction[];
+}
+
+/** Where an eval and the labels of the training half disagree. The held-out half is not read. */
+export function reviewEval(
+  name: string,
+  criterion: string,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<EvalReview> {
+  return withStore(settings, async (db) => {
+    const stored = getEval(db, name);
+    await requireRunnable([stored.definition], settings);
+    const { tested, contradictions } = await runOnHalf(
+      db,
+      stored,
+      { criterion, half: "training", backends: openEvalBackends(settings) },
+      signal,
+    );
+    return { stored, agreement: measureAgreement(tested, stored.id), contradictions };
+  });
+}
+
+/** A bad trace that no eval fails. */
+export interface UncaughtTrace {
+  readonly traceId: string;
+  readonly runId: string | null;
+  readonly note: string | null;
+}
+
+/** The bad traces of the training half that no eval in use, and no newest draft, fails: the next criterion to write. */
+export function reviewUncaught(
+  criterion: string,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<readonly UncaughtTrace[]> {
+  return withStore(settings, async (db) => {
+    const evals = evalsWithoutModels(newestOf(listEvals(db)));
+    const uncaught: UncaughtTrace[] = [];
+    for (const labelled of labelledPages(db, criterion, "training")) {
+      const bad = labelled.filter(({ label }) => label.label === "bad");
+      const outcomes = await evals.run(
+        bad.map(({ trace }) => trace),
+        signal,
+      );
+      for (const [i, { trace, label }] of bad.entries()) {
+        if (outcomes[i]?.some(({ score }) => score !== null && !isPass(score)) === true) continue;
+        uncaught.push({ traceId: trace.traceId, runId: "runId" in trace ? trace.runId : null, note: label.note });
+      }
+    }
+    return uncaught;
+  });
+}
+
+/** Of each name the version in use, else the newest one that is not retired. */
+export function newestOf(all: readonly StoredEval[]): StoredEval[] {
+  const byName = new Map<string, StoredEval>();
+  for (const stored of all) {
+    if (stored.status === "retired") continue;
+    const { name } = stored.definition;
+    if (byName.get(name)?.status !== "active") byName.set(name, stored);
+  }
+  return [...byName.values()];
+}
+
+interface TestOptions {
+  readonly name: string;
+  readonly criterion: string;
+  readonly thresholds: ThresholdName;
+}
+
+interface TestedEval {
+  readonly stored: StoredEval;
+  readonly test: EvalTest;
+}
+
+/** So often read, the held-out half has itself become something that evals were chosen by. */
+const MANY_READS = 5;
+
+/** Measures an eval on the held-out half, and saves that it was read. */
+export function testEval(
+  { name, criterion, thresholds }: TestOptions,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<TestedEval> {
+  return withStore(settings, async (db) => {
+    const stored = getEval(db, name);
+    if (stored.definition.kind === "cases") {
+      throw new UserError(
+        "eval_untestable",
+        `${stored.definition.name} holds cases of single tasks: there is nothing held out to test it on.`,
+        "Use it as it is: art-e evals use.",
+      );
+    }
+    await requireRunnable([stored.definition], settings);
+    const half = await runOnHalf(
+      db,
+      stored,
+      { criterion, half: "heldout", backends: openEvalBackends(settings) },
+      signal,
+    );
+    const agreement = measureAgreement(half.tested, stored.id);
+    requireOutcomes(stored, half, agreement, criterion);
+    const { latencyMs, costUsdPerTrace, contradictions, labelsHash } = half;
+    const measured = { agreement, latencyMs, costUsdPerTrace };
+    const test = saveEvalTest(
+      db,
+      stored.id,
+      {
+        criterion,
+        labelsHash,
+        ...measured,
+        thresholds,
+        rejections: rejectionsOf(thresholds, measured),
+        warnings: warningsOf(db, criterion, agreement.good, agreement.bad),
+        contradictions,
+      },
+      new Date().toISOString(),
+    );
+    if (test.heldOutReads <= MANY_READS) return { stored, test };
+    const warning = `the held-out half was read ${test.heldOutReads} times: what is chosen by it is no longer proved by it`;
+    return { stored, test: { ...test, warnings: [...test.warnings, warning] } };
+  });
+}
+
+interface HalfRun {
+  readonly tested: readonly TestedTrace[];
+  readonly contradictions: readonly Contradiction[];
+  readonly latencyMs: EvalTest["latencyMs"];
+  /** Null where a price is not known. */
+  readonly costUsdPerTrace: number | null;
+  readonly labelsHash: string;
+}
+
+/** Runs an eval over the labelled traces of one half. */
+async function runOnHalf(
+  db: Db,
+  { definition }: Pick<StoredEval, "definition">,
+  { criterion, half, backends }: { readonly criterion: string; readonly half: Half; readonly backends: EvalBackends },
+  signal: AbortSignal,
+): Promise<HalfRun> {
+  const tested: TestedTrace[] = [];
+  const contradictions: Contradiction[] = [];
+  const outcomes: MeasuredOutcome[] = [];
+  const used: EffectiveLabel[] = [];
+  for (const page of labelledPages(db, criterion, half)) {
+    const traces = page.map(({ trace }) => trace);
+    const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
+    for (const [i, outcome] of ofPage.entries()) {
+      const labelled = page[i];
+      if (labelled === undefined) continue;
+      const { score, error } = outcome;
+      tested.push({ question: questionKey(labelled.trace), bad: labelled.label.label === "bad", score, error });
+      contradictions.push(...contradictionOf(labelled, outcome));
+    }
+    used.push(...page.map(({ label }) => label));
+    outcomes.push(...ofPage);
+  }
+  const times = outcomes.map(({ ms }) => ms);
+  const cost = sumCost(outcomes);
+  return {
+    tested,
+    contradictions,
+    latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
+    costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
+    labelsHash: hashLabels(used),
+  };
+}
+
+function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
+  const bad = label.label === "bad";
+  if (score === null || isPass(score) !== bad) return [];
+  const [runId, taskId] = "runId" in trace ? [trace.runId, trace.taskId] : [null, null];
+  return [{ traceId: trace.traceId, runId, taskId, label: bad ? "bad" : "good", note: label.note, score, reason }];
+}
+
+/** Throws where too few traces are left to measure an eval by, and says whether labels or the eval are why. */
+function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreement: Agreement, criterion: string) {
+  const { good, bad, errors } = agreement;
+  const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
+  const labelledBad = tested.filter((one) => one.bad).length;
+  if (isShort && errors > 0 && Math.min(labelledBad, tested.length - labelledBad) >= MIN_OF_A_KIND) {
+    const first = tested.find(({ error }) => error !== null)?.error;
+    throw new UserError(
+      "eval_failing",
+      `${definition.name}@${definition.version} failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
+      "Mend it: art-e evals show --code prints it.",
+    );
+  }
+  requireLabels("held-out", good, bad, criterion);
+}
+
+function warningsOf(db: Db, criterion: string, good: number, bad: number): string[] {
+  const { value, n } = summarizeLabels(db, criterion).selfAgreement;
+  return [
+    ...(Math.min(good, bad) < FEW_OF_A_KIND
+      ? [`there are ${good} good and ${bad} bad traces: with fewer than ${FEW_OF_A_KIND} of a kind, intervals are wide`]
+      : []),
+    ...(value !== null && value < LOW_SELF_AGREEMENT
+      ? [
+          `asked again, people gave the same label for ${Math.round(value * n)} of ${n} traces: no eval can agree better`,
+        ]
+      : []),
+  ];
+}
+
+/** A labelled trace with what an eval said of it. */
+export interface TestedTrace {
+  /** Repeats of a question are dependent. */
+  readonly question: string;
+  readonly bad: boolean;
+  readonly score: number | null;
+  readonly error: string | null;
+}
+
+interface ScoredTrace {
+  readonly question: string;
+  readonly good: boolean;
+  readonly passed: boolean;
+  readonly score: number;
+}
+
+const SHUFFLES = 200;
+
+/** All figures of how far an eval agrees with labels. */
+export function measureAgreement(tested: readonly TestedTrace[], seed: number): Agreement {
+  const scored = tested.flatMap(({ question, bad, score }) =>
+    score === null ? [] : [{ question, good: !bad, passed: isPass(score), score }],
+  );
+  const errors = tested.filter(({ error }) => error !== null).length;
+  const good = scored.filter((one) => one.good);
+  const bad = scored.filter((one) => !one.good);
+  const truePositiveRate = rateOf(good, ({ passed }) => passed);
+  const trueNegativeRate = rateOf(bad, ({ passed }) => !passed);
+  return {
+    good: good.length,
+    bad: bad.length,
+    notApplicable: tested.length - scored.length - errors,
+    errors,
+    accuracy: rateOf(scored, (one) => one.passed === one.good),
+    truePositiveRate,
+    trueNegativeRate,
+    precision: rateOf(
+      scored.filter(({ passed }) => passed),
+      (one) => one.good,
+    ),
+    recall: truePositiveRate,
+    f1: f1(
+      scored
+        .filter((one) => one.good || one.passed)
+        .map((one) => ({ truePositive: one.good && one.passed, cluster: one.question })),
+    ),
+    kappa: kappaOf(scored),
+    pearson: pearson(
+      scored.map(({ score }) => score),
+      scored.map((one) => Number(one.good)),
+      scored.map(({ question }) => question),
+    ),
+    coverage: trueNegativeRate,
+    falseFailureRate: rateOf(good, ({ passed }) => !passed),
+    confusion: confusionOf(scored),
+    shuffledKappa: shuffledKappa(scored, seed),
+  };
+}
+
+function rateOf(traces: readonly ScoredTrace[], isSuccess: (one: ScoredTrace) => boolean): Estimate {
+  return clusteredRate(traces.map((one) => ({ success: isSuccess(one), cluster: one.question })));
+}
+
+function kappaOf(scored: readonly ScoredTrace[]): Estimate {
+  return clusteredKappa(
+    scored.map(({ good, passed, question }) => ({ first: good, second: passed, cluster: question })),
+  );
+}
+
+function confusionOf(scored: readonly ScoredTrace[]): Confusion {
+  const count = (good: boolean, passed: boolean) =>
+    scored.filter((one) => one.good === good && one.passed === passed).length;
+  return {
+    goodPassed: count(true, true),
+    goodFailed: count(true, false),
+    badPassed: count(false, true),
+    badFailed: count(false, false),
+  };
+}
+
+/** What chance reaches on as many labels: kappa with the labels shuffled among questions. */
+function shuffledKappa(scored: readonly ScoredTrace[], seed: number): number | null {
+  const questions = scored.map(({ question }) => question);
+  const shuffle = labelShuffler({ bad: scored.map((one) => !one.good), questions }, seed);
+  const kappas = Array.from({ length: SHUFFLES }, () => {
+    const bad = shuffle();
+    return kappaOf(scored.map((one, i) => ({ ...one, good: bad[i] !== true }))).value;
+  });
+  return quantile(
+    kappas.filter((value) => value !== null),
+    0.95,
+  );
+}

@@ -1,5 +1,0 @@
-export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
-export const EMAILS_DATASET = "corbt/enron-emails";
-
-/** An older revision of the questions had a train set 12 times smaller, so the default is a fixed commit. */
-export const QUESTIONS_REVISION = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";

@@ -1,0 +1,312 @@
+import { createHash, type Hash, randomUUID } from "node:crypto";
+import { createReadStream, createWriteStream, existsSync } from "node:fs";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { z } from "zod";
+import { isProcessAlive } from "../platform/async.js";
+import type { AppContext } from "../platform/context.js";
+import { type DownloadHints, downloadFile, readJson, removeDownload, withDownloadHint } from "../platform/download.js";
+import { EXIT, UserError } from "../platform/errors.js";
+import { replaceFile } from "../platform/files.js";
+import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
+import { programVersion } from "../platform/program-version.js";
+import { DEFAULT_RETRY } from "../platform/retry.js";
+import { trimEndOf } from "../platform/text.js";
+import { type Db, openStore, withReadOnly } from "../store/open-store.js";
+import { megabytes } from "../text/format.js";
+import { computeFingerprint, readFingerprint } from "./corpus.js";
+import { copyMailOnThread, readSchema } from "./store/corpus-writer.js";
+
+/** 28 s for each GB of mail; level 6 takes half as long again for 0.5 % less. */
+const GZIP_LEVEL = 5;
+
+/** Snapshots of a server's mail, made when they are asked for and kept in the cache folder until the mail changes. */
+export class CorpusSnapshots {
+  private readonly folder: string;
+  private readonly closed = new AbortController();
+  private creating: Promise<void> | null = null;
+  private failure: { readonly error: unknown } | null = null;
+
+  constructor(
+    private readonly db: Db,
+    cacheDir: string,
+    private readonly version: string,
+  ) {
+    this.folder = join(cacheDir, "corpus-snapshots");
+  }
+
+  /** Begins to make the snapshot where there is none. Throws a UserError where there is no mail. */
+  async describe(): Promise<CorpusDescription> {
+    const fingerprint = readFingerprint(this.db);
+    if (fingerprint === null) throw new UserError("corpus_unknown", "The database has no mail.", "Import some first.");
+    const { version } = this;
+    const snapshot = await this.find(fingerprint);
+    if (snapshot !== null) return { version, fingerprint, snapshot };
+    const { failure } = this;
+    this.failure = null;
+    if (failure !== null) throw failure.error;
+    this.creating ??= this.create()
+      .catch((error) => {
+        this.failure = { error };
+      })
+      .finally(() => {
+        this.creating = null;
+      });
+    return { version, fingerprint, snapshot: null };
+  }
+
+  /** The file of a snapshot and its description; null where there is none of this mail. */
+  async open(fingerprint: string): Promise<{ readonly path: string; readonly file: SnapshotFile } | null> {
+    if (fingerprint !== readFingerprint(this.db)) return null;
+    const file = await this.find(fingerprint);
+    return file === null ? null : { path: this.path(fingerprint, ".gz"), file };
+  }
+
+  /** Gives up a snapshot that is being made. */
+  async close(): Promise<void> {
+    this.closed.abort();
+    await this.creating;
+  }
+
+  /** Tables change with the version. */
+  private path(fingerprint: string, ending: string): string {
+    const tables = this.db.pragma("user_version", { simple: true });
+    return join(this.folder, `${fingerprint}-v${tables}.db${ending}`);
+  }
+
+  private async find(fingerprint: string): Promise<SnapshotFile | null> {
+    const found = await readJson(this.path(fingerprint, ".json"), snapshotFileSchema);
+    const size = await stat(this.path(fingerprint, ".gz")).then(
+      (file) => file.size,
+      () => null,
+    );
+    return found?.bytes === size ? found : null;
+  }
+
+  private async create(): Promise<void> {
+    await mkdir(this.folder, { recursive: true });
+    await this.removeUnused();
+    const copy = join(this.folder, `new.db-${process.pid}`);
+    const packed = `${copy}.gz`;
+    const { signal } = this.closed;
+    try {
+      await copyMailOnThread({ from: this.db.name, to: copy }, signal);
+      const fingerprint = fingerprintOf(copy);
+      const { size: databaseBytes } = await stat(copy);
+      const hash = createHash("sha256");
+      const gzip = createGzip({ level: GZIP_LEVEL });
+      await pipeline(createReadStream(copy), gzip, updating(hash), createWriteStream(packed), { signal });
+      const file: SnapshotFile = {
+        fingerprint,
+        bytes: (await stat(packed)).size,
+        sha256: hash.digest("hex"),
+        database_bytes: databaseBytes,
+      };
+      await rename(packed, this.path(fingerprint, ".gz"));
+      await replaceFile(this.path(fingerprint, ".json"), [JSON.stringify(file)]);
+    } finally {
+      await Promise.all([rm(copy, { force: true }), rm(packed, { force: true })]);
+    }
+  }
+
+  /** Snapshots of earlier mail, and what processes that were killed have left. */
+  private async removeUnused(): Promise<void> {
+    for (const name of await readdir(this.folder)) {
+      const [, pid] = /^new\.db-(\d+)/.exec(name) ?? [];
+      if (pid !== undefined && isProcessAlive(Number(pid))) continue;
+      await rm(join(this.folder, name), { force: true });
+    }
+  }
+}
+
+/** Passes on what comes, and adds it to the hash. */
+function updating(hash: Hash): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+}
+
+/** Of the copy: the mail may have changed since it was asked for. */
+function fingerprintOf(path: string): string {
+  return withReadOnly(path, (db) => readFingerprint(db) ?? "");
+}
+
+/** A server of mail (art-e serve). */
+export interface CorpusServer {
+  readonly url: string;
+  /** Null: it needs none. */
+  readonly token: string | null;
+}
+
+/** How often to ask whether the snapshot is ready. */
+const ASK_EVERY_MS = 1_000;
+
+/**
+ * Has the mail of a server in a database of the cache folder, and returns its path. It is downloaded once; an
+ * interrupted download goes on. Throws a UserError where it cannot be had.
+ */
+export async function fetchCorpus({ url: text, token }: CorpusServer, context: AppContext): Promise<string> {
+  const url = parseServerUrl(text);
+  if (url === null) {
+    throw new UserError(
+      "flag_invalid",
+      "--fetch-corpus: expected the address of art-e serve, such as https://mail.example:8787.",
+      "A token is not part of it: set ART_E_TOKEN, or give --token-file.",
+    );
+  }
+  const base = trimEndOf(url.href, "/");
+  const headers = authorization(token);
+  const source = `the mail of ${url.host}`;
+  const snapshot = await withDownloadHint(source, HINTS, () => askUntilReady(base, headers, context));
+  const name = `${snapshot.fingerprint.slice(0, 16)}-v${programVersion()}.db`;
+  const target = join(context.settings.cacheDir, "corpus", name);
+  if (existsSync(target)) return target;
+  const packed = `${target}.gz`;
+  const progress = context.progress(`Fetching ${source}`);
+  try {
+    await downloadFile({
+      url: `${base}/api/corpus/${snapshot.fingerprint}/snapshot`,
+      headers,
+      target: packed,
+      revision: snapshot.fingerprint,
+      expectedSize: snapshot.bytes,
+      expectedSha256: snapshot.sha256,
+      onProgress: (done, total) => progress.update(done, total, `${megabytes(done)} of ${megabytes(snapshot.bytes)}`),
+      signal: context.signal,
+      hints: HINTS,
+    });
+  } finally {
+    progress.stop();
+  }
+  await unpackSnapshot(packed, target, snapshot, context.signal);
+  await removeDownload(packed);
+  context.note(`art-e: ${source} is in ${target}.`);
+  return target;
+}
+
+async function askUntilReady(
+  base: string,
+  headers: Record<string, string>,
+  { note, signal }: AppContext,
+): Promise<SnapshotFile> {
+  let isFirst = true;
+  for (;;) {
+    const { value } = await getJson(`${base}/api/corpus`, headers, corpusDescriptionSchema, DEFAULT_RETRY, signal);
+    checkVersion(value);
+    if (value.snapshot !== null) return value.snapshot;
+    if (isFirst) note("art-e: the server makes a snapshot of its mail (half a minute for each GB): waiting for it.");
+    isFirst = false;
+    await delay(ASK_EVERY_MS, undefined, { signal });
+  }
+}
+
+function checkVersion({ version }: CorpusDescription): void {
+  if (version === programVersion()) return;
+  throw new UserError(
+    "version_mismatch",
+    `--fetch-corpus: the server is art-e ${version}, and this is ${programVersion()}.`,
+    "Install the same version on both.",
+    1,
+  );
+}
+
+const HINTS: DownloadHints = {
+  manual: "Or copy the server's database here and give it with --db.",
+  of({ status, retryable }: RequestFailed): string {
+    if (status === 401) return "Set ART_E_TOKEN (or give --token-file) to the server's token.";
+    if (status === 404) return "See that art-e serve runs at that address, and that its database has mail.";
+    return retryable
+      ? "See that art-e serve runs there, and start the worker again: a download goes on where it stopped."
+      : "See that the address is that of art-e serve, and that nothing stands in between.";
+  },
+};
+
+/** Unpacks a downloaded snapshot into the database `target`, after it was checked: its tables, and all of its mail. */
+async function unpackSnapshot(
+  packed: string,
+  target: string,
+  { fingerprint, database_bytes: bytes }: SnapshotFile,
+  signal: AbortSignal,
+): Promise<void> {
+  const unpacked = `${target}.${randomUUID().slice(0, 8)}.tmp`;
+  try {
+    await pipeline(createReadStream(packed), createGunzip(), atMost(bytes), createWriteStream(unpacked), { signal });
+    checkDatabase(unpacked, fingerprint);
+    // A worker that was quicker may use its file already.
+    if (!existsSync(target)) await rename(unpacked, target);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof UserError) throw error;
+    throw refused((error as Error).message, error);
+  } finally {
+    await Promise.all(["", "-wal", "-shm"].map((ending) => rm(`${unpacked}${ending}`, { force: true })));
+  }
+}
+
+/** A small file may be made to unpack into any size. */
+function atMost(bytes: number): Transform {
+  let left = bytes;
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      left -= chunk.length;
+      if (left < 0) done(new Error("it is larger than the server said"));
+      else done(null, chunk);
+    },
+  });
+}
+
+/** A database of another making could hold triggers and views that run when it is used. */
+function checkDatabase(path: string, fingerprint: string): void {
+  withReadOnly(path, (db) => {
+    if (readSchema(db) !== expectedSchema()) throw refused("its tables are not those of this program");
+    if (computeFingerprint(db) !== fingerprint) throw refused("its mail is not what the server said");
+  });
+}
+
+function expectedSchema(): string {
+  const db = openStore(":memory:", { mustExist: false });
+  try {
+    return readSchema(db);
+  } finally {
+    db.close();
+  }
+}
+
+function refused(why: string, cause?: unknown): UserError {
+  return new UserError(
+    "snapshot_refused",
+    `--fetch-corpus: what the server sent is not used: ${why}.`,
+    "Start the worker again to download it anew, or copy the server's database here and give it with --db.",
+    EXIT.failed,
+    { cause },
+  );
+}
+
+/** A compressed database with the mail of a server, ready to be downloaded. */
+const snapshotFileSchema = z.strictObject({
+  /** Of the mail: equal for the same mail in the same mailboxes. */
+  fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Of the file that is sent. */
+  bytes: z.number().int().positive(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Of the database in it. */
+  database_bytes: z.number().int().positive(),
+});
+
+type SnapshotFile = z.output<typeof snapshotFileSchema>;
+
+/** What a server says of its mail. */
+export const corpusDescriptionSchema = z.strictObject({
+  version: z.string().meta({ description: "Of art-e: a snapshot is for the same version" }),
+  fingerprint: z.string(),
+  snapshot: snapshotFileSchema.nullable().meta({ description: "Null while it is made: ask again" }),
+});
+
+type CorpusDescription = z.output<typeof corpusDescriptionSchema>;

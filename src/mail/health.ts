@@ -1,0 +1,100 @@
+import type { Db } from "../store/open-store.js";
+import { updateFingerprint } from "./corpus.js";
+import { LISTING_SQL, LOOKUP_SQL } from "./mailbox.js";
+import { SEARCH_SQL } from "./search.js";
+import { POSTINGS_SQL } from "./search-postings.js";
+import { DATE_RANGE_SQL } from "./search-query.js";
+import { rebuildBigrams, rebuildCorpusIndex } from "./store/corpus-index.js";
+
+export interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  /** The result in words. */
+  readonly detail: string;
+}
+
+/** The queries of every search and read: each must use an index. */
+const HOT_QUERIES: Readonly<Record<string, string>> = {
+  ...POSTINGS_SQL,
+  ...SEARCH_SQL,
+  ...LOOKUP_SQL,
+  ...DATE_RANGE_SQL,
+  ...LISTING_SQL,
+};
+
+/** Checks the whole file; takes about as long as indexing. */
+export function* checkHealth(db: Db): Generator<Finding> {
+  yield sqliteIntegrity(db);
+  yield foreignKeys(db);
+  yield indexIntegrity(db);
+  yield counts(db);
+  yield queryPlans(db);
+}
+
+/** Rebuilds the full-text index and the mail order from the mails. */
+export function repairIndex(db: Db, onProgress: (done: number, total: number) => void): void {
+  db.transaction(() => {
+    rebuildBigrams(db);
+    rebuildCorpusIndex(db, onProgress);
+    updateFingerprint(db);
+  }).immediate();
+}
+
+function sqliteIntegrity(db: Db): Finding {
+  const found = db.prepare("PRAGMA integrity_check(5)").pluck().all() as string[];
+  const ok = found.length === 1 && found[0] === "ok";
+  return { check: "SQLite integrity", ok, detail: ok ? "no damage" : found.join("; ") };
+}
+
+function foreignKeys(db: Db): Finding {
+  const found = db.prepare("PRAGMA foreign_key_check").all() as { table: string }[];
+  const tables = [...new Set(found.map(({ table }) => table))].join(", ");
+  const detail =
+    found.length === 0 ? "every row belongs to one that is there" : `${found.length} stray rows in ${tables}`;
+  return { check: "Foreign keys", ok: found.length === 0, detail };
+}
+
+/** FTS5's own check; rank 1 compares the index with the text of the mails. */
+function indexIntegrity(db: Db): Finding {
+  const check = "Full-text index";
+  try {
+    for (const table of ["emails_fts", "emails_fts_older"]) {
+      db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', 1)`).run();
+    }
+    return { check, ok: true, detail: "agrees with the mails" };
+  } catch (error) {
+    return { check, ok: false, detail: `${(error as Error).message}; art-e doctor --repair makes it anew` };
+  }
+}
+
+function counts(db: Db): Finding {
+  const count = (sql: string) => db.prepare(sql).pluck().get() as number;
+  const mails = count("SELECT count(*) FROM mails");
+  const ordered = count("SELECT count(*) FROM mail_order");
+  const withoutMessageId = count("SELECT count(*) FROM mails WHERE id NOT IN (SELECT mail_id FROM messages)");
+  const ok = mails === ordered && withoutMessageId === 0;
+  const detail = ok
+    ? `${mails} mails, all in order and all with a Message-ID`
+    : `${mails} mails, ${ordered} in order, ${withoutMessageId} without a Message-ID; art-e doctor --repair puts them in order`;
+  return { check: "Counts", ok, detail };
+}
+
+function queryPlans(db: Db): Finding {
+  const scans = Object.entries(HOT_QUERIES).flatMap(([name, sql]) => {
+    const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parametersOf(sql)) as { detail: string }[];
+    return steps.filter(({ detail }) => isScan(detail)).map(({ detail }) => `${name}: ${detail}`);
+  });
+  const queries = Object.keys(HOT_QUERIES).length;
+  const detail = scans.length === 0 ? `all ${queries} hot queries find their rows by an index` : scans.join("; ");
+  return { check: "Query plans", ok: scans.length === 0, detail };
+}
+
+/** FTS5 calls every MATCH a scan; its plan then names an index with an M. */
+function isScan(detail: string): boolean {
+  return /^SCAN\b/.test(detail) && !/M\d/.test(detail.split("VIRTUAL TABLE INDEX")[1] ?? "");
+}
+
+/** EXPLAIN requires bound parameters, though it does not use them. */
+function parametersOf(sql: string): null[] {
+  return Array.from(sql.matchAll(/\?/g), () => null);
+}

@@ -1,0 +1,198 @@
+import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { hubOf } from "../models/open-model.js";
+import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { isSameFile } from "../platform/files.js";
+import { downloadEnronEmails, EMAILS_DATASET } from "../platform/huggingface.js";
+import type { Db } from "../store/open-store.js";
+import { count, rate } from "../text/format.js";
+import type { BadEmail, CorpusFormat } from "./email.js";
+import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "./import.js";
+import { type AddressCount, listImportedInboxes, readOwnerMap } from "./import-owners.js";
+import { readOnThread } from "./import-reader-client.js";
+import { openCorpus } from "./open-corpus.js";
+import { largestInboxes, openMailCount } from "./search-postings.js";
+import { openAddressBook } from "./search-query.js";
+import { importFailure, openForImport } from "./store/atomic-import.js";
+
+interface ImportOptions {
+  /** Files and folders of mail; none: the published dataset is downloaded. */
+  readonly sources: readonly string[];
+  /** Null: detected by content. */
+  readonly format: CorpusFormat | null;
+  /** Mails to read; 0: all. */
+  readonly limit: number;
+  readonly batchSize: number;
+  readonly filter: "none" | "art";
+  /** TSV of owner folder and address. */
+  readonly ownerMap: string | undefined;
+  readonly strict: boolean;
+  /** All mail in one index, though it takes longer. */
+  readonly singleIndex: boolean;
+}
+
+interface ImportOutcome {
+  readonly summary: ImportSummary;
+  /** Path of the list of skipped mails; null where none was skipped. */
+  readonly skippedFile: string | null;
+  /** Some of the mailboxes that can be searched now, the largest first. */
+  readonly mailboxes: readonly AddressCount[];
+}
+
+interface ImportMonitor {
+  show(progress: ImportProgress, format: string): void;
+  stop(): void;
+  /**
+   * Indexing on this thread is one long SQLite statement, during which no signal handler runs. Until the returned
+   * function is called, a signal ends the process.
+   */
+  letSignalsEnd(): () => void;
+}
+
+const MAILBOXES_LISTED = 5;
+
+/** From so many mails on two threads index faster than one: by a fifth of the import's time at 50,000. */
+const PARALLEL_INDEX_MAILS = 20_000;
+
+/** From so many mails on indexing takes longer than a few seconds. */
+const LONG_INDEXING = 50_000;
+
+/** Imports mail into the database: all of it, or on an error or interruption nothing. */
+export async function importMail(
+  options: ImportOptions,
+  context: AppContext,
+  monitor: ImportMonitor,
+): Promise<ImportOutcome> {
+  const { settings, signal } = context;
+  const ownerMap = options.ownerMap === undefined ? new Map<string, string>() : readOwnerMap(options.ownerMap);
+  refuseToOverwriteSources([...options.sources, options.ownerMap], settings);
+  const sources = await openSources(options, context);
+  const format = sources.length === 1 ? (sources[0]?.source.format ?? "") : "mail";
+  const started = performance.now();
+  const file = openForImport(settings.db);
+  const skipped = openSkippedFile(`${settings.db}.skipped.tsv`);
+  let isIndexing = false;
+  let listenAgain = () => {};
+  try {
+    const { filter, limit, batchSize, strict, singleIndex } = options;
+    const { whileReadable } = file;
+    const parallelIndex =
+      whileReadable === null || singleIndex || availableParallelism() === 1
+        ? null
+        : { fromMails: PARALLEL_INDEX_MAILS, whileReadable };
+    const counts = await importCorpus(
+      file.db,
+      { sources, filter, limit, batchSize, ownerMap, parallelIndex, strict, onSkipped: skipped.add },
+      (progress) => {
+        const isLong = progress.phase === "index" && progress.total > LONG_INDEXING;
+        if (isLong && parallelIndex === null && !isIndexing) {
+          isIndexing = true;
+          listenAgain = monitor.letSignalsEnd();
+        }
+        monitor.show(progress, format);
+      },
+      signal,
+    );
+    const mailboxes = largestMailboxes(file.db, MAILBOXES_LISTED);
+    listenAgain();
+    file.finish();
+    monitor.stop();
+    const summary = { ...counts, seconds: (performance.now() - started) / 1000 };
+    return { summary, skippedFile: skipped.finish(), mailboxes };
+  } catch (error) {
+    monitor.stop();
+    skipped.abandon();
+    if (file.db.open) file.abandon();
+    if (!(error instanceof Interrupted)) throw importFailure(error, settings.db);
+    throw new Interrupted(`import stopped: ${settings.db} is as it was before. Run the same command to start again.`);
+  }
+}
+
+async function openSources(options: ImportOptions, context: AppContext): Promise<NamedSource[]> {
+  if (options.sources.length === 0) {
+    const path = await download(context);
+    const corpus = await openCorpus(path, options.format ?? "parquet");
+    return [{ name: EMAILS_DATASET, source: readOnThread(path, corpus, options.filter) }];
+  }
+  const opened: NamedSource[] = [];
+  for (const path of options.sources) {
+    opened.push({ name: path, source: readOnThread(path, await openCorpus(path, options.format), options.filter) });
+  }
+  return opened;
+}
+
+/** What an import writes beside the database, or removes there as a leftover, must not be what it reads. */
+function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }: AppSettings): void {
+  for (const end of [".partial", ".skipped.tsv", ".skipped.tsv.partial"]) {
+    const source = read.find((path) => path !== undefined && isSameFile(path, `${db}${end}`));
+    if (source === undefined) continue;
+    throw new UserError(
+      "output_is_input",
+      `${source} is read by this import, which would write over it: it is the database's name with ${end}.`,
+      "Give it another name first.",
+    );
+  }
+}
+
+async function download({ settings, note, progress, signal }: AppContext): Promise<string> {
+  note(`Taking ${EMAILS_DATASET} (about 1 GB) into ${settings.cacheDir}; what is there already is not fetched again.`);
+  const started = performance.now();
+  const bar = progress("Download");
+  return downloadEnronEmails(hubOf(settings.env), settings.cacheDir, signal, (bytes, total) => {
+    const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
+    bar.update(bytes, total, `${count(Math.round(bytes / 1e6))} MB  ${speed}`);
+  }).finally(() => bar.stop());
+}
+
+/** The list of skipped mails: one line each, with its location and the reason, separated by a tab. */
+interface SkippedFile {
+  add(bad: BadEmail): void;
+  /** The path; null where nothing was skipped and no file was written. */
+  finish(): string | null;
+  abandon(): void;
+}
+
+function openSkippedFile(path: string): SkippedFile {
+  const partial = `${path}.partial`;
+  let file: number | null = null;
+  const close = () => {
+    if (file !== null) closeSync(file);
+    file = null;
+  };
+  return {
+    add({ where, reason }) {
+      file ??= openSync(partial, "w");
+      writeSync(file, `${[where, reason].map((cell) => cell.replace(/[\t\r\n]+/g, " ")).join("\t")}\n`);
+    },
+    finish() {
+      if (file === null) return null;
+      close();
+      renameSync(partial, path);
+      return path;
+    },
+    abandon() {
+      if (file === null) return;
+      close();
+      rmSync(partial, { force: true });
+    },
+  };
+}
+
+/**
+ * The mailboxes with most mail first: those that were imported as such, else (of an mbox) those of the addresses
+ * that most mail is from or to.
+ */
+export function largestMailboxes(db: Db, limit: number): AddressCount[] {
+  const imported = listImportedInboxes(db);
+  if (imported.size === 0) return largestInboxes(db, limit);
+  const addresses = openAddressBook(db);
+  const countMails = openMailCount(db);
+  return [...imported]
+    .map((address) => {
+      const id = addresses.idOf(address);
+      return { address, mails: id === null ? 0 : countMails(id) };
+    })
+    .sort((a, b) => b.mails - a.mails || (a.address < b.address ? -1 : 1))
+    .slice(0, limit);
+}

@@ -1,0 +1,176 @@
+import { readFileSync } from "node:fs";
+import { UserError } from "../platform/errors.js";
+import type { Db } from "../store/open-store.js";
+
+/** Minimum share of the sent mail for an address that matches the owner's name. */
+const MIN_NAMED_SHARE = 0.02;
+
+/**
+ * Finds the address of every owner folder: by the map file; else the sender in its sent folders that matches the
+ * folder's name (an assistant may send more), else the recipient that matches it, else the most frequent sender, else
+ * the most frequent recipient. Returns whether an address changed.
+ */
+export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
+  const open = listOwners(db).filter((owner) => owner.basis !== "source" || map.has(owner.folder));
+  const senders = countSentFolderSenders(db);
+  const nameless = open.filter((owner) => !map.has(owner.folder) && namedSender(owner, senders) === null);
+  const recipients = countRecipients(
+    db,
+    nameless.map((owner) => owner.id),
+  );
+  let changed = false;
+  for (const owner of open) {
+    const [address, basis] = resolve(owner, map, senders, recipients);
+    if (address === owner.address && basis === owner.basis) continue;
+    // An address from an earlier map file stays unless a newer map changes it.
+    if (owner.basis === "map" && basis !== "map") continue;
+    setOwnerAddress(db, owner.id, address, basis);
+    changed = true;
+  }
+  return changed;
+}
+
+type Counts = ReadonlyMap<number, readonly AddressCount[]>;
+
+function resolve(
+  owner: Owner,
+  map: ReadonlyMap<string, string>,
+  senders: Counts,
+  recipients: Counts,
+): [string | null, OwnerBasis | null] {
+  const mapped = map.get(owner.folder);
+  if (mapped !== undefined) return [mapped, "map"];
+  const named = namedSender(owner, senders);
+  if (named !== null) return [named, "sent"];
+  const received = recipients.get(owner.id) ?? [];
+  const addressed = received.find((count) => matchesOwnerName(count.address, owner.folder));
+  if (addressed !== undefined) return [addressed.address, "received"];
+  const sender = senders.get(owner.id)?.[0];
+  if (sender !== undefined) return [sender.address, "sent"];
+  const recipient = received[0];
+  return recipient === undefined ? [null, null] : [recipient.address, "received"];
+}
+
+function namedSender(owner: Owner, senders: Counts): string | null {
+  const sent = senders.get(owner.id) ?? [];
+  const total = sent.reduce((sum, count) => sum + count.mails, 0);
+  const named = sent.filter(
+    (count) => count.mails >= total * MIN_NAMED_SHARE && matchesOwnerName(count.address, owner.folder),
+  );
+  return named[0]?.address ?? null;
+}
+
+/**
+ * `crandell-s` and sean.crandall@: the last name, give or take its ending (people's folders are often
+ * misspelt), and an initial where the address has a first name.
+ */
+function matchesOwnerName(address: string, folder: string): boolean {
+  const [last = "", initial = ""] = folder.toLowerCase().split("-");
+  const parts = (address.split("@")[0] ?? "").split(/[^a-z']+/).filter((part) => part !== "");
+  const stem = last.length > 5 ? last.slice(0, -2) : last;
+  const surname = parts.findIndex((part) => (last.length > 5 ? part.startsWith(stem) : part === stem));
+  if (surname < 0) return false;
+  const others = parts.filter((_, i) => i !== surname);
+  return others.length === 0 || initial === "" || others.some((part) => part.startsWith(initial));
+}
+
+/** Reads a TSV of owner folder and address. Further columns, and a header line without an address, are ignored. */
+export function readOwnerMap(path: string): Map<string, string> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new UserError(
+      "owner_map_unreadable",
+      `Cannot read the owner map ${path}.`,
+      "Check the path given to --owner-map.",
+      2,
+      { cause },
+    );
+  }
+  const map = new Map<string, string>();
+  text.split(/\r?\n/).forEach((line, i) => {
+    if (line.trim() === "" || line.startsWith("#")) return;
+    const [folder = "", address = ""] = line.split("\t").map((cell) => cell.trim());
+    if (address.includes("@") && folder !== "") map.set(folder, address.toLowerCase());
+    else if (i > 0) {
+      throw new UserError(
+        "owner_map_row",
+        `${path}, line ${i + 1}: expected an owner folder, a tab and an address, found "${line.slice(0, 80)}".`,
+        "Fix that line, for example: crandell-s<TAB>sean.crandall@enron.com",
+      );
+    }
+  });
+  return map;
+}
+
+/** How an owner folder's address was found. */
+type OwnerBasis = "map" | "source" | "sent" | "received";
+
+export interface Owner {
+  readonly id: number;
+  readonly folder: string;
+  readonly address: string | null;
+  readonly basis: OwnerBasis | null;
+}
+
+export interface AddressCount {
+  readonly address: string;
+  readonly mails: number;
+}
+
+export function listOwners(db: Db): Owner[] {
+  return db.prepare("SELECT id, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
+}
+
+/** Addresses of imported mailboxes: of an owner folder, or named by the source. */
+export function listImportedInboxes(db: Db): Set<string> {
+  const rows = db.prepare("SELECT DISTINCT address FROM owners WHERE address IS NOT NULL").pluck().all() as string[];
+  return new Set(rows);
+}
+
+export function setOwnerAddress(db: Db, id: number, address: string | null, basis: OwnerBasis | null): void {
+  db.prepare("UPDATE owners SET address = ?, basis = ? WHERE id = ?").run(address, basis, id);
+}
+
+/**
+ * Senders in each owner's sent folders (`sent`, `sent_items`, `_sent_mail`, `.Sent`; not `presentations`), most
+ * first.
+ */
+export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
+  return group(
+    db
+      .prepare(
+        `SELECT x.owner_id AS ownerId, m.sender AS address, count(*) AS mails
+         FROM messages x JOIN mails m ON m.id = x.mail_id
+         WHERE x.owner_id IS NOT NULL AND m.sender <> ''
+           AND (lower(x.path) GLOB '*/sent*/*' OR lower(x.path) GLOB '*/*[^a-z]sent*/*')
+         GROUP BY x.owner_id, m.sender ORDER BY mails DESC, address`,
+      )
+      .all() as OwnerCount[],
+  );
+}
+
+/** Recipients of the mail in each owner's folders, most first. */
+export function countRecipients(db: Db, ownerIds: readonly number[]): Map<number, AddressCount[]> {
+  const statement = db.prepare(
+    `SELECT f.owner_id AS ownerId, r.value AS address, count(*) AS mails
+     FROM filings f JOIN mails m ON m.id = f.mail_id, json_each(m.recipients) r
+     WHERE f.owner_id = ? GROUP BY r.value ORDER BY mails DESC, address LIMIT 200`,
+  );
+  return group(ownerIds.flatMap((id) => statement.all(id) as OwnerCount[]));
+}
+
+interface OwnerCount extends AddressCount {
+  ownerId: number;
+}
+
+function group(rows: readonly OwnerCount[]): Map<number, AddressCount[]> {
+  const counts = new Map<number, AddressCount[]>();
+  for (const { ownerId, address, mails } of rows) {
+    const list = counts.get(ownerId) ?? [];
+    list.push({ address, mails });
+    counts.set(ownerId, list);
+  }
+  return counts;
+}

@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { packBatch, prepareSource } from "./import.js";
+import { type ReadMessage, type ReadRequest, serializeError } from "./import-reader-client.js";
+import { setLibraryDecoder } from "./mime-body.js";
+import { MimeThread } from "./mime-worker-client.js";
+import { openCorpus } from "./open-corpus.js";
+
+/** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
+
+async function read(port: MessagePort, { path, format, filter, ahead }: ReadRequest): Promise<void> {
+  const post = (message: ReadMessage) => port.postMessage(message);
+  let free = ahead;
+  port.on("message", () => free++);
+  try {
+    const source = prepareSource(await openCorpus(path, format), filter);
+    for await (const batch of source.batches(new AbortController().signal)) {
+      while (free === 0) await once(port, "message");
+      free--;
+      post({ batch: packBatch(batch) });
+    }
+    post({ end: true });
+  } catch (error) {
+    post({ failure: serializeError(error) });
+  }
+}
+
+if (parentPort !== null) {
+  const mime = new MimeThread();
+  setLibraryDecoder((body, raw) => mime.decode(body, raw));
+  await read(parentPort, workerData as ReadRequest);
+  parentPort.close();
+}

@@ -1,0 +1,194 @@
+import { UserError } from "../platform/errors.js";
+import { type Db, withTickTransaction } from "../store/open-store.js";
+import type { Question } from "../tasks/question.js";
+import { bareMessageId, type Email } from "./email.js";
+import type { MailQuery } from "./search.js";
+import { largestInboxes, rowidBetween } from "./search-postings.js";
+import { type AddressBook, endOfDay, nearAddresses, openAddressBook, openDateRanges, PARTY } from "./search-query.js";
+
+/** A mail in a mailbox listing. */
+interface MailHead {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string | null;
+  /** Position in date order; the next page starts after it. */
+  readonly cursor: number;
+}
+
+interface MailboxListing {
+  /** Newest first, after the cursor. */
+  list(cursor: number | null, limit: number): MailHead[];
+  /** Message-IDs of the mailbox with a prefix, with or without angle bracket; scans a bounded number. */
+  complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
+}
+
+/**
+ * Message-IDs scanned for a completion: most begin with a digit, and a prefix of one digit fits a tenth of all mail.
+ */
+const MAX_IDS_SCANNED = 2_000;
+
+const listFrom = (table: string) =>
+  `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
+          m.subject, m.sender, m.date
+   FROM ${table} f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
+   WHERE ${table} MATCH ? AND ${rowidBetween("f.rowid")} ORDER BY f.rowid LIMIT ?`;
+
+export const LISTING_SQL = {
+  list: listFrom("emails_fts"),
+  listOlder: listFrom("emails_fts_older"),
+  idsFrom: `SELECT x.message_id AS messageId, x.mail_id AS mailId, m.date
+            FROM messages x JOIN mails m ON m.id = x.mail_id
+            WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
+} as const;
+
+/** Lists one mailbox before the cutoff (ISO 8601, exclusive; null: none). */
+export function openMailboxListing(db: Db, inbox: string, cutoff: string | null): MailboxListing {
+  const inboxId = openAddressBook(db).idOf(inbox);
+  const mails = openMailLookup(db);
+  const { first, last } = openDateRanges(db).positions({ after: null, before: cutoff });
+  const list = db.prepare(LISTING_SQL.list);
+  const listOlder = db.prepare(LISTING_SQL.listOlder);
+  const idsFrom = db.prepare(LISTING_SQL.idsFrom);
+  if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
+  return {
+    list(cursor, limit) {
+      const from = cursor === null ? first : Math.max(first, cursor + 1);
+      const inInbox = `parties : ${PARTY.in(inboxId)}`;
+      const heads = list.all(inInbox, from, last, limit) as MailHead[];
+      if (heads.length >= limit) return heads;
+      return heads.concat(listOlder.all(inInbox, from, last, limit - heads.length) as MailHead[]);
+    },
+    complete(prefix, limit) {
+      const from = `<${prefix.trim().replace(/^</, "")}`;
+      const rows = idsFrom.all(from, `${from}\u{10ffff}`, MAX_IDS_SCANNED) as {
+        messageId: string;
+        mailId: number;
+        date: string | null;
+      }[];
+      const ids: string[] = [];
+      for (const { messageId, mailId, date } of rows) {
+        const isVisible = cutoff === null || (date !== null && date < cutoff);
+        if (!isVisible || !mails.isInInbox(mailId, inboxId)) continue;
+        if (ids.length === limit) return { ids, hasMore: true };
+        ids.push(messageId);
+      }
+      return { ids, hasMore: rows.length === MAX_IDS_SCANNED };
+    },
+  };
+}
+
+/** The question itself as the query, as an agent would send it on the day it is asked. */
+export function questionQuery(
+  question: Pick<Question, "question" | "inbox_address" | "query_date">,
+  addresses: AddressBook,
+): MailQuery {
+  const askedAt = endOfDay(question.query_date);
+  return {
+    words: question.question,
+    inboxId: addresses.idOf(question.inbox_address),
+    fromIds: null,
+    toIds: null,
+    period: { after: null, before: askedAt },
+    limit: 10,
+    askedAt,
+  };
+}
+
+const MAX_SUGGESTED = 8;
+
+/** The address in its stored form; throws a UserError that suggests others where no mail is from or to it. */
+export function resolveInbox(db: Db, address: string): string {
+  const inbox = address.trim().toLowerCase();
+  if (openAddressBook(db).idOf(inbox) !== null) return inbox;
+  const near = nearAddresses(db, inbox, MAX_SUGGESTED);
+  if (near.length > 0) throw unknown(db, address, `The addresses most like it: ${near.join(", ")}.`);
+  const frequent = largestInboxes(db, MAX_SUGGESTED);
+  if (frequent.length === 0) {
+    throw new UserError("corpus_empty", `There is no mail in ${db.name}.`, "Import some first: art-e import SOURCE.");
+  }
+  const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
+  throw unknown(db, address, `The addresses with most mail: ${named}.`);
+}
+
+function unknown(db: Db, address: string, hint: string): UserError {
+  return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${address}.`, hint);
+}
+
+/** A complete mail as it is stored. */
+export interface StoredMail extends Omit<Email, "asWritten"> {
+  readonly mailId: number;
+}
+
+export interface MailLookup {
+  /** By any of its Message-IDs, with or without angle brackets. Null: no such mail. */
+  get(messageId: string): StoredMail | null;
+  isInInbox(mailId: number, addressId: number): boolean;
+  /** One id for all Message-IDs of a mail; an unknown id is returned as it is. */
+  canonicalId(messageId: string): string;
+}
+
+interface Row {
+  mailId: number;
+  messageId: string;
+  subject: string;
+  sender: string;
+  recipients: string;
+  toCount: number;
+  ccCount: number;
+  date: string | null;
+  body: string;
+}
+
+export const LOOKUP_SQL = {
+  get: `SELECT m.id AS mailId, x.message_id AS messageId, m.subject, m.sender, m.recipients,
+               m.to_count AS toCount, m.cc_count AS ccCount, m.date, m.body
+        FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
+  parties: "SELECT parties FROM mail_order WHERE mail_id = ?",
+  canonical: "SELECT min(c.message_id) FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?",
+} as const;
+
+export function openMailLookup(db: Db): MailLookup {
+  const get = db.prepare(LOOKUP_SQL.get);
+  const parties = db.prepare(LOOKUP_SQL.parties).pluck();
+  const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
+  const inTickTransaction = withTickTransaction(db);
+  return {
+    get(messageId) {
+      for (const id of spellings(messageId)) {
+        const row = inTickTransaction(() => get.get(id)) as Row | undefined;
+        if (row !== undefined) return toMail(row);
+      }
+      return null;
+    },
+    isInInbox(mailId, addressId) {
+      const row = inTickTransaction(() => parties.get(mailId)) as string | undefined;
+      return row?.split(" ").includes(PARTY.in(addressId)) ?? false;
+    },
+    canonicalId(messageId) {
+      for (const id of spellings(messageId)) {
+        const found = inTickTransaction(() => canonical.get(id)) as string | null;
+        if (found !== null) return found;
+      }
+      return messageId;
+    },
+  };
+}
+
+/** The id as given comes first, as it mostly matches. */
+function* spellings(messageId: string): Generator<string> {
+  yield messageId;
+  const bare = messageId.trim();
+  yield bare;
+  yield `<${bareMessageId(bare)}>`;
+}
+
+function toMail({ recipients, toCount, ccCount, ...mail }: Row): StoredMail {
+  const all = JSON.parse(recipients) as string[];
+  return {
+    ...mail,
+    to: all.slice(0, toCount),
+    cc: all.slice(toCount, toCount + ccCount),
+    bcc: all.slice(toCount + ccCount),
+  };
+}

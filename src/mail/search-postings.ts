@@ -1,0 +1,247 @@
+import type { Db } from "../store/open-store.js";
+import type { AddressCount } from "./import-owners.js";
+import type { TermMatch } from "./search-matches.js";
+import { PARTY, type PositionRange, termExpression } from "./search-query.js";
+
+/** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
+export interface MailFilter {
+  readonly inboxId: number | null;
+  /** Sent by this address, or to, cc or bcc it, wherever it was filed; undefined: any. */
+  readonly namedId?: number;
+  readonly fromIds: readonly number[] | null;
+  readonly toIds: readonly number[] | null;
+  readonly range: PositionRange;
+}
+
+/** The mails that pass a filter. Positions are row ids of the index, newest mail first. */
+export interface FtsPostings {
+  /** Positions that match an expression on subject and body, newest first, within `range`. */
+  newestMatching(words: string, range: PositionRange, limit: number): number[];
+  /** Positions within the filter's range that hold a word in any form, newest first, up to `POSTING_LIST_LIMIT`. */
+  postingsOf(term: string): readonly number[];
+  /** Mails in the mailbox, or in the whole file, whatever their date. */
+  readonly mailboxSize: number;
+  /** The id of the mail at a position. */
+  mailAt(position: number): number;
+}
+
+/** better-sqlite3 binds numbers as reals, and of those FTS5 takes no range: it would read each match before it. */
+export const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
+
+// `+?`: SQLite plans a statement by the value of a bare `LIMIT ?`, so it prepares it again for each new value.
+const newestOf = (table: string) =>
+  `SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND ${rowidBetween("rowid")} ORDER BY rowid LIMIT +?`;
+
+export const POSTINGS_SQL = {
+  newest: newestOf("emails_fts"),
+  newestOfOlder: newestOf("emails_fts_older"),
+  mailAt: "SELECT mail_id FROM mail_order WHERE position = ?",
+} as const;
+
+/** Asks the index which mails match. It does not rank: FTS5's bm25() reads every mail of the file that holds a word. */
+export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
+  const matching = db.prepare(POSTINGS_SQL.newest).pluck();
+  const matchingOlder = db.prepare(POSTINGS_SQL.newestOfOlder).pluck();
+  const countMails = openMailCount(db);
+  // Positions run from 1 without a gap.
+  const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
+  const readState = db.prepare("SELECT fingerprint, older_from FROM corpus_state").raw();
+  const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
+  // Until the next import. An imported corpus never has the fingerprint null.
+  let sizes = { fingerprint: null as unknown, all: 0, byInbox: new Map<number, number>() };
+  // The first position of the second index; null: there is one.
+  let olderFrom: number | null = null;
+
+  const newest = (expression: string, { first, last }: PositionRange, limit: number): number[] => {
+    if (first > last) return [];
+    const older = olderFrom ?? Number.POSITIVE_INFINITY;
+    const found = first < older ? (matching.all(expression, first, last, limit) as number[]) : [];
+    if (last < older || found.length >= limit) return found;
+    return found.concat(matchingOlder.all(expression, first, last, limit - found.length) as number[]);
+  };
+
+  const sizeOf = (inboxId: number | null): number => {
+    if (inboxId === null) return sizes.all;
+    let size = sizes.byInbox.get(inboxId);
+    if (size === undefined) {
+      size = countMails(inboxId);
+      sizes.byInbox.set(inboxId, size);
+    }
+    return size;
+  };
+
+  return (filter) => {
+    // Another process may have imported mail meanwhile.
+    const [fingerprint = null, from = null] = (readState.get() ?? []) as [string?, number?];
+    olderFrom = from;
+    if (fingerprint !== sizes.fingerprint) sizes = { fingerprint, all: all.get() as number, byInbox: new Map() };
+    const parties = partiesExpression(filter);
+    return {
+      newestMatching: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
+      postingsOf: (term) => newest(expressionOf(parties, termExpression(term)), filter.range, POSTING_LIST_LIMIT),
+      get mailboxSize() {
+        return sizeOf(filter.inboxId);
+      },
+      mailAt: (position) => mailAt.get(position) as number,
+    };
+  };
+}
+
+/** Words that begin like a token of `parties`, whatever suffix the stemmer removes. */
+const LIKE_PARTY_TOKEN = /\b(?:in|from|to)\d/;
+
+/** The filter on sender, recipients and mailbox; empty where all are null. */
+function partiesExpression({ inboxId, namedId, fromIds, toIds }: MailFilter): string {
+  const filters: string[] = [];
+  if (namedId !== undefined) filters.push(`(${PARTY.from(namedId)} OR ${PARTY.to(namedId)})`);
+  if (inboxId !== null) filters.push(PARTY.in(inboxId));
+  if (fromIds !== null) filters.push(`(${fromIds.map(PARTY.from).join(" OR ")})`);
+  if (toIds !== null) filters.push(`(${toIds.map(PARTY.to).join(" OR ")})`);
+  return filters.map((filter) => `parties : ${filter} AND `).join("");
+}
+
+/** The words in subject or body, and the filter. */
+function expressionOf(parties: string, words: string): string {
+  // A column filter costs time; only a word that might match a token of `parties` needs it.
+  return LIKE_PARTY_TOKEN.test(words) ? `${parties}{subject body bigrams} : (${words})` : `${parties}(${words})`;
+}
+
+/** A term in more mails than this is common: it yields no candidates if rarer terms yield enough. */
+const COMMON_TERM_MAILS = 1_000;
+
+/** Length limit of a posting list: just enough to see that a term is common. */
+export const POSTING_LIST_LIMIT = COMMON_TERM_MAILS + 1;
+
+/** For each term the positions of the mails that hold it, newest first, up to `POSTING_LIST_LIMIT`. */
+export type PostingLists = readonly (readonly number[])[];
+
+/** The idf of each term. A common term's frequency is not known; a quarter of the mailbox is assumed. */
+export function idfWeights(lists: PostingLists, mails: number): number[] {
+  const documentFrequencies = lists.map((list) =>
+    isRare(list) ? list.length : Math.max(COMMON_TERM_MAILS, mails / 4),
+  );
+  return lists.map((_, term) => idf({ mails, documentFrequencies: documentFrequencies }, term));
+}
+
+/** Whether the list is complete. */
+export function isRare(list: readonly number[]): boolean {
+  return list.length <= COMMON_TERM_MAILS;
+}
+
+/** The range of the mails that hold all rare terms. Restricting the all-words query to it is most of the speed. */
+export function intersectionRange(lists: PostingLists, range: PositionRange): PositionRange {
+  const [rarest, ...others] = lists.filter(isRare).sort((a, b) => a.length - b.length);
+  if (rarest === undefined) return range;
+  const shared = rarest.filter((position) => others.every((list) => hasPosting(list, position)));
+  return { first: shared[0] ?? 1, last: shared.at(-1) ?? 0 };
+}
+
+/** Binary search in a list sorted newest first. */
+export function hasPosting(list: readonly number[], position: number): boolean {
+  return list[lowerBound(list, position)] === position;
+}
+
+/** Index of the first entry that is not below `position`. */
+function lowerBound(list: readonly number[], position: number): number {
+  let from = 0;
+  let to = list.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((list[middle] as number) < position) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** The terms that a mail holds; it may hold a common term if it is older than the end of its list, which is cut off. */
+export function termsAt(lists: PostingLists, position: number): number[] {
+  const terms: number[] = [];
+  for (const [term, list] of lists.entries()) {
+    const isBeyond = !isRare(list) && position > (list.at(-1) ?? 0);
+    if (isBeyond || hasPosting(list, position)) terms.push(term);
+  }
+  return terms;
+}
+
+/** Corpus statistics of a query's terms. */
+interface TermStatistics {
+  /** Mails searched. */
+  readonly mails: number;
+  /** Mails that hold the term, by term. */
+  readonly documentFrequencies: readonly number[];
+}
+
+/** Where the terms stand in a mail, or in a passage of it. */
+interface FieldMatches {
+  readonly inSubject: readonly TermMatch[];
+  readonly inBody: readonly TermMatch[];
+  /** Where quoted mail starts; -1: nowhere. */
+  readonly quoted: number;
+  /** Characters of the body or of the passage. */
+  readonly length: number;
+}
+
+/** Saturation and length normalisation of BM25 (Robertson and Zaragoza, 2009). */
+const K1 = 1.2;
+const B = 0.5;
+
+/** BM25 upper bound: score <= (k1 + 1) * sum of idf. */
+export const BM25_TF_UPPER_BOUND = K1 + 1;
+
+/** A match in the subject counts as so many in the body. */
+const SUBJECT_WEIGHT = 3;
+
+/** A match in quoted or forwarded text counts less, as it belongs to another mail. */
+const QUOTED_WEIGHT = 0.5;
+
+/** Fixed, so that other people's mail does not influence a ranking. */
+const AVERAGE_BODY_CHARS = 800;
+
+/** Inverse document frequency as BM25 has it, never negative. */
+function idf({ mails, documentFrequencies }: TermStatistics, term: number): number {
+  const n = Math.min(documentFrequencies[term] ?? 0, mails);
+  return Math.log(1 + (mails - n + 0.5) / (n + 0.5));
+}
+
+/** BM25 over subject and body as one weighted field (BM25F): what each term adds to the score. */
+export function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weights: readonly number[]): Float64Array {
+  const frequency = new Float64Array(weights.length);
+  for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
+  for (const { term, start } of inBody) {
+    frequency[term] = (frequency[term] ?? 0) + (isQuoted(start, quoted) ? QUOTED_WEIGHT : 1);
+  }
+  const relativeLength = 1 - B + (B * length) / AVERAGE_BODY_CHARS;
+  return frequency.map((tf, term) => ((weights[term] ?? 0) * tf * (K1 + 1)) / (tf + K1 * relativeLength));
+}
+
+/** Whether a position of a body is in quoted mail. */
+export function isQuoted(position: number, quoted: number): boolean {
+  return quoted !== -1 && position > quoted;
+}
+
+const FTS_TABLES = ["emails_fts", "emails_fts_older"] as const;
+
+/** How many mails are in the inbox of an address, by its id. */
+export function openMailCount(db: Db): (inboxId: number) => number {
+  const counts = FTS_TABLES.map((table) => db.prepare(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`).pluck());
+  return (inboxId) => counts.reduce((sum, count) => sum + (count.get(`parties : ${PARTY.in(inboxId)}`) as number), 0);
+}
+
+/** The addresses with most mail in their inboxes, whether imported as mailboxes or not. Reads only the index. */
+export function largestInboxes(db: Db, limit: number): AddressCount[] {
+  for (const table of FTS_TABLES) {
+    // The terms of an index, with the number of mails that hold each. Temporary, as the file may be read-only.
+    db.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS temp.${table}_terms USING fts5vocab('main', '${table}', 'col')`);
+  }
+  const inboxes = FTS_TABLES.map(
+    (table) =>
+      `SELECT CAST(substr(term, 3) AS INTEGER) AS id, doc FROM temp.${table}_terms
+       WHERE term >= 'in0' AND term < 'in:' AND col = 'parties'`,
+  );
+  return db
+    .prepare(
+      `SELECT a.address, sum(doc) AS mails FROM (${inboxes.join(" UNION ALL ")}) JOIN addresses a USING (id)
+       GROUP BY id ORDER BY mails DESC, address LIMIT ?`,
+    )
+    .all(limit) as AddressCount[];
+}

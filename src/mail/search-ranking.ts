@@ -1,0 +1,342 @@
+import { insertTopK } from "../platform/async.js";
+import { quotedStart } from "./email.js";
+import type { FindTermMatches, TermMatch } from "./search-matches.js";
+import {
+  BM25_TF_UPPER_BOUND,
+  bm25f,
+  hasPosting,
+  isQuoted,
+  isRare,
+  type PostingLists,
+  termsAt,
+} from "./search-postings.js";
+import type { DateRange, PositionRange } from "./search-query.js";
+import type { RankingSignal, SignalMail, SignalQuery, SignalStrength } from "./search-signals.js";
+
+/**
+ * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight; once the
+ * upper bound of a score (`bound`) is below the worst hit, the rest is not read.
+ */
+export function rankCandidates(
+  candidates: readonly Candidate[],
+  wanted: number,
+  bound: (weight: number) => number,
+  scoreAt: (position: number) => ScoredMail,
+): ScoredMail[] {
+  const found: ScoredMail[] = [];
+  for (const { position, weight } of candidates) {
+    const worst = found.length < wanted ? undefined : found.at(-1);
+    if (worst !== undefined && bound(weight) < worst.score) break;
+    insertTopK(found, scoreAt(position), wanted, isBetter);
+  }
+  return found;
+}
+
+function isBetter(a: ScoredMail, b: ScoredMail): boolean {
+  return a.score > b.score || (a.score === b.score && a.position < b.position);
+}
+
+/** Which part of a hit's score comes from what: `score` is the sum of the words' scores times that of the signals. */
+export interface ScoreExplanation {
+  readonly score: number;
+  readonly words: readonly WordScore[];
+  /** Characters of the body, from the first to before the last, that the words are counted in. */
+  readonly passage: readonly [start: number, end: number];
+  /** The signals that the query asks for, also those that the mail does not show. */
+  readonly signals: readonly SignalScore[];
+}
+
+interface WordScore {
+  readonly word: string;
+  /** Inverse document frequency: how rare the word is in the mailbox. */
+  readonly idf: number;
+  /** Matches in the subject, and in the passage: in what the sender wrote, and in quoted mail. */
+  readonly inSubject: number;
+  readonly inBody: number;
+  readonly inQuoted: number;
+  readonly score: number;
+}
+
+interface SignalScore {
+  readonly signal: string;
+  readonly meaning: string;
+  /** The share by which it raises the score of the words. */
+  readonly raise: number;
+}
+
+export function explainScore(scored: ScoredMail, { terms, weights, signals }: Ranking): ScoreExplanation {
+  const { passage, termScores, inSubject } = scored;
+  return {
+    score: scored.score,
+    words: terms.map((word, term) => {
+      const inPassage = passage.inBody.filter((match) => match.term === term);
+      const inQuoted = inPassage.filter(({ start }) => isQuoted(start, passage.quoted)).length;
+      return {
+        word,
+        idf: weights[term] ?? 0,
+        inSubject: inSubject.filter((match) => match.term === term).length,
+        inBody: inPassage.length - inQuoted,
+        inQuoted,
+        score: termScores[term] ?? 0,
+      };
+    }),
+    passage: [passage.start, passage.end],
+    signals: signals.map(({ name, meaning, weight }, i) => ({
+      signal: name,
+      meaning,
+      raise: weight * (scored.strengths[i] ?? 0),
+    })),
+  };
+}
+
+/** At least so many candidates are ranked for the best matches. */
+const MIN_CANDIDATES = 60;
+
+/**
+ * A mail to rank, with the summed idf weight of the terms it may hold or a signal implies. BM25 upper bound: score <=
+ * `BM25_TF_UPPER_BOUND` * weight.
+ */
+interface Candidate {
+  readonly position: number;
+  readonly weight: number;
+}
+
+/** The mails with the greatest weight, at least `wanted` if there are so many. */
+export function generateCandidates(
+  lists: PostingLists,
+  weights: readonly number[],
+  wanted: number,
+  implied: readonly ImpliedTerms[],
+): Candidate[] {
+  // If the rare terms yield too few candidates, the common ones are merged too.
+  const rare = lists.filter(isRare);
+  const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
+  const generatesCandidates = (list: readonly number[]) => isRare(list) || !enough;
+  // The cut-off list of a common term lacks mails that may hold it.
+  const unlistedWeight = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
+  const impliedWeight = (position: number) => {
+    const inRange = implied.filter(({ range }) => range.first <= position && position <= range.last);
+    if (inRange.length === 0) return 0;
+    return [...new Set(inRange.flatMap(({ terms }) => terms))]
+      .filter((term) => generatesCandidates(lists[term] ?? []) && !hasPosting(lists[term] ?? [], position))
+      .reduce((sum, term) => sum + (weights[term] ?? 0), 0);
+  };
+  const limit = Math.max(MIN_CANDIDATES, wanted);
+  const heaviest: Candidate[] = [];
+  mergePostings(
+    lists.filter(generatesCandidates),
+    weights.filter((_, term) => generatesCandidates(lists[term] ?? [])),
+    (position, held) => {
+      const weight = held + impliedWeight(position);
+      const lightest = heaviest[limit - 1];
+      // Positions come newest first, so of equal weights the newest stays first.
+      if (lightest === undefined || weight > lightest.weight)
+        insertTopK(heaviest, { position, weight }, limit, isHeavier);
+    },
+  );
+  return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlistedWeight }));
+}
+
+function isHeavier(a: Candidate, b: Candidate): boolean {
+  return a.weight > b.weight;
+}
+
+/** K-way merge: visits each position once, newest first, with the sum of the weights of its lists. */
+function mergePostings(
+  lists: PostingLists,
+  listWeights: readonly number[],
+  visit: (position: number, weight: number) => void,
+): void {
+  const read = new Uint32Array(lists.length);
+  const heads = Float64Array.from(lists, (list) => list[0] ?? Number.POSITIVE_INFINITY);
+  for (;;) {
+    let position = Number.POSITIVE_INFINITY;
+    for (const head of heads) if (head < position) position = head;
+    if (position === Number.POSITIVE_INFINITY) return;
+    let weight = 0;
+    for (let i = 0; i < heads.length; i++) {
+      if (heads[i] !== position) continue;
+      weight += listWeights[i] ?? 0;
+      read[i] = (read[i] ?? 0) + 1;
+      heads[i] = lists[i]?.[read[i] ?? 0] ?? Number.POSITIVE_INFINITY;
+    }
+    visit(position, weight);
+  }
+}
+
+/** Terms that all mail of a range counts as holding, as a signal implies them. */
+interface ImpliedTerms {
+  readonly range: PositionRange;
+  /** Indices of the terms. */
+  readonly terms: readonly number[];
+}
+
+export function impliedTerms(
+  { terms, signals }: Ranking,
+  positions: (period: DateRange) => PositionRange,
+): ImpliedTerms[] {
+  return signals.flatMap(({ implies, periods }) =>
+    periods.map((period) => ({
+      range: positions(period),
+      terms: terms.flatMap((word, term) => (implies?.(word, { date: period.after }) ? [term] : [])),
+    })),
+  );
+}
+
+/** The columns that ranking reads; recipients as JSON. */
+export type RankedRow = readonly [
+  mailId: number,
+  subject: string,
+  body: string,
+  sender: string,
+  recipients: string,
+  date: string | null,
+];
+
+/** A signal that the query asks for. */
+interface DetectedSignal extends Omit<RankingSignal, "periods"> {
+  readonly strength: SignalStrength;
+  readonly periods: readonly DateRange[];
+}
+
+/** What one query ranks by. */
+export interface Ranking {
+  readonly terms: readonly string[];
+  readonly lists: PostingLists;
+  /** The idf of each term. */
+  readonly weights: readonly number[];
+  readonly find: FindTermMatches;
+  readonly signals: readonly DetectedSignal[];
+}
+
+/** A ranked mail with its term matches, which the snippet reuses. */
+export interface ScoredMail {
+  readonly position: number;
+  /** The score of the words, raised by each signal's weight times its strength. */
+  readonly score: number;
+  readonly mail: RankedRow;
+  /** Indices of the terms it holds or may hold. */
+  readonly terms: readonly number[];
+  readonly inSubject: readonly TermMatch[];
+  /** In the ranked part of the body. */
+  readonly inBody: readonly TermMatch[];
+  readonly passage: Passage;
+  /** What each term adds. */
+  readonly termScores: Float64Array;
+  /** 0 to 1, of each of the query's signals. */
+  readonly strengths: readonly number[];
+}
+
+/** Characters of a body that are ranked, which bounds the time that one mail takes. */
+export const RANKED_BODY_CHARS = 20_000;
+
+export function detectSignals(signals: readonly RankingSignal[], query: SignalQuery): DetectedSignal[] {
+  return signals.flatMap((signal) => {
+    const strength = signal.detect(query);
+    return strength === null ? [] : [{ ...signal, strength, periods: signal.periods?.(query) ?? [] }];
+  });
+}
+
+/** The upper bound of a mail's score by the summed weight of the terms it may hold. */
+export function scoreBound({ weights, signals }: Ranking): (weight: number) => number {
+  const factor = signals.reduce((sum, { weight }) => sum + weight, 1);
+  const implied = signals.some(({ implies }) => implies !== undefined)
+    ? weights.reduce((sum, weight) => sum + weight, 0)
+    : 0;
+  return (weight) => (weight * BM25_TF_UPPER_BOUND + implied) * factor;
+}
+
+export function scoreMail(ranking: Ranking, position: number, mail: RankedRow): ScoredMail {
+  const { lists, weights, find, signals } = ranking;
+  const [, subject, whole] = mail;
+  const body = whole.slice(0, RANKED_BODY_CHARS);
+  const terms = termsAt(lists, position);
+  const inSubject = find(subject, terms);
+  const inBody = find(body, terms);
+  const passage = bestPassage(body, inSubject, inBody, weights);
+  const seen = toSignalMail(mail);
+  const strengths = signals.map(({ strength }) => strength(seen));
+  const factor = signals.reduce((sum, { weight }, i) => sum + weight * (strengths[i] ?? 0), 1);
+  const termScores = withImplied(passage.termScores, ranking, seen, strengths);
+  const score = termScores.reduce((sum, one) => sum + one, 0) * factor;
+  return { position, score, mail, terms, inSubject, inBody, passage, termScores, strengths };
+}
+
+/** A word that a signal implies counts at least as one match in a body of average length, which is its idf. */
+function withImplied(
+  termScores: Float64Array,
+  { terms, weights, signals }: Ranking,
+  mail: SignalMail,
+  strengths: readonly number[],
+): Float64Array {
+  const shown = signals.filter(({ implies }, i) => implies !== undefined && (strengths[i] ?? 0) > 0);
+  if (shown.length === 0) return termScores;
+  const isImplied = (term: string) => shown.some(({ implies }) => implies?.(term, mail));
+  return termScores.map((score, i) => (isImplied(terms[i] ?? "") ? Math.max(score, weights[i] ?? 0) : score));
+}
+
+/** Parsed on demand, as most queries detect few signals. */
+function toSignalMail([, , , sender, recipients, date]: RankedRow): SignalMail {
+  return {
+    sender,
+    date,
+    get recipients() {
+      return JSON.parse(recipients) as string[];
+    },
+  };
+}
+
+/** The passage of a body that fits a query best. */
+interface Passage {
+  /** Characters of the body. */
+  readonly start: number;
+  readonly end: number;
+  /** The matches in it. */
+  readonly inBody: readonly TermMatch[];
+  /** Where quoted mail starts in the body; -1: nowhere. */
+  readonly quoted: number;
+  /** What each term adds to the score, with its matches in the subject. */
+  readonly termScores: Float64Array;
+}
+
+/**
+ * Characters of a passage. As a whole, a long mail would be put down for its length, and raised by words that have
+ * nothing to do with one another.
+ */
+const PASSAGE_CHARS = 1_500;
+
+/** Passages overlap by half, so that what is asked for is not cut in two. */
+const PASSAGE_STEP = PASSAGE_CHARS / 2;
+
+/**
+ * Scores each passage of a body as a mail of its own under the same subject. A short body is one passage. `inBody` is
+ * in text order.
+ */
+export function bestPassage(
+  body: string,
+  inSubject: readonly TermMatch[],
+  inBody: readonly TermMatch[],
+  weights: readonly number[],
+): Passage {
+  const quoted = inBody.length > 0 ? quotedStart(body) : -1;
+  const length = Math.min(body.length, PASSAGE_CHARS);
+  let best: Passage | undefined;
+  let bestScore = -1;
+  let first = 0;
+  let after = 0;
+  for (let start = 0; best === undefined || start + PASSAGE_STEP < body.length; start += PASSAGE_STEP) {
+    const end = Math.min(start + PASSAGE_CHARS, body.length);
+    while ((inBody[first]?.start ?? end) < start) first++;
+    while ((inBody[after]?.start ?? end) < end) after++;
+    // Without a match it is at most as good as the first.
+    if (best !== undefined && first === after) continue;
+    const matches = inBody.slice(first, after);
+    const termScores = bm25f({ inSubject, inBody: matches, quoted, length }, weights);
+    const score = termScores.reduce((sum, one) => sum + one, 0);
+    if (score > bestScore) {
+      best = { start, end, inBody: matches, quoted, termScores };
+      bestScore = score;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,240 @@
+import { hash } from "node:crypto";
+import { WorkerRpc } from "../../platform/worker-rpc.js";
+import { type Db, openDatabaseFile } from "../../store/open-store.js";
+import { bigramText } from "../../text/tokenizer.js";
+import type { CorpusFormat, Email, FiledEmail } from "../email.js";
+import { copyTables, ftsStorageTables } from "./corpus-index.js";
+
+/**
+ * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`:
+ * the Message-ID belongs to a different mail, so one of the two got a suffix of `~` and eight digits of its content
+ * hash. The smaller hash keeps the id, as the reading order differs between formats.
+ */
+export type InsertOutcome = "new" | "copy" | "known" | "renamed";
+
+interface CorpusWriter {
+  /** Its content may be left out where a mail with the same was added before. */
+  add(mail: StorableMail): InsertOutcome;
+  /** Whether anything was added that affects the index. */
+  readonly changed: boolean;
+}
+
+interface Message {
+  readonly mailId: number;
+  readonly path: string;
+  /** Of the mail's content. */
+  readonly hash: Buffer;
+}
+
+/** Adds mail; runs inside the caller's transaction. */
+export function openCorpusWriter(
+  db: Db,
+  about: { source: string; format: CorpusFormat; filter: string },
+): CorpusWriter {
+  const importId = db
+    .prepare("INSERT INTO imports (source, format, filter, started_at) VALUES (?, ?, ?, ?)")
+    .run(about.source, about.format, about.filter, new Date().toISOString()).lastInsertRowid;
+  const findMail = db.prepare("SELECT id FROM mails WHERE content_hash = ?").pluck();
+  const findMessage = db.prepare(
+    `SELECT x.mail_id AS mailId, x.path, m.content_hash AS hash
+     FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
+  );
+  const addMail = db.prepare(
+    `INSERT INTO mails (content_hash, subject, sender, recipients, to_count, cc_count, date, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const addBigrams = db.prepare("INSERT INTO mail_bigrams (mail_id, bigrams) VALUES (?, ?)");
+  const addMessage = db.prepare(
+    "INSERT INTO messages (message_id, mail_id, owner_id, path, import_id) VALUES (?, ?, ?, ?, ?)",
+  );
+  const refile = db.prepare("UPDATE messages SET owner_id = ?, path = ? WHERE message_id = ?");
+  const rename = db.prepare("UPDATE messages SET message_id = ? WHERE message_id = ?");
+  const addFiling = db.prepare("INSERT OR IGNORE INTO filings (mail_id, owner_id) VALUES (?, ?)");
+  const ownerId = openOwnerIds(db);
+  let changed = false;
+
+  function addMessageAndMail(mail: StorableMail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
+    const known = findMail.get(hash) as number | undefined;
+    const mailId = known ?? insertMail(mail, hash);
+    addMessage.run(messageId, mailId, owner, mail.path, importId);
+    addToMailbox(mailId, owner);
+    changed = true;
+    return known === undefined ? "new" : "copy";
+  }
+
+  function insertMail({ messageId, content }: StorableMail, hash: Buffer): number {
+    if (content === null) throw new Error(`the content of ${messageId} was not added before`);
+    const { subject, sender, recipients, toCount, ccCount, date, body } = content;
+    const { lastInsertRowid } = addMail.run(hash, subject, sender, recipients, toCount, ccCount, date, body);
+    const bigrams = bigramText(subject, body);
+    if (bigrams !== null) addBigrams.run(lastInsertRowid, bigrams);
+    return lastInsertRowid as number;
+  }
+
+  function addToMailbox(mailId: number, owner: number | null): void {
+    if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
+  }
+
+  /** With eight digits of the hash; with all where a third mail of this Message-ID has the same eight. */
+  function renamedId(messageId: string, hash: Buffer): string {
+    const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
+    const found = findMessage.get(short) as Message | undefined;
+    return found === undefined || found.hash.equals(hash) ? short : `${messageId}~${hash.toString("hex")}`;
+  }
+
+  /** The same mail under the same Message-ID once more. */
+  function addKnown(mail: StorableMail, messageId: string, message: Message, owner: number | null): "known" {
+    addToMailbox(message.mailId, owner);
+    // The alphabetically first path wins, whatever the reading order; a format without paths removes none.
+    if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
+      refile.run(owner, mail.path, messageId);
+      changed = true;
+    }
+    return "known";
+  }
+
+  return {
+    get changed() {
+      return changed;
+    },
+    add(mail) {
+      const hash = Buffer.from(mail.contentHash, "hex");
+      const owner = ownerId(mail);
+      const message = findMessage.get(mail.messageId) as Message | undefined;
+      if (message === undefined) return addMessageAndMail(mail, mail.messageId, hash, owner);
+      if (message.hash.equals(hash)) return addKnown(mail, mail.messageId, message, owner);
+      const ownId = renamedId(mail.messageId, hash);
+      const renamed = findMessage.get(ownId) as Message | undefined;
+      if (renamed !== undefined) return addKnown(mail, ownId, renamed, owner);
+      const keepsId = hash.compare(message.hash) < 0;
+      if (keepsId) rename.run(renamedId(mail.messageId, message.hash), mail.messageId);
+      addMessageAndMail(mail, keepsId ? mail.messageId : ownId, hash, owner);
+      return "renamed";
+    },
+  };
+}
+
+function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
+  const find = db.prepare("SELECT id FROM owners WHERE folder = ?").pluck();
+  const add = db.prepare("INSERT INTO owners (folder, address, basis) VALUES (?, ?, ?)");
+  const ids = new Map<string, number>();
+  return ({ owner, inbox }) => {
+    const folder = inbox ?? owner;
+    if (folder === null || folder === "") return null;
+    let id = ids.get(folder) ?? (find.get(folder) as number | undefined);
+    // The source names the address of the mailbox.
+    id ??= add.run(folder, inbox, inbox === null ? null : "source").lastInsertRowid as number;
+    ids.set(folder, id);
+    return id;
+  };
+}
+
+/** The mail and its index. Everything else in the file (runs, chats, agents, labels) is left out. */
+const MAIL_TABLES = [
+  "imports",
+  "mails",
+  "owners",
+  "messages",
+  "filings",
+  "addresses",
+  "mail_order",
+  "mail_bigrams",
+  "corpus_state",
+  // The index as it is: building it anew takes as long as an import.
+  ...ftsStorageTables("emails_fts"),
+  ...ftsStorageTables("emails_fts_older"),
+];
+
+export interface MailCopy {
+  readonly from: string;
+  /** A file that does not exist. */
+  readonly to: string;
+}
+
+/**
+ * Copies the mail of a database into a new one, as it is at one moment. SQLite's backup would copy the runs too. Blocks
+ * the thread.
+ */
+export function copyMail({ from, to }: MailCopy): void {
+  const db = openDatabaseFile(to, to, ["journal_mode = OFF", "synchronous = OFF"]);
+  try {
+    db.pragma("foreign_keys = OFF");
+    copyTables(db, from, MAIL_TABLES);
+  } finally {
+    db.close();
+  }
+}
+
+/** The same on a thread, which ends when the signal aborts. */
+export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Promise<void> {
+  const file = new URL("./copy-mail-thread.js", import.meta.url);
+  const thread = new WorkerRpc<MailCopy, null>(file, { data: null, youngGenerationMb: 8 });
+  const close = () => thread.close();
+  signal.addEventListener("abort", close);
+  try {
+    signal.throwIfAborted();
+    await thread.call(copy);
+  } finally {
+    signal.removeEventListener("abort", close);
+    await close();
+  }
+}
+
+/** What tells a database of this program's tables from any other: the SQL of every table, index, view and trigger. */
+export function readSchema(db: Db): string {
+  const rows = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all();
+  return JSON.stringify(rows);
+}
+
+/** A mail as it is stored: prepared on the thread that reads, so that the thread that stores has less to do. */
+export interface StorableMail {
+  readonly messageId: string;
+  readonly path: string;
+  readonly owner: string | null;
+  readonly inbox: string | null;
+  /** Of the content: 32 hex digits. */
+  readonly contentHash: string;
+  /** Null: a mail with this hash was given before. */
+  readonly content: MailContent | null;
+}
+
+/** The columns of `mails`. */
+interface MailContent {
+  readonly subject: string;
+  readonly sender: string;
+  /** A JSON array: to, cc, bcc, each address once. */
+  readonly recipients: string;
+  readonly toCount: number;
+  readonly ccCount: number;
+  readonly date: string | null;
+  readonly body: string;
+}
+
+const HASH_DIGITS = 32;
+
+/** `isKnown` is asked whether a mail of this hash was given before. */
+export function toStorableMail(email: FiledEmail, isKnown: (contentHash: string) => boolean): StorableMail {
+  const { messageId, path, owner, inbox, subject, sender, date, body } = email;
+  const { recipients, toCount, ccCount } = joinRecipients(email);
+  const contentHash = hashContent(email, recipients);
+  const content = isKnown(contentHash)
+    ? null
+    : { subject, sender, recipients: JSON.stringify(recipients), toCount, ccCount, date, body };
+  return { messageId, path, owner, inbox, contentHash, content };
+}
+
+/** To, cc, bcc, each address once. In the Enron mail every bcc repeats a cc. */
+function joinRecipients({ to, cc, bcc }: Email): { recipients: string[]; toCount: number; ccCount: number } {
+  const toCount = new Set(to).size;
+  const ccCount = new Set([...to, ...cc]).size - toCount;
+  return { recipients: [...new Set([...to, ...cc, ...bcc])], toCount, ccCount };
+}
+
+/**
+ * Mails with the same subject, body, sender, recipients (as a set) and date are one mail. Readers replace NUL in all
+ * of these, so it can separate them.
+ */
+function hashContent({ subject, sender, date, body }: Email, recipients: readonly string[]): string {
+  const fields = [subject, sender, [...recipients].sort().join("\0"), date ?? "", body];
+  return hash("sha256", fields.join("\0\0"), "hex").slice(0, HASH_DIGITS);
+}

@@ -1,0 +1,85 @@
+import { UserError } from "../platform/errors.js";
+import { type Completion, type Model, type ModelRequest, type PriceOf, promptChars } from "./model.js";
+import { parseModelName } from "./names.js";
+import { rulesFor, sentOf } from "./request-parameters.js";
+
+/** Characters for a token, at the least: an estimate that is rather too high. */
+const CHARS_PER_TOKEN = 3;
+
+/** The next call could exceed the limit. */
+export class CostLimitReached extends UserError {}
+
+/**
+ * What the calls of one or several models have cost, and may cost in all. No call is made that could exceed the limit:
+ * before each, the most that it can cost is set aside, and where calls under way leave no room, it waits for them.
+ */
+export class CostLimit {
+  spentUsd = 0;
+  calls = 0;
+  private setAside = 0;
+  private underWay = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  /** @param maxCostUsd null: no limit, the calls are counted only */
+  constructor(private readonly maxCostUsd: number | null) {}
+
+  /**
+   * The same model; its calls throw `CostLimitReached` at the limit. To be put inside of a cache: cached replies cost
+   * nothing.
+   */
+  applyTo(model: Model, priceOf: PriceOf): Model {
+    return {
+      id: model.id,
+      complete: (request, signal) => this.complete(model, priceOf, request, signal),
+    };
+  }
+
+  private async complete(
+    model: Model,
+    priceOf: PriceOf,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): Promise<Completion> {
+    const most = mostOf(model.id, request, priceOf);
+    // Calls under way mostly cost less than what is set aside for them.
+    while (!this.hasRoom(most)) {
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+      signal.throwIfAborted();
+    }
+    this.underWay++;
+    this.setAside += most;
+    try {
+      const completion = await model.complete(request, signal);
+      const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
+      // A server that does not say what was used is charged the most.
+      this.spentUsd += costUsd ?? most;
+      this.calls++;
+      return { ...completion, costUsd };
+    } finally {
+      this.underWay--;
+      this.setAside = this.underWay === 0 ? 0 : this.setAside - most;
+      for (const resume of this.waiting.splice(0)) resume();
+    }
+  }
+
+  /** False: there may be when calls under way have ended. Throws where there is none for certain. */
+  private hasRoom(most: number): boolean {
+    const { maxCostUsd } = this;
+    if (maxCostUsd === null || this.spentUsd + this.setAside + most <= maxCostUsd) return true;
+    if (this.setAside > 0) return false;
+    throw new CostLimitReached(
+      "cost_limit",
+      `--max-cost ${maxCostUsd} is reached: $${this.spentUsd.toFixed(4)} is spent, and the next call may cost $${most.toFixed(4)}.`,
+      "Give more with --max-cost; what was paid for is not paid for again.",
+    );
+  }
+}
+
+function mostOf(modelId: string, request: ModelRequest, priceOf: PriceOf): number {
+  // Room for reasoning included.
+  const rules = rulesFor(parseModelName(modelId, null), "chat");
+  const outputTokens = rules === null ? request.maxTokens : sentOf(rules, request).maxTokens;
+  return (
+    priceOf({ inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN), outputTokens, cachedInputTokens: 0 }) ?? 0
+  );
+}

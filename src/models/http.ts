@@ -1,0 +1,397 @@
+import { ReadableStream } from "node:stream/web";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { Agent, type Dispatcher } from "undici";
+import { parseJsonOrNull } from "../platform/json.js";
+import { ModelError } from "./model.js";
+
+/** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
+class HttpError extends Error {
+  constructor(
+    readonly status: number,
+    readonly headers: Headers,
+    /** The body, where it is JSON. */
+    readonly error: unknown,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Headers of a JSON request, created and validated once per model. */
+export function jsonHeaders(others: Readonly<Record<string, string>>): Record<string, string> {
+  const type = "application/json";
+  return toHeaderRecord({ accept: type, "content-type": type, "user-agent": "art-e", ...others });
+}
+
+/** As bytes, which lie outside V8's heap: as strings, request bodies were the largest part of what GC copied. */
+export function jsonBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/**
+ * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: the OpenAI SDK
+ * would cost 10 % of the event-loop time of a call there.
+ * @param headers by `jsonHeaders`
+ * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError where the reply is no JSON
+ */
+export async function postJson(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer,
+  options: HttpOptions,
+): Promise<unknown> {
+  const reply = await sendRequest(url, { method: "POST", headers, body }, options);
+  if (reply.ok) return JSON.parse(await reply.text());
+  // The status counts even if the body cannot be read.
+  const text = await reply.text().catch(() => "");
+  throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
+}
+
+/** Headers that are sent. Any other comes from an SDK that read environment variables meant for other programs. */
+const ALLOWED = new Set([
+  "accept",
+  "anthropic-version",
+  "authorization",
+  "content-type",
+  "user-agent",
+  "x-api-key",
+  "x-goog-api-key",
+]);
+
+/** Redirects that repeat the request. A 303 would become a GET, which is no model call. */
+const REDIRECTS = new Set([301, 302, 307, 308]);
+const MAX_REDIRECTS = 5;
+
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** As many connections as open calls. Each call has its own deadline, so undici's are off. */
+const connections = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  "x-gzip": promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
+
+/** What is sent. */
+interface HttpRequest {
+  readonly method: string;
+  /** By `plainHeaders`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | null;
+}
+
+/** Time limits of the whole reply. */
+interface HttpOptions {
+  readonly signal: AbortSignal;
+  /** Null: as long as the signal lasts. */
+  readonly timeoutMs: number | null;
+}
+
+/** A reply whose headers have arrived. */
+interface HttpReply {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: Headers;
+  text(): Promise<string>;
+}
+
+/** The headers as a record, validated by the platform's Headers. */
+function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
+  return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
+}
+
+/**
+ * One request and its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`: most of that goes
+ * into streams, and replies are read whole here.
+ * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
+ */
+async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {
+  options.signal.throwIfAborted();
+  let at = url;
+  for (let redirects = 0; ; redirects++) {
+    const reply = await dispatch(at, request, options);
+    const location = REDIRECTS.has(reply.status) ? reply.headers.get("location") : null;
+    if (location === null) return reply;
+    await reply.bytes;
+    at = redirectTarget(at, location, reply.status, redirects);
+  }
+}
+
+/** Only within one origin: key and prompt are meant for the server that the user named. */
+function redirectTarget(from: string, location: string, status: number, redirects: number): string {
+  const to = URL.parse(location, from);
+  // Same kind as an unknown address: every further call would fail too.
+  const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
+  if (to === null) throw refuse("redirects to an address that cannot be read");
+  if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
+  if (to.origin === new URL(from).origin) return to.href;
+  throw refuse(
+    `redirects to ${to.origin}, which is sent neither the key nor the prompt: if that is the right server, give its address instead (--base-url)`,
+  );
+}
+
+/** Resolves when the headers have arrived. */
+function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
+  const { origin, pathname, search } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const handler = new ReplyHandler(options, resolve, reject);
+    const path = `${pathname}${search}`;
+    connections.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, handler);
+  });
+}
+
+/**
+ * Collects one reply: status and headers resolve at once, the body when complete. Implements the deadline itself: an
+ * AbortSignal per call costs 5 % of the event-loop time of a call.
+ */
+class ReplyHandler implements Dispatcher.DispatchHandler {
+  private readonly chunks: Buffer[] = [];
+  private length = 0;
+  private readonly timer: NodeJS.Timeout | undefined;
+  private controller: Dispatcher.DispatchController | null = null;
+  /** Why it was aborted. */
+  private stopped: Error | null = null;
+  private finish: (body: Buffer) => void = () => {};
+  private fail: (error: Error) => void;
+
+  constructor(
+    private readonly options: HttpOptions,
+    private readonly resolve: (reply: WholeReply) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.fail = reject;
+    const { signal, timeoutMs } = options;
+    signal.addEventListener("abort", this.abort, { once: true });
+    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(timeoutError(timeoutMs)), timeoutMs);
+  }
+
+  private readonly abort = (): void => this.stop(this.options.signal.reason as Error);
+
+  /** Rejects at once, even while the connection is still being established. */
+  private stop(why: Error): void {
+    this.stopped = why;
+    this.end();
+    this.fail(why);
+    this.controller?.abort(why);
+  }
+
+  private end(): void {
+    clearTimeout(this.timer);
+    this.options.signal.removeEventListener("abort", this.abort);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.stopped !== null) controller.abort(this.stopped);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReceivedHeaders): void {
+    // Something like 103 Early Hints, before the reply.
+    if (status < 200) return;
+    const body = new Promise<Buffer>((finish, fail) => {
+      this.finish = finish;
+      this.fail = fail;
+    });
+    // The caller may have stopped listening before it fails.
+    body.catch(() => undefined);
+    this.resolve(new WholeReply(status, headers, body));
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.length += chunk.length;
+    if (this.length > MAX_BYTES) this.stop(replyTooLarge());
+    else this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.end();
+    const [first] = this.chunks;
+    const body = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks);
+    this.finish(body);
+  }
+
+  /** As the platform's fetch reports it, which is what toModelError recognises. */
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.end();
+    this.fail(new TypeError("fetch failed", { cause: error }));
+  }
+}
+
+type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+class WholeReply implements HttpReply {
+  readonly ok: boolean;
+  private read: Headers | null = null;
+
+  constructor(
+    readonly status: number,
+    private readonly received: ReceivedHeaders,
+    readonly bytes: Promise<Buffer>,
+  ) {
+    this.ok = status >= 200 && status < 300;
+  }
+
+  /** Created lazily: most callers read only the body. */
+  get headers(): Headers {
+    if (this.read === null) {
+      this.read = new Headers();
+      for (const [name, value] of Object.entries(this.received)) {
+        for (const one of Array.isArray(value) ? value : [value ?? ""]) this.read.append(name, one);
+      }
+    }
+    return this.read;
+  }
+
+  async text(): Promise<string> {
+    const bytes = await this.bytes;
+    // Never requested, but some proxies compress anyway.
+    const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
+    const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
+    const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  }
+}
+
+async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
+  try {
+    return await decode(bytes, { maxOutputLength: MAX_BYTES });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw replyTooLarge();
+    throw new ModelError("protocol", "the reply cannot be unpacked, or was cut off", { retryable: true });
+  }
+}
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Statuses that a Response may have no body with. */
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/**
+ * A fetch for the SDKs, over our own client. Only the headers of a plain request go with it: ANTHROPIC_CUSTOM_HEADERS
+ * and OPENAI_CUSTOM_HEADERS, meant for other programs and other servers, cannot be switched off in the SDKs.
+ */
+export const sdkFetch: Fetch = async (input, init = {}) => {
+  const { method = "GET", body, signal } = init;
+  const url = input instanceof Request ? input.url : String(input);
+  const request = { method, headers: toHeaderRecord(init.headers), body: (body ?? null) as string | null };
+  const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
+  const reply = await sendRequest(url, request, options);
+  const { status, headers } = reply;
+  return new Response(WITHOUT_BODY.has(status) ? null : ReadableStream.from(bodyOf(reply)), { status, headers });
+};
+
+/** A body that breaks off fails where the SDK reads it. */
+async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(await reply.text());
+}
+
+/** A signal that aborts with an outer one or when its time is over, whichever comes first. */
+interface Deadline {
+  readonly signal: AbortSignal;
+  /** Whether the time limit aborted it. */
+  readonly hasPassed: boolean;
+  /** Detaches it from the outer signal, which lives longer, and clears its timer. */
+  close(): void;
+}
+
+/**
+ * Closed explicitly, unlike AbortSignal.any and AbortSignal.timeout: in a run of thousands of tasks those would leave
+ * listeners on the run's signal and timers of tasks that have ended.
+ */
+export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
+  const controller = new AbortController();
+  let hasPassed = false;
+  const timer = setTimeout(() => {
+    hasPassed = !controller.signal.aborted;
+    controller.abort(reason());
+  }, timeoutMs);
+  follow(outer, controller);
+  return {
+    signal: controller.signal,
+    get hasPassed() {
+      return hasPassed;
+    },
+    close() {
+      clearTimeout(timer);
+      leave(outer, controller);
+    },
+  };
+}
+
+/** Controllers to abort together with a signal. */
+const followers = new WeakMap<AbortSignal, Set<AbortController>>();
+
+/**
+ * Aborts the controller with `outer` until `leave`. All controllers share one listener: adding or removing a listener
+ * scans all of a signal's listeners, and a run's signal would have one for every open task.
+ */
+function follow(outer: AbortSignal, controller: AbortController): void {
+  if (outer.aborted) {
+    controller.abort(outer.reason);
+    return;
+  }
+  let together = followers.get(outer);
+  if (together === undefined) {
+    together = new Set();
+    followers.set(outer, together);
+    outer.addEventListener("abort", abortFollowers, { once: true });
+  }
+  together.add(controller);
+}
+
+function leave(outer: AbortSignal, controller: AbortController): void {
+  const together = followers.get(outer);
+  together?.delete(controller);
+  if (together?.size !== 0) return;
+  followers.delete(outer);
+  outer.removeEventListener("abort", abortFollowers);
+}
+
+function abortFollowers({ target }: Event): void {
+  const outer = target as AbortSignal;
+  for (const controller of followers.get(outer) ?? []) controller.abort(outer.reason);
+}
+
+/**
+ * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a
+ * `timeout` ModelError. Without Promise.race, which would create three more promises per call.
+ */
+export async function withDeadline<T>(
+  signal: AbortSignal,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const deadline = openDeadline(signal, timeoutMs, () => timeoutError(timeoutMs));
+  const inner = deadline.signal;
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      inner.addEventListener("abort", () => reject(inner.reason), { once: true });
+      // An SDK may reject first, with an abort error of its own.
+      work(inner).then(resolve, (error) => reject(inner.aborted ? inner.reason : error));
+    });
+  } finally {
+    deadline.close();
+  }
+}
+
+/** The error of a call that exceeded its time limit. */
+function timeoutError(timeoutMs: number): ModelError {
+  return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
+}
+
+/** The abort reason of a task's deadline: the platform's TimeoutError. */
+export function timeLimitReached(): DOMException {
+  return new DOMException("The operation was aborted due to timeout", "TimeoutError");
+}
+
+/** Many times the longest reply of a model: more means a faulty server. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Not retried: it would be billed again and most likely be as large. */
+function replyTooLarge(): ModelError {
+  return new ModelError("protocol", `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`, { retryable: false });
+}

@@ -1,0 +1,238 @@
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { parseHttpUrl } from "../platform/http.js";
+import { trimEndOf } from "../platform/text.js";
+import { type Completion, type Model, ModelError } from "./model.js";
+import { httpError, withMessage } from "./provider-errors.js";
+
+/** Null stands for OpenAI's own server. */
+export function isOpenaiServer(baseUrl: string | null): boolean {
+  return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
+}
+
+/**
+ * o1, o3, o4, codex and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the
+ * maker before the name, `openai/gpt-5-mini`; fine-tuned models have their own behind it,
+ * `ft:o4-mini-2025-04-16:org::id`.
+ */
+export function isReasoningModel(name: string): boolean {
+  const bare = name.slice(name.lastIndexOf("/") + 1).replace(/^ft:/, "");
+  return /^(o\d|codex-|gpt-([5-9]|\d\d))/.test(bare) && !/^gpt-[\d.]+-chat/.test(bare);
+}
+
+const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
+
+/** OpenRouter reports the failure of the server behind it in a reply of status 200; null for every other reply. */
+export function failureInReply(body: unknown): ModelError | null {
+  // Nearly every reply is none: to find that out by the schema costs more than the rest of the reading.
+  if (typeof body !== "object" || body === null || !("error" in body)) return null;
+  const failure = failureSchema.safeParse(body);
+  return failure.success ? httpError(failure.data.error.code, failure.data.error.message) : null;
+}
+
+/** How to connect to a provider, as the user gave it. */
+export interface EndpointSettings {
+  readonly apiKey: string | null;
+  /** Null: the provider's own server. */
+  readonly baseUrl: string | null;
+  /** For the openai provider only; null chooses by the server. */
+  readonly wireApi: "chat" | "responses" | null;
+  /** Of one attempt, the whole body included. */
+  readonly timeoutMs: number;
+}
+
+/** The same, checked and with the API key found. */
+export interface Endpoint {
+  readonly apiKey: string;
+  readonly baseUrl: string | null;
+  readonly timeoutMs: number;
+}
+
+/** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */
+export function checkBaseUrl(baseUrl: string): string {
+  if (parseHttpUrl(baseUrl) === null) {
+    throw new UserError(
+      "bad_base_url",
+      "--base-url is not the address of a model server.",
+      "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
+    );
+  }
+  return trimEndOf(baseUrl.trim(), "/");
+}
+
+/**
+ * Replacements recommended by the makers' deprecation pages on 2026-11-22; the first match applies:
+ * platform.claude.com/docs/en/about-claude/model-deprecations, developers.openai.com/api/docs/deprecations,
+ * ai.google.dev/gemini-api/docs/deprecations. A recommended model that has itself been replaced is skipped for its
+ * successor.
+ */
+const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
+  anthropic: [
+    [/^claude-(3-(5-)?haiku|haiku-4|instant)/, "claude-haiku-5-5"],
+    [/^claude-(2|3-([57]-)?sonnet|sonnet-(4|5(-\d{8})?$))/, "claude-sonnet-5-5"],
+    [/^claude-(3-opus|opus-(4|5(-\d{8})?$))/, "claude-opus-5-5"],
+    [/^claude-fable-5(-1)?(-\d{8})?$/, "claude-fable-5-2"],
+  ],
+  openai: [
+    [/^gpt-(4o-mini|4\.1-(mini|nano)|5(\.\d)?-nano|5\.6-luna)(-\d{4}|$)/, "gpt-6-luna"],
+    [/^(gpt-3\.5-turbo|gpt-5(\.\d)?-mini|gpt-5\.6-terra|o4-mini)(-\d{4}|$)/, "gpt-6.1-terra"],
+    [/^(gpt-4(-turbo|o|\.1)?|gpt-5(\.\d)?(-sol)?|gpt-6-sol|o[13]|o[13]-mini)(-\d{4}|$)/, "gpt-6.1-sol"],
+  ],
+  google: [
+    [/^gemini-((1\.5|2\.[05])-flash|3\.1-flash-lite)(-|$)/, "gemini-3.5-flash-lite"],
+    [/^gemini-((1\.[05]|2\.[05])-pro|pro|3(\.[5-7])?-flash(?!-lite))(-|$)/, "gemini-3.8-flash"],
+    [/^gemini-3(\.\d)?-pro(-preview)?$/, "gemini-4-argon"],
+  ],
+};
+
+/** The recommended replacement at the same provider; null if there is none. */
+export function successorOf({ provider, name }: Pick<ModelName, "provider" | "name">): string | null {
+  const successor = SUCCESSORS[provider]?.find(([pattern]) => pattern.test(name))?.[1] ?? null;
+  return successor === name ? null : successor;
+}
+
+/** Decorates a model: where its server does not know it, the error names the replacement. */
+export function withSuccessorHint(model: Model, name: ModelName): Model {
+  const successor = successorOf(name);
+  if (successor === null) return model;
+  return {
+    id: model.id,
+    async complete(request, signal): Promise<Completion> {
+      try {
+        return await model.complete(request, signal);
+      } catch (error) {
+        if (!(error instanceof ModelError) || error.kind !== "not_found") throw error;
+        throw withMessage(error, `${error.message}; after ${name.name} came ${name.provider}/${successor}`);
+      }
+    },
+  };
+}
+
+/** Each provider's cheap model that is good enough to compare two answers. */
+export const JUDGE_MODELS: Readonly<Partial<Record<Provider, string>>> = {
+  anthropic: "claude-haiku-5-5",
+  openai: "gpt-6-luna",
+  google: "gemini-3.5-flash-lite",
+};
+
+/** Name prefixes of models that only their maker serves. Open weights (gpt-oss, gemma) are served by anyone. */
+const NAMES: readonly (readonly [Provider, RegExp])[] = [
+  ["anthropic", /^claude-/],
+  ["openai", /^(gpt-(?!oss)|chatgpt-|o\d+(-|$)|codex-|computer-use-|ft:(gpt|o\d))/],
+  ["google", /^gemini-/],
+];
+
+/** The maker of a model by its bare name; null if the name does not tell. */
+function makerOf(name: string): Provider | null {
+  return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? null;
+}
+
+/** The maker and its own name of a model that a router or cloud lists as `maker/name`; null for any other. */
+export function makersName(name: string): { readonly maker: Provider; readonly name: string } | null {
+  const bare = name.slice(name.lastIndexOf("/") + 1);
+  const maker = makerOf(bare);
+  // A suffix after a colon is a router's variant (free, slower) with another price.
+  if (maker === null || (bare.includes(":") && !bare.startsWith("ft:"))) return null;
+  return { maker, name: maker === "anthropic" ? bare.replace(/(\d)\.(\d)/g, "$1-$2") : bare };
+}
+
+/** Known providers. `offline` and `replay` send no requests. */
+export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] as const;
+
+export type Provider = (typeof PROVIDERS)[number];
+
+/** Environment variables that hold a provider's key, the first that is set wins. Read by the commands, never here. */
+export const API_KEY_VARIABLES: Readonly<Record<Provider, readonly string[]>> = {
+  anthropic: ["ANTHROPIC_API_KEY"],
+  openai: ["OPENAI_API_KEY"],
+  google: ["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+  offline: [],
+  replay: [],
+};
+
+export function isProvider(word: string): word is Provider {
+  return (PROVIDERS as readonly string[]).includes(word);
+}
+
+/** Whether calls go to a server, which may throttle and bill. */
+export function isRemote(provider: Provider): boolean {
+  return provider !== "offline" && provider !== "replay";
+}
+
+/*
+ * Chosen on 2026-11-22 among the makers' current models with known prices. Their predecessors shut down:
+ * claude-sonnet-4-5 on 2026-11-30, gemini-2.5-pro and -flash on 2026-12-01, gpt-4.1 and gpt-4.1-mini on 2027-01-14.
+ */
+
+/** For agents that name no model of their own. */
+export const DEFAULT_MODEL = "anthropic/claude-sonnet-5-5";
+
+/** A model of each provider that answers well, in the order of preference. */
+export const ANSWERING_MODELS = {
+  anthropic: DEFAULT_MODEL,
+  openai: "openai/gpt-6.1-sol",
+  google: "google/gemini-3.8-flash",
+} as const;
+
+export interface ModelName {
+  readonly provider: Provider;
+  /** The model's name at that provider; for `replay` the path of a file. May hold slashes. */
+  readonly name: string;
+  /** `provider/name`. */
+  readonly id: string;
+}
+
+const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baseline, replay/FILE`;
+
+/**
+ * Reads `--model-id` and `--model-provider`. A known prefix names the provider; a bare name belongs to `provider`, or
+ * if that is null to the maker whose names start like it. With a base URL (`hasBaseUrl`), another provider's prefix
+ * is part of the name, as at OpenRouter. Throws a UserError if the two contradict each other or name no model.
+ */
+export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
+  const given = id.trim();
+  if (provider !== null && !isProvider(provider)) {
+    throw new UserError(
+      "unknown_provider",
+      `--model-provider ${provider} is not a provider.`,
+      `Providers: ${PROVIDERS.join(", ")}.`,
+    );
+  }
+  const slash = given.indexOf("/");
+  if (slash === -1) return named(provider ?? providerOf(given), given);
+
+  const prefix = given.slice(0, slash);
+  if (!isProvider(prefix)) {
+    if (provider !== null) return named(provider, given);
+    throw new UserError(
+      "unknown_provider",
+      `--model-id ${given} names no known provider.`,
+      `Providers: ${PROVIDERS.join(", ")}. For a name that holds a slash, say whose it is with --model-provider.`,
+    );
+  }
+  if (provider === null || provider === prefix) return named(prefix, given.slice(slash + 1));
+  if (hasBaseUrl) return named(provider, given);
+  throw new UserError(
+    "contradictory_model",
+    `--model-provider ${provider} and --model-id ${given} name different providers.`,
+    "Leave one of them out, or set --base-url if this is the model's name at another server.",
+  );
+}
+
+function providerOf(name: string): Provider {
+  if (name === "") throw new UserError("no_model", "--model-id names no model.", `Examples: ${EXAMPLES}.`);
+  const provider = name === "baseline" ? "offline" : makerOf(name);
+  if (provider !== null) return provider;
+  throw new UserError(
+    "unknown_model",
+    `--model-id ${name} does not tell whose model it is.`,
+    `Put its provider before it: openai/${name} for a server that speaks like OpenAI's (--base-url), else anthropic/${name} or google/${name}.`,
+  );
+}
+
+function named(provider: Provider, name: string): ModelName {
+  if (name === "") {
+    throw new UserError("no_model", `--model-id names no model of ${provider}.`, `Examples: ${EXAMPLES}.`);
+  }
+  return { provider, name, id: `${provider}/${name}` };
+}

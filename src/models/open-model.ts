@@ -1,0 +1,252 @@
+import { join } from "node:path";
+import type { AppSettings } from "../platform/context.js";
+import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
+import { DEFAULT_ENDPOINT, type Hub } from "../platform/huggingface.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { cachingReplies } from "./cache.js";
+import type { Model, PriceOf } from "./model.js";
+import {
+  ANSWERING_MODELS,
+  API_KEY_VARIABLES,
+  checkBaseUrl,
+  type Endpoint,
+  type EndpointSettings,
+  isOpenaiServer,
+  isRemote,
+  type ModelName,
+  type Provider,
+  withSuccessorHint,
+} from "./names.js";
+import { priceOfReply } from "./prices.js";
+import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
+import { withPrices, withRetry } from "./retry.js";
+
+interface ModelConnection {
+  /** Address of a compatible server; null: the provider's own. */
+  readonly server: string | null;
+  /** Of one call. */
+  readonly timeoutMs: number;
+  /** That of another model on the same account; undefined or null creates one. */
+  readonly throttle?: RateLimiter | null;
+  /** Limits that other machines keep too, of a rate limiter that is created. */
+  readonly shared?: SharedLimiter | undefined;
+  /** Undefined: by the table. */
+  readonly priceOf?: PriceOf | undefined;
+}
+
+/**
+ * Opens a model beside an agent's, such as a judge's: with retries, costs in its replies, and as many calls at
+ * once as its server takes. Throws a UserError where it has no key.
+ */
+export async function openModel(
+  name: ModelName,
+  { server, timeoutMs, throttle, shared, priceOf }: ModelConnection,
+  { env }: AppSettings,
+): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
+  const endpoint = connectionOf(name.provider, { baseUrl: server, wireApi: null, timeoutMs }, env);
+  const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
+  const model = await resolveModel(name, endpoint, DEFAULT_RETRY, limiter);
+  const price: PriceOf = priceOf ?? ((usage, answeredBy) => priceOfReply(name.id, answeredBy, usage));
+  return { model: withPrices(model, price), throttle: limiter };
+}
+
+/** The same model; its replies are kept in the cache folder, so that none is paid for twice. */
+export function keepReplies(
+  model: Model,
+  { provider, id }: ModelName,
+  { baseUrl, wireApi: asked }: Pick<EndpointSettings, "baseUrl" | "wireApi">,
+  { cacheDir }: AppSettings,
+): Model {
+  if (!isRemote(provider)) return model;
+  const wireApi = provider === "openai" ? wireApiOf(asked, baseUrl) : null;
+  return cachingReplies(model, { model: id, baseUrl, wireApi }, join(cacheDir, "replies"));
+}
+
+interface ModelAtServer {
+  /** `provider/name`. */
+  readonly model: string;
+  readonly baseUrl?: string | null | undefined;
+}
+
+/** Whether one rate limiter serves both: the limits are the account's. */
+export function isSameAccount(a: ModelAtServer, b: ModelAtServer): boolean {
+  const providerOf = ({ model }: ModelAtServer) => model.split("/")[0];
+  return providerOf(a) === providerOf(b) && a.baseUrl === b.baseUrl;
+}
+
+const PROVIDERS = Object.keys(ANSWERING_MODELS) as (keyof typeof ANSWERING_MODELS)[];
+
+/** The model that answers where none is named: of the first provider with a key. Null without a key. */
+export function answeringModelOf(env: Environment): string | null {
+  const provider = PROVIDERS.find((name) => hasKey(name, env));
+  return provider === undefined ? null : ANSWERING_MODELS[provider];
+}
+
+/** Placeholder for local servers without keys: the SDK requires one. */
+const NO_KEY = "no-key-needed";
+
+/**
+ * Creates the model of a name, with retries and rate limiting. An SDK is loaded only when its provider is named.
+ * Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot
+ * be read.
+ */
+export async function resolveModel(
+  name: ModelName,
+  connection: EndpointSettings,
+  retry: RetryPolicy = DEFAULT_RETRY,
+  throttle: RateLimiter | null = null,
+): Promise<Model> {
+  if (connection.wireApi !== null && name.provider !== "openai") {
+    throw new UserError(
+      "wrong_wire_api",
+      `--wire-api ${connection.wireApi} does not fit ${name.id}.`,
+      "Leave it out: only the openai provider has more than one wire format.",
+    );
+  }
+  switch (name.provider) {
+    case "offline": {
+      const { offlineModel } = await import("./offline.js");
+      return offlineModel(name.name);
+    }
+    case "replay": {
+      const { replayModel } = await import("./replay.js");
+      return replayModel(name.name);
+    }
+    default: {
+      const model = withSuccessorHint(await remoteModel(name, connection), name);
+      // Inside the retries: a call that waits for its next attempt holds no slot.
+      return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
+    }
+  }
+}
+
+async function remoteModel(name: ModelName, connection: EndpointSettings): Promise<Model> {
+  const endpoint = endpointFor(name.provider, connection);
+  switch (name.provider) {
+    case "anthropic": {
+      const { anthropicModel } = await import("./providers/anthropic.js");
+      return anthropicModel(name.name, endpoint);
+    }
+    case "google": {
+      const { googleModel } = await import("./providers/google.js");
+      return googleModel(name.name, endpoint);
+    }
+    default: {
+      if (wireApiOf(connection.wireApi, endpoint.baseUrl) === "chat") {
+        const { openaiChatModel } = await import("./providers/openai-chat.js");
+        return openaiChatModel(name.name, endpoint);
+      }
+      const { openaiResponsesModel } = await import("./providers/openai-responses.js");
+      return openaiResponsesModel(name.name, endpoint);
+    }
+  }
+}
+
+/** The wire format of the openai provider: as set, or else the better one for the server. */
+export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
+  return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
+}
+
+function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint {
+  const baseUrl = connection.baseUrl === null ? null : checkBaseUrl(connection.baseUrl);
+  const apiKey = connection.apiKey?.trim() || (provider === "openai" && baseUrl !== null ? NO_KEY : "");
+  if (apiKey === "") {
+    const variables = API_KEY_VARIABLES[provider].join(" or ");
+    throw new UserError(
+      "no_api_key",
+      `No API key for ${provider}: ${variables} is not set.`,
+      `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
+    );
+  }
+  // Not a valid header value; the SDK's own error would show the key.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new UserError(
+      "bad_api_key",
+      `The API key for ${provider} holds white space or characters that no key has.`,
+      `Check ${API_KEY_VARIABLES[provider].join(" or ")}.`,
+    );
+  }
+  return { apiKey, baseUrl, timeoutMs: connection.timeoutMs };
+}
+
+const HUB = { url: "HF_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ENDPOINT in the environment" };
+const HUB_ROWS = { url: "HF_ROWS_ENDPOINT", keys: ["HF_TOKEN"], flag: "HF_ROWS_ENDPOINT in the environment" };
+
+export function hubOf(env: Environment): Hub {
+  const endpoint = env.HF_ENDPOINT || null;
+  const rows = env.HF_ROWS_ENDPOINT || null;
+  if (endpoint !== null) refuseStrangeAddress(HUB, endpoint, env);
+  if (rows !== null) refuseStrangeAddress(HUB_ROWS, rows, env);
+  // Both endpoints use one token: that of `.env` where `.env` names either.
+  const token =
+    rows !== null && isFromFile(env, HUB_ROWS.url, rows) ? keyFor(HUB_ROWS, rows, env) : keyFor(HUB, endpoint, env);
+  return { endpoint: endpoint ?? DEFAULT_ENDPOINT, rowsEndpoint: rows ?? undefined, token };
+}
+
+/** Variables with the address of a provider's server, where it is not the provider's own. */
+const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
+  anthropic: "ANTHROPIC_BASE_URL",
+  openai: "OPENAI_BASE_URL",
+  google: "GOOGLE_BASE_URL",
+};
+
+function addressOf(provider: Provider, flag: string) {
+  return { url: BASE_URL_VARIABLES[provider] ?? "", keys: API_KEY_VARIABLES[provider], flag };
+}
+
+/**
+ * The address of a provider's server: of the flag, else of the environment; null for the provider's own. Throws a
+ * UserError where a `.env` file would send keys of the environment to another server. `name` is the flag to recommend
+ * then.
+ */
+export function baseUrlOf(
+  provider: Provider,
+  flag: string | undefined,
+  env: Environment,
+  name = "--base-url",
+): string | null {
+  if (flag !== undefined) return flag;
+  const address = addressOf(provider, name);
+  const value = env[address.url] || null;
+  if (value !== null) refuseStrangeAddress(address, value, env);
+  return value;
+}
+
+/** The same, checked, and without slashes at its end: replies and verdicts are kept by it. */
+export function serverOf(provider: Provider, flag: string | undefined, env: Environment, name?: string): string | null {
+  const baseUrl = baseUrlOf(provider, flag, env, name);
+  return baseUrl === null ? null : checkBaseUrl(baseUrl);
+}
+
+/** Refuses like `baseUrlOf`, for an address that was stored with a run, and so was not given on this command line. */
+export function refuseStoredAddress(provider: Provider, baseUrl: string | null, env: Environment): void {
+  if (baseUrl !== null) refuseStrangeAddress(addressOf(provider, "--base-url"), baseUrl, env);
+}
+
+/** The endpoint of a provider with its key. Keys come from the environment only, so that no shell history has them. */
+export function connectionOf(
+  provider: Provider,
+  reach: Omit<EndpointSettings, "apiKey">,
+  env: Environment,
+): EndpointSettings {
+  return { ...reach, apiKey: keyFor(addressOf(provider, ""), reach.baseUrl, env) };
+}
+
+export function hasKey(provider: Provider, env: Environment): boolean {
+  return API_KEY_VARIABLES[provider].some((variable) => env[variable]);
+}
+
+const PLAYGROUND = { url: "API_URL", keys: ["API_TOKEN"], flag: "--api-url" } as const;
+
+/** The playground server that the environment names; undefined: none. */
+export function playgroundUrlOf(env: Environment): string | undefined {
+  const url = env.API_URL || undefined;
+  if (url !== undefined) refuseStrangeAddress(PLAYGROUND, url, env);
+  return url;
+}
+
+/** Bearer token for a playground server; empty where there is none. */
+export function playgroundTokenOf(url: string, env: Environment): string {
+  return (keyFor(PLAYGROUND, url, env) ?? "").trim();
+}

@@ -1,0 +1,178 @@
+import { stemmer } from "stemmer";
+import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
+
+/** A mail as far as the baseline could see it. */
+export interface SeenMail {
+  readonly messageId: string;
+  readonly subject: string;
+  /** The body, or the snippet where the mail was not read. */
+  readonly text: string;
+}
+
+const MAX_ANSWER = 200;
+
+/** How much better a lower-ranked mail must fit: the search's order is strong evidence itself. */
+const CLEARLY_BETTER = 1.3;
+
+const MONTH =
+  "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?";
+
+/** What a question of a kind wants to see in its answer. The first kind that fits is taken. */
+const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
+  { asks: /\b(phone|telephone|fax|extension|cell|pager)\b/i, wants: /\d{3}[-.) ]+\d{4}|\bx\s?\d{4,5}\b/ },
+  { asks: /\be-?mail address\b/i, wants: /[^\s@]@[^\s@]+\.\w/ },
+  {
+    asks: /\b(what time|at which time|how early|how late)\b/i,
+    wants: /\b\d{1,2}(:\d\d)?\s?([ap]\.?m\b)|\b\d{1,2}:\d\d\b|\bnoon\b/i,
+  },
+  {
+    asks: /\bhow (much|long|far|old|large|big)\b|\b(price|cost|amount|fee|salary|value|rate)\b/i,
+    wants: /\$\s?\d|\d/,
+  },
+  {
+    asks: /\bhow many\b|\bwhat (number|percentage)\b/i,
+    wants: /\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|dozen)\b/i,
+  },
+  {
+    asks: /\bwhen\b|\bwhat (date|day|month|year)\b|\b(which|what) (day|date)\b|\bdeadline\b/i,
+    wants: new RegExp(
+      `\\b(${MONTH})\\b|\\d{1,2}/\\d{1,2}|\\b(mon|tues|wednes|thurs|fri|satur|sun)day\\b|\\b(19|20)\\d\\d\\b`,
+      "i",
+    ),
+  },
+  {
+    asks: /\bwhere\b|\b(location|address|room|city|place)\b/i,
+    wants: /\b(room|floor|street|st\.|suite|building|conference|hotel|avenue|EB\s?\d+)\b|\bEB\d|\bin [A-Z]\w+/,
+  },
+  { asks: /\bwho(m|se)?\b|\bwhich (person|people)\b/i, wants: /\b[A-Z][a-z]+ [A-Z][a-z]+\b/ },
+];
+
+/** Lines that no answer stands on: headers of quoted mail, rules, greetings. */
+const NOISE =
+  /^(\s*[-_=*>#]{3,}|>*\s*(from|to|cc|bcc|sent|date|subject):|\s*-+\s*(original message|forwarded by)|(hi|hello|dear)\b.{0,20}[,:]?$)/i;
+
+/**
+ * The sentence or line that best covers the question, and the mail it stands in. `mails` stand in the search's order,
+ * the best first; null where there is none. Depends on nothing but its arguments.
+ */
+export function pickPassage(
+  question: string,
+  mails: readonly SeenMail[],
+  background: readonly string[],
+): { mail: SeenMail; passage: string } | null {
+  const weights = weigh(question, mails, background);
+  const wants = KINDS.find(({ asks }) => asks.test(question))?.wants;
+  let best: { mail: SeenMail; fit: number } | null = null;
+  for (const mail of mails) {
+    const fit = coverage(`${mail.subject}\n${mail.text}`, weights);
+    if (best === null || fit > best.fit * CLEARLY_BETTER) best = { mail, fit };
+  }
+  if (best === null) return null;
+  return { mail: best.mail, passage: shorten(bestPassage(best.mail, weights, wants), weights, wants) };
+}
+
+/** Stem -> weight; a word that few of the texts hold says more. */
+function weigh(question: string, mails: readonly SeenMail[], background: readonly string[]): Map<string, number> {
+  const texts = [...mails.map((mail) => `${mail.subject}\n${mail.text}`), ...background].map(stemsOf);
+  const weights = [...stemsOf(question)].map((stem): [string, number] => {
+    const holding = texts.filter((text) => text.has(stem)).length;
+    return [stem, Math.log(1 + (texts.length + 1) / (holding + 0.5))];
+  });
+  return new Map(weights);
+}
+
+function coverage(text: string, weights: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const stem of stemsOf(text)) sum += weights.get(stem) ?? 0;
+  return sum;
+}
+
+function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
+  const passages = splitPassages(mail.text);
+  const total = [...weights.values()].reduce((a, b) => a + b, 0);
+  const own = passages.map((passage) => coverage(passage, weights));
+  let best = { passage: mail.subject, score: 0 };
+  for (const [i, passage] of passages.entries()) {
+    // A table or a list has the question's words in the line above the answer.
+    const around = 0.4 * (own[i - 1] ?? 0) + 0.2 * (own[i + 1] ?? 0);
+    const kind = wants?.test(passage) ? 0.65 * total : 0;
+    const score = (own[i] ?? 0) + around + kind;
+    if (score > best.score) best = { passage, score };
+  }
+  return best.passage;
+}
+
+/** Sentences of wrapped prose, lines of everything else. */
+export function splitPassages(text: string): string[] {
+  return text
+    .split(/\n\s*\n/)
+    .flatMap((paragraph) => {
+      const lines = paragraph.split("\n").filter((line) => line.trim() !== "" && !NOISE.test(line));
+      const wrapped = lines.length > 1 && lines.slice(0, -1).every((line) => line.length > 50);
+      return (wrapped ? [lines.join(" ")] : lines).flatMap((part) =>
+        part.split(/(?<=[.!?])\s+(?=["'(]?[\p{Lu}\p{N}])/u),
+      );
+    })
+    .map((passage) =>
+      passage
+        .replace(/\s+/g, " ")
+        .replace(/^[>\s]+/, "")
+        .trim(),
+    )
+    .filter((passage) => wordsOf(passage).length > 0);
+}
+
+/** A window of whole words round what the question wants, else round its own words. */
+function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
+  if (passage.length <= MAX_ANSWER) return passage;
+  const wanted = wants === undefined ? -1 : passage.search(wants);
+  const word = [...passage.matchAll(/\S+/g)].find(([text]) => coverage(text, weights) > 0);
+  const centre = wanted === -1 ? (word?.index ?? 0) : wanted;
+  const from = Math.max(0, Math.min(centre - MAX_ANSWER / 2, passage.length - MAX_ANSWER));
+  const cut = passage.slice(from, from + MAX_ANSWER);
+  const start = from === 0 ? 0 : cut.indexOf(" ") + 1;
+  const end = from + MAX_ANSWER >= passage.length ? cut.length : cut.lastIndexOf(" ");
+  return cut.slice(start, end > start ? end : cut.length).trim();
+}
+
+/** As in the index; the stemmer takes long over what is no word. */
+const LONGEST_STEMMED = 64;
+
+/** Letters and digits, with the marks that hold a name, an amount or an address together. */
+const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
+
+/** Words as they are written, in order. */
+export function wordsOf(text: string): string[] {
+  return text.match(WORD) ?? [];
+}
+
+/** Different content words as they are written, without their possessive 's. */
+export function contentWords(text: string): string[] {
+  const words = wordsOf(text).map((word) => word.replace(/['’]s$/i, ""));
+  const byLowerCase = new Map(words.map((word) => [word.toLowerCase(), word]));
+  return [...byLowerCase].filter(([lower]) => isContent(lower)).map(([, word]) => word);
+}
+
+function isContent(lower: string): boolean {
+  return !STOP_WORDS.has(lower) && !MAIL_WORDS.has(lower) && lower !== "according";
+}
+
+/** Stems of the content words, compound words also by their parts. */
+export function stemsOf(text: string): Set<string> {
+  const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
+  const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && isContent(word));
+  return new Set(lower.map((word) => (word.length > LONGEST_STEMMED ? word : stemmer(word))));
+}
+
+/**
+ * Up to `limit` words of a question that are likely to be rare in a mailbox, the likeliest first: numbers, names,
+ * long words. The order decides which word a search drops first: the last.
+ */
+export function rareWords(question: string, limit: number): string[] {
+  const first = wordsOf(question)[0];
+  const rarity = (word: string) =>
+    (/\d/.test(word) ? 20 : 0) + (/^\p{Lu}/u.test(word) && word !== first ? 15 : 0) + word.length;
+  const ranked = contentWords(question).map((word, i) => ({ word, i, rarity: rarity(word) }));
+  ranked.sort((a, b) => b.rarity - a.rarity || a.i - b.i);
+  return ranked.slice(0, limit).map(({ word }) => word);
+}

@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { parseRetryAfter } from "../platform/http.js";
+import { ModelError, type ModelErrorKind } from "./model.js";
+
+const MAX_LENGTH = 300;
+
+const CONTEXT_OVERFLOW =
+  /prompt is too long|context_length_exceeded|context window|maximum context length|exceeds? the (maximum|available) (number of tokens|context)|input token count|too many (input )?tokens|exceed_context_size/i;
+
+/** Out of credit: a 429 that no retry resolves. */
+const NO_QUOTA = /insufficient_quota|exceeded your current quota, please check your plan|credit balance is too low/i;
+
+/** Google says 400 where others say 401. */
+const BAD_KEY = /api[ _]key not valid|api_key_invalid|API key expired/i;
+
+const TIMEOUT_CODES = /^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/;
+
+/** No connection was established. */
+const UNREACHABLE_CODES =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Of the system and of undici; not Node's own ERR_..., which are mistakes in a call. */
+const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
+
+const NETWORK = /fetch failed|terminated|connection error|other side closed|socket hang up/i;
+
+/** The parts of the SDKs' HTTP errors that are read; each SDK has some of them. */
+const httpErrorSchema = z.object({
+  status: z.number().int(),
+  message: z.string(),
+  headers: z.instanceof(Headers).optional().catch(undefined),
+  error: z.unknown().optional(),
+});
+
+/**
+ * Whatever an SDK threw, as a ModelError without a key in it and without the SDK's own error as its cause, which
+ * may hold one. Any other throw is a bug of ours and is returned unchanged.
+ */
+export function toModelError(error: unknown, apiKey: string): unknown {
+  const ours = modelErrorIn(error);
+  if (ours !== null) return withMessage(ours, scrub(ours.message, apiKey));
+  const http = httpErrorSchema.safeParse(error);
+  if (http.success) {
+    const { status, headers, error: body } = http.data;
+    return httpError(status, scrub(describe(body, http.data.message), apiKey), retryAfterMs(headers, detailsOf(body)));
+  }
+  if (error instanceof SyntaxError) {
+    return new ModelError("protocol", "the reply is not JSON, or was cut off", { retryable: true });
+  }
+  if (error instanceof z.ZodError) {
+    const where = error.issues[0]?.path.join(".") ?? "";
+    const message = `the reply is not of the provider's form${where === "" ? "" : ` (at ${where})`}`;
+    return new ModelError("protocol", message, { retryable: true });
+  }
+  return networkError(error, apiKey) ?? error;
+}
+
+/** Also where an SDK has wrapped what our own fetch threw. */
+function modelErrorIn(error: unknown): ModelError | null {
+  let at = error;
+  for (let depth = 0; at instanceof Error && depth < 5; depth++, at = at.cause) if (at instanceof ModelError) return at;
+  return null;
+}
+
+/** Google's errors carry structured details beside their message. */
+function detailsOf(body: unknown): readonly unknown[] {
+  const parsed = z.object({ error: z.object({ details: z.array(z.unknown()) }) }).safeParse(body);
+  return parsed.success ? parsed.data.error.details : [];
+}
+
+/** An HTTP status, or a code of the same meaning inside a 200 reply. */
+export function httpError(status: number, details: string, waitMs: number | null = null): ModelError {
+  const { kind, retryable } = classify(status, details);
+  return new ModelError(kind, `${status} ${details}`.trim(), { status, retryable, retryAfterMs: waitMs });
+}
+
+function classify(status: number, details: string): { kind: ModelErrorKind; retryable: boolean } {
+  if ((status === 400 || status === 413 || status === 422) && CONTEXT_OVERFLOW.test(details)) {
+    return { kind: "context_overflow", retryable: false };
+  }
+  if (status === 401 || status === 402 || status === 403 || BAD_KEY.test(details)) {
+    return { kind: "auth", retryable: false };
+  }
+  if (status === 404) return { kind: "not_found", retryable: false };
+  if (status === 408) return { kind: "timeout", retryable: true };
+  if (status === 409) return { kind: "server", retryable: true };
+  if (status === 429) return { kind: "rate_limit", retryable: !NO_QUOTA.test(details) };
+  if (status === 503 || status === 529) return { kind: "overloaded", retryable: true };
+  if (status >= 500) return { kind: "server", retryable: true };
+  if (status >= 400) return { kind: "bad_request", retryable: false };
+  return { kind: "protocol", retryable: false };
+}
+
+/** The server's own sentence where its body has one; or else the SDK's message. */
+function describe(body: unknown, message: string): string {
+  const said = z.object({ message: z.string(), code: z.unknown().optional() });
+  const wrapped = z.object({ error: said }).transform((outer) => outer.error);
+  const found = z.union([wrapped, said]).safeParse(body);
+  if (!found.success) {
+    return message.replace(/^\d{3} /, "");
+  }
+  const { code } = found.data;
+  return typeof code === "string" ? `${found.data.message} (${code})` : found.data.message;
+}
+
+function networkError(error: unknown, apiKey: string): ModelError | null {
+  const chain: Error[] = [];
+  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at);
+  const code = chain.map((at) => ("code" in at ? String(at.code) : "")).find((word) => NETWORK_CODES.test(word));
+  if (code === undefined && !chain.some((at) => NETWORK.test(at.message))) return null;
+  const kind = code !== undefined && TIMEOUT_CODES.test(code) ? "timeout" : "network";
+  const last = chain.at(-1)?.message ?? "";
+  const message = scrub(
+    `connection failed: ${last}${code === undefined || last.includes(code) ? "" : ` (${code})`}`,
+    apiKey,
+  );
+  return new ModelError(kind, message, { retryable: true, unreachable: UNREACHABLE_CODES.test(code ?? "") });
+}
+
+/** One line, shortened, with everything that looks like a key blacked out. */
+export function scrub(text: string, apiKey: string): string {
+  const line = (apiKey.length >= 4 ? text.replaceAll(apiKey, "[key]") : text)
+    .replace(/\b(sk|pk|rk|xai|gsk|hf)[-_][A-Za-z0-9*_-]{6,}/g, "[key]")
+    .replace(/\bAIza[A-Za-z0-9*_-]{6,}/g, "[key]")
+    .replace(/\bBearer\s+\S+/gi, "Bearer [key]")
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
+}
+
+/** The same error in other words. */
+export function withMessage(error: ModelError, message: string, retries = error.retries): ModelError {
+  const { kind, status, retryable, unreachable, retryAfterMs } = error;
+  return new ModelError(kind, message, { status, retryable, unreachable, retryAfterMs, retries });
+}
+
+/** google.rpc.RetryInfo, inside the body of an error; the delay is a protobuf Duration such as `34.07s`. */
+const retryInfoSchema = z.object({
+  "@type": z.string().endsWith("google.rpc.RetryInfo"),
+  retryDelay: z.string().regex(/^\d+(\.\d+)?s$/),
+});
+
+/**
+ * How long a server asked us to wait, in ms, never negative; null where it did not say. Reads `retry-after-ms`,
+ * `Retry-After` in seconds or as an HTTP date (RFC 9110, 10.2.3), and Google's RetryInfo.
+ */
+export function retryAfterMs(headers: Headers | undefined, errorDetails: readonly unknown[] = []): number | null {
+  const exact = headers?.get("retry-after-ms");
+  if (exact && Number.isFinite(Number(exact))) return Math.max(0, Number(exact));
+  const asked = parseRetryAfter(headers?.get("retry-after"));
+  if (asked !== null) return asked;
+  for (const detail of errorDetails) {
+    const info = retryInfoSchema.safeParse(detail);
+    if (info.success) return Math.round(Number(info.data.retryDelay.slice(0, -1)) * 1000);
+  }
+  return null;
+}

@@ -1,0 +1,217 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { jsonValueSchema } from "../platform/json.js";
+import { requestKey } from "./cache.js";
+import {
+  type Completion,
+  FINISH_REASONS,
+  MODEL_ERROR_KINDS,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  NO_USAGE,
+  retrySchema,
+  usageSchema,
+} from "./model.js";
+import { completionSchema } from "./retry.js";
+
+/**
+ * `replay/FILE`: answers from a file, offline. A recorded reply answers the request it was recorded for, the nth
+ * time the nth of them; a script answers its question by the number of replies already given in the conversation.
+ * A request without an answer ends in a ModelError that no retry mends. Throws a UserError for an unusable file.
+ */
+export async function replayModel(path: string): Promise<Model> {
+  const file = await readReplayFile(path);
+  const recorded = new Recording(file.recorded);
+  return {
+    id: `replay/${path}`,
+    async complete(request, signal): Promise<Completion> {
+      signal.throwIfAborted();
+      const completion = recorded.next(request) ?? fromScripts(file.scripts, request);
+      if (completion) return completion;
+      throw new ModelError("protocol", `${path} holds no reply to this request`, { retryable: false });
+    },
+  };
+}
+
+/** Holds which of several recorded replies to the same request comes next. */
+class Recording {
+  readonly #models: ReadonlySet<string>;
+  readonly #replies = new Map<string, Recorded[]>();
+
+  constructor(entries: readonly Recorded[]) {
+    this.#models = new Set(entries.map((entry) => entry.model));
+    for (const entry of entries) {
+      const replies = this.#replies.get(entry.key);
+      if (replies) replies.push(entry);
+      else this.#replies.set(entry.key, [entry]);
+    }
+  }
+
+  next(request: ModelRequest): Completion | undefined {
+    for (const model of this.#models) {
+      const replies = this.#replies.get(requestKey(model, request));
+      if (!replies) continue;
+      const entry = replies.shift();
+      if (entry) return outcomeOf(entry);
+      throw new ModelError("protocol", "the recorded replies to this request are used up", { retryable: false });
+    }
+    return undefined;
+  }
+}
+
+/** The reply again, or the failure: it has had its retries, and is not tried again. */
+function outcomeOf(entry: Recorded): Completion {
+  if ("completion" in entry) return entry.completion;
+  const { failure } = entry;
+  if ("timedOut" in failure) throw new DOMException("The recorded call outlasted its task.", "TimeoutError");
+  const { kind, message, retries } = failure;
+  throw new ModelError(kind, message, { retryable: false, retries });
+}
+
+function fromScripts(scripts: readonly Script[], request: ModelRequest): Completion | undefined {
+  const userTexts = new Set(request.messages.map((message) => (message.role === "user" ? message.content.trim() : "")));
+  const own = scripts.find(({ taskQuestion }) => taskQuestion !== undefined && userTexts.has(taskQuestion.trim()));
+  const script = own ?? scripts.find(({ taskQuestion }) => taskQuestion === undefined);
+  if (!script) return undefined;
+  const turn = request.messages.filter((message) => message.role === "assistant").length;
+  const reply = script.replies[turn];
+  if (reply) return toCompletion(reply, turn);
+  const message = `the script has ${script.replies.length} replies and turn ${turn + 1} was asked for`;
+  throw new ModelError("protocol", message, { retryable: false });
+}
+
+function toCompletion(reply: ScriptedReply, turn: number): Completion {
+  const toolCalls = reply.toolCalls.map((call, i) => ({ id: `call_${turn + 1}_${i + 1}`, ...call }));
+  const finishReason = reply.finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop");
+  const { content, usage } = reply;
+  return { content, toolCalls, finishReason, rawFinishReason: finishReason, usage, latencyMs: 0, retries: [] };
+}
+
+/**
+ * A model that also hands every reply it gives, with its request, to `write`: one line of JSON, its line end included,
+ * in the form `replay/FILE` answers from. So it does with a call that failed for good or outlasted its task; not with
+ * one that the user interrupted.
+ */
+export function recording(model: Model, write: (line: string) => void): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      // Taken before the call: the conversation may have grown when it returns.
+      const key = requestKey(model.id, request);
+      const append = (outcome: { completion: Completion } | { failure: RecordedFailure }) =>
+        write(`${JSON.stringify({ key, model: model.id, request, ...outcome })}\n`);
+      try {
+        const completion = await model.complete(request, signal);
+        append({ completion });
+        return completion;
+      } catch (error) {
+        const failure = failureOf(error);
+        if (failure !== null) append({ failure });
+        throw error;
+      }
+    },
+  };
+}
+
+function failureOf(error: unknown): RecordedFailure | null {
+  if (error instanceof ModelError) {
+    const { kind, message, retries } = error;
+    return { kind, message, retries: [...retries] };
+  }
+  return error instanceof DOMException && error.name === "TimeoutError" ? { timedOut: true } : null;
+}
+
+/** How a call ended that got no reply: an error of the model's server, or the task's own time-out. */
+const recordedFailureSchema = z.union([
+  z.strictObject({ timedOut: z.literal(true) }),
+  z.strictObject({ kind: z.enum(MODEL_ERROR_KINDS), message: z.string(), retries: z.array(retrySchema) }),
+]);
+
+const recordedKey = { key: z.string(), model: z.string() };
+
+/** A line as `recording` writes it. `model` is whom the key was made for. */
+const recordedSchema = z.object({ ...recordedKey, completion: completionSchema });
+
+const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema });
+
+type RecordedFailure = z.output<typeof recordedFailureSchema>;
+
+/** A reply written by hand. */
+const scriptedReplySchema = z.strictObject({
+  content: z.string().default(""),
+  toolCalls: z
+    .array(z.strictObject({ name: z.string(), arguments: jsonValueSchema, invalid: z.string().optional() }))
+    .default([]),
+  finishReason: z.enum(FINISH_REASONS).optional(),
+  usage: usageSchema.default(NO_USAGE),
+});
+
+/** All replies to one question, in their order. Without `taskQuestion`: to every question that has none of its own. */
+const scriptSchema = z.strictObject({
+  taskQuestion: z.string().optional(),
+  replies: z.array(scriptedReplySchema),
+});
+
+type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
+type Script = z.output<typeof scriptSchema>;
+type ScriptedReply = z.output<typeof scriptedReplySchema>;
+
+interface ReplayFile {
+  readonly recorded: readonly Recorded[];
+  readonly scripts: readonly Script[];
+}
+
+/** Reads a replay file: JSON lines, or one JSON document that is an entry or a list of them. Throws a UserError. */
+async function readReplayFile(path: string): Promise<ReplayFile> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    const hint = "replay/FILE needs the path of a file of recorded or scripted replies.";
+    throw new UserError("no_replay_file", `Cannot read the replay file ${path}.`, hint, undefined, { cause });
+  });
+  const recorded: Recorded[] = [];
+  const scripts: Script[] = [];
+  for (const { where, value } of entries(path, text)) {
+    if (typeof value === "object" && value !== null && "key" in value) {
+      recorded.push("failure" in value ? check(failedSchema, value, where) : check(recordedSchema, value, where));
+    } else {
+      scripts.push(check(scriptSchema, value, where));
+    }
+  }
+  return { recorded, scripts };
+}
+
+function entries(path: string, text: string): { where: string; value: unknown }[] {
+  try {
+    const document: unknown = JSON.parse(text);
+    const list = Array.isArray(document) ? document : [document];
+    return list.map((value, i) => ({ where: `${path}, entry ${i + 1}`, value }));
+  } catch {
+    // More than one document: JSON lines.
+  }
+  const lines = text.split("\n").map((line, i) => ({ where: `${path}, line ${i + 1}`, line }));
+  return lines
+    .filter(({ line }) => line.trim() !== "")
+    .map(({ where, line }) => ({ where, value: parseLine(line, where) }));
+}
+
+function parseLine(line: string, where: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    const hint = "Every line must be one JSON object; the last one may have been cut off.";
+    throw new UserError("bad_replay_file", `${where} is not JSON.`, hint, undefined, { cause });
+  }
+}
+
+function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const what = `${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim();
+  throw new UserError(
+    "bad_replay_file",
+    `${where} is neither a recorded nor a scripted reply: ${what}.`,
+    'Recorded lines hold {key, model, completion} or {key, model, failure}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
+  );
+}

@@ -1,0 +1,112 @@
+import { createParser } from "eventsource-parser";
+import { Agent, request } from "undici";
+import { parseJsonOrNull } from "../platform/json.js";
+import { redactStart } from "../platform/text.js";
+import { ModelError } from "./model.js";
+import { toModelError } from "./provider-errors.js";
+
+export interface StreamRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** Longest silence between two bytes. */
+  readonly idleMs: number;
+  /** Blacked out of every error. */
+  readonly apiKey: string;
+}
+
+/** Of one answer, generously: whole mails in it make it long. */
+const MAX_STREAM_BYTES = 64_000_000;
+const MAX_FRAME_CHARS = 16_000_000;
+const MAX_ERROR_BYTES = 64_000;
+
+const connections = new Agent({ connections: null });
+
+/**
+ * Posts JSON and gives the data of every server-sent event, as it arrives; the caller stops at the last. Throws a
+ * ModelError if the reply is no event stream, or the signal's reason. A stream that ends inside a frame yields that
+ * part.
+ */
+export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
+  signal.throwIfAborted();
+  try {
+    const reply = await request(asked.url, {
+      dispatcher: connections,
+      method: "POST",
+      headers: { ...asked.headers, "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify(asked.body),
+      headersTimeout: asked.idleMs,
+      bodyTimeout: asked.idleMs,
+      signal,
+    });
+    checkHead(reply.statusCode, reply.headers, await errorBody(reply, asked.apiKey), asked);
+    const frames: string[] = [];
+    let broken: Error | null = null;
+    const parser = createParser({
+      maxBufferSize: MAX_FRAME_CHARS,
+      onEvent: ({ data }) => frames.push(data),
+      onError: (error) => {
+        if (error.type === "max-buffer-size-exceeded") broken = error;
+      },
+    });
+    const decoder = new TextDecoder();
+    let bytes = 0;
+    for await (const chunk of reply.body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      if (broken !== null || bytes > MAX_STREAM_BYTES) throw streamTooLong();
+      yield* frames.splice(0);
+    }
+    parser.feed(`${decoder.decode()}\n\n`);
+    yield* frames.splice(0);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw toModelError(error, asked.apiKey);
+  }
+}
+
+function streamTooLong(): ModelError {
+  return new ModelError("protocol", `the answer's stream is longer than ${MAX_STREAM_BYTES / 1e6} MB`, {
+    retryable: false,
+  });
+}
+
+type Reply = Awaited<ReturnType<typeof request>>;
+
+/** The body of a reply that is no event stream: an error, or a page of another program. */
+async function errorBody(reply: Reply, apiKey: string): Promise<string | null> {
+  if (reply.statusCode === 200 && isEventStream(reply.headers)) return null;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of reply.body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_ERROR_BYTES) break;
+  }
+  return redactStart(Buffer.concat(chunks).toString("utf8"), bytes > MAX_ERROR_BYTES, [apiKey]);
+}
+
+function checkHead(
+  status: number,
+  headers: Reply["headers"],
+  body: string | null,
+  { url, apiKey }: StreamRequest,
+): void {
+  if (body === null) return;
+  if (status >= 300 && status < 400) {
+    const to = headers.location === undefined ? "elsewhere" : `to ${new URL(String(headers.location), url).href}`;
+    // Same kind as an unknown agent: every further question would fail too.
+    throw new ModelError("not_found", `${status} redirects ${to}: give that address instead`, { retryable: false });
+  }
+  if (status === 200) {
+    const type = String(headers["content-type"] ?? "no type");
+    throw new ModelError("protocol", `it answers with ${type}, not with text/event-stream`, { retryable: false });
+  }
+  const told = new Headers();
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
+  throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, apiKey);
+}
+
+function isEventStream(headers: Reply["headers"]): boolean {
+  return /^text\/event-stream\b/i.test(String(headers["content-type"] ?? ""));
+}

@@ -1,0 +1,36 @@
+import type { Environment } from "./environment.js";
+
+/** What use cases take from the global flags and the environment. */
+export interface AppSettings {
+  /** Path of the database. */
+  readonly db: string;
+  /** Folder for downloads and cached replies. */
+  readonly cacheDir: string;
+  /** Pass on what subprocesses write to stderr. */
+  readonly verbose: boolean;
+  readonly env: Environment;
+}
+
+/** Progress of a long operation. `total` is null while it is unknown. */
+export interface ProgressBar {
+  update(done: number, total: number | null, detail: string): void;
+  stop(): void;
+}
+
+/** What a use case gets from whoever calls it: settings, a place for notes and progress, and cancellation. */
+export interface AppContext {
+  readonly settings: AppSettings;
+  /** One line for the user that is no result. */
+  note(text: string): void;
+  /** Nothing is shown before the first update. */
+  progress(title: string): ProgressBar;
+  /** Aborts when the user asks to stop: finish what is under way, begin nothing new. */
+  readonly signal: AbortSignal;
+  /** Aborts when the user asks to stop a second time. `message` is shown at the first. */
+  untilSecond(message: () => string): AbortSignal;
+}
+
+/** The user stopped the work. The message says what was saved and how to go on. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}

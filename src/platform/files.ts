@@ -1,0 +1,232 @@
+import { randomUUID } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { UserError } from "./errors.js";
+
+/** Symbolic links followed to a file that does not exist yet. */
+const MAX_LINKS = 40;
+
+/** Whether two paths name one file, also by relative paths, symbolic links or hard links. */
+export function isSameFile(a: string, b: string): boolean {
+  return fileIdentity(a) === fileIdentity(b);
+}
+
+/** Device and inode; of a file that does not exist, its resolved path. */
+function fileIdentity(path: string): string {
+  const stats = statsOf(path);
+  return stats === null ? resolvedPath(path, MAX_LINKS) : `${stats.dev}:${stats.ino}`;
+}
+
+/** Null where the file is missing or a parent is not a folder: opening it reports that. */
+function statsOf(path: string) {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return null;
+  }
+}
+
+/** Null where the path is not a symbolic link. */
+function linkTarget(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function resolvedPath(path: string, links: number): string {
+  const linked = links > 0 ? linkTarget(path) : null;
+  if (linked !== null) return resolvedPath(resolve(dirname(path), linked), links - 1);
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch {
+    return resolve(path);
+  }
+}
+
+export type Cell = string | number | null;
+
+/** Without it, Excel reads UTF-8 as Latin-1. */
+export const BYTE_ORDER_MARK = "\ufeff";
+
+/** A line of RFC 4180. */
+export function csvLineOf(cells: readonly Cell[]): string {
+  return `${cells.map(formatCell).join(",")}\r\n`;
+}
+
+function formatCell(cell: Cell): string {
+  if (cell === null) return "";
+  if (typeof cell === "number") return String(cell);
+  const safe = escapeFormula(cell);
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Text that spreadsheets execute as a formula, or that has a leading apostrophe, which prevents it, already. */
+const FORMULA = /^'*\s*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/;
+
+function escapeFormula(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
+}
+
+/** The text that was written as this cell. */
+export function unescapeFormula(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
+}
+
+/** Checks an output folder before anything is spent on its content: nothing may be there. */
+export function checkNewFolder(flag: string, folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) {
+    throw new UserError("output_exists", `${flag}: ${folder} is there already.`, "Name a folder that is not.");
+  }
+  checkWritable(flag, folder);
+}
+
+/**
+ * Writes a new folder all or nothing: under a temporary name beside it, then renamed. Synchronous, so that no Ctrl-C
+ * comes in between.
+ * @param files texts by their path in the folder
+ */
+export function writeFolderAtomically(flag: string, folder: string, files: ReadonlyMap<string, string>): void {
+  const temporary = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
+  try {
+    for (const [path, text] of files) {
+      const file = join(temporary, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text, { flag: "wx" });
+    }
+    checkNewFolder(flag, folder);
+    renameSync(temporary, folder);
+  } catch (cause) {
+    rmSync(temporary, { recursive: true, force: true });
+    if (cause instanceof UserError || !(cause instanceof Error && "code" in cause)) throw cause;
+    const hint = "Free some space or name another folder.";
+    throw new UserError("output_unwritable", `${flag}: ${folder}: ${cause.message}`, hint, 1, { cause });
+  }
+}
+
+/** Checks an output file before anything is spent on its content. */
+export function checkWritable(flag: string, path: string): void {
+  const folder = dirname(path);
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(path, { throwIfNoEntry: false });
+    accessSync(stats === undefined || stats.isFile() ? folder : path, constants.W_OK);
+  } catch (cause) {
+    throw new UserError(
+      "output_unwritable",
+      `${flag}: ${path} cannot be written: there is no folder ${folder} that may be written to.`,
+      "Make the folder, or name another file.",
+      2,
+      { cause },
+    );
+  }
+  if (stats?.isDirectory()) {
+    throw new UserError("output_unwritable", `${flag}: ${path} is a folder.`, "Name a file.");
+  }
+}
+
+/**
+ * Writes a file the user named, by `replaceFile`. A device or a pipe (`/dev/null`, `>(gzip)`) is written to directly:
+ * a rename would put a plain file in its place. The event loop runs between writes, so `pieces` may be many.
+ * @throws UserError where the file cannot be written
+ */
+export async function writeFileAtomically(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+  try {
+    if (isFile) await replaceFile(path, pieces);
+    else await writeTo(path, "w", pieces, false);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    throw new UserError(
+      "output_unwritable",
+      `${path} cannot be written: ${error.message}`,
+      "Free some space or name another file; what was to go into it is still in the database.",
+      1,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Writes a file all or nothing: a temporary file beside it, synced to the disk, then renamed. Readers see the old
+ * file or the new one, and of several writers the last rename wins.
+ * @param sync false for caches, where an entry lost in a power cut costs little
+ */
+export async function replaceFile(
+  path: string,
+  pieces: Iterable<string | Uint8Array>,
+  { sync = true }: { readonly sync?: boolean } = {},
+): Promise<void> {
+  const temporary = `${path}.${randomUUID().slice(0, 8)}.tmp`;
+  removeOnExit(temporary);
+  try {
+    await writeTo(temporary, "wx", pieces, sync);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  } finally {
+    temporaryFiles.delete(temporary);
+  }
+}
+
+async function writeTo(
+  path: string,
+  flags: string,
+  pieces: Iterable<string | Uint8Array>,
+  sync: boolean,
+): Promise<void> {
+  const file = await open(path, flags);
+  try {
+    for (const chunk of joinShort(pieces)) await file.writeFile(chunk);
+    if (sync) await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Temporary files being written. A second Ctrl-C exits in the middle of it. */
+const temporaryFiles = new Set<string>();
+let hasExitListener = false;
+
+function removeOnExit(path: string): void {
+  temporaryFiles.add(path);
+  if (hasExitListener) return;
+  hasExitListener = true;
+  process.on("exit", () => {
+    for (const temporary of temporaryFiles) rmSync(temporary, { force: true });
+  });
+}
+
+/** Characters written at once: pieces are often a line each. */
+const CHUNK = 1 << 16;
+
+function* joinShort(pieces: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {
+  let chunk = "";
+  for (const piece of pieces) {
+    if (typeof piece === "string") {
+      chunk += piece;
+      if (chunk.length < CHUNK) continue;
+      yield chunk;
+    } else {
+      if (chunk !== "") yield chunk;
+      yield piece;
+    }
+    chunk = "";
+  }
+  if (chunk !== "") yield chunk;
+}

@@ -1,0 +1,172 @@
+import { lookup as systemLookup } from "node:dns";
+import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
+import { Agent, fetch } from "undici";
+
+/**
+ * Addresses that are not on the public internet: private, loopback, link-local (and with it cloud metadata),
+ * reserved.
+ */
+const V4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+  192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`;
+
+/** Includes all forms that embed an IPv4 address: mapped, translated, 6to4, Teredo. */
+const V6 = `::/96 ::ffff:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 fc00::/7 fe80::/10
+  fec0::/10 ff00::/8`;
+
+/** Two lists: in a single one, the IPv6 range of mapped addresses would match every IPv4 address. */
+const NOT_PUBLIC = { ipv4: blockList(V4, "ipv4"), ipv6: blockList(V6, "ipv6") };
+
+/** `address` is an IP address, as a resolver gives it. */
+export function isPublicAddress(address: string): boolean {
+  const bare = address.split("%")[0] ?? "";
+  const family = isIPv6(bare) ? "ipv6" : "ipv4";
+  return !NOT_PUBLIC[family].check(bare, family);
+}
+
+function blockList(ranges: string, family: "ipv4" | "ipv6"): BlockList {
+  const list = new BlockList();
+  for (const range of ranges.trim().split(/\s+/)) {
+    const [address = "", bits] = range.split("/");
+    list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+export interface WebRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** Maximum bytes of the response body. */
+  readonly maxBytes: number;
+  /** Whether an IP address may be contacted. */
+  readonly allows: (address: string) => boolean;
+  readonly lookup?: LookupFunction | undefined;
+}
+
+interface WebAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** The request was not made, or its answer cannot be used; the message says why and holds no header. */
+class WebRequestFailed extends Error {
+  override readonly name = "WebRequestFailed";
+}
+
+const MAX_REDIRECTS = 5;
+
+/** What a request to another origin is not given: they were meant for the first. */
+const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content-type"]);
+
+/**
+ * One request, following redirects. Each address is checked after DNS resolution and then connected to itself, so
+ * that a name cannot resolve differently for the check and the connection (DNS rebinding).
+ */
+export async function guardedRequest(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> {
+  const dispatcher = new Agent({
+    connect: { lookup: guardedLookup(request), timeout: 30_000 },
+    maxResponseSize: request.maxBytes * 2,
+    keepAliveTimeout: 1,
+  });
+  try {
+    return await follow(request, dispatcher, signal);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+async function follow(request: WebRequest, dispatcher: Agent, signal: AbortSignal): Promise<WebAnswer> {
+  let url = new URL(request.url);
+  let { method, headers, body } = request;
+  for (let redirects = 0; ; redirects++) {
+    checkUrl(url, request);
+    const response = await fetch(url, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch(
+      (error: unknown) => {
+        throw networkFault(error, url, signal);
+      },
+    );
+    const location = response.headers.get("location");
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) {
+      return {
+        status: response.status,
+        contentType: response.headers.get("content-type") ?? "",
+        text: await readText(response.body, request.maxBytes, url, signal),
+      };
+    }
+    await response.body?.cancel();
+    if (redirects === MAX_REDIRECTS)
+      throw new WebRequestFailed(`${url.host} redirects more than ${MAX_REDIRECTS} times`);
+    const next = URL.parse(location, url.href);
+    if (next === null) throw new WebRequestFailed(`${url.host} redirects to an address that cannot be read`);
+    if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body] = ["GET", null];
+    if (next.origin !== url.origin) {
+      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
+      if (body !== null)
+        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which is not sent the arguments`);
+    }
+    url = next;
+  }
+}
+
+/** Names are checked when resolved; an IP address in the URL is never resolved, so it is checked here. */
+function checkUrl(url: URL, { allows }: WebRequest): void {
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new WebRequestFailed(`${url.protocol} addresses are not asked: only http and https`);
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) !== 0 && !allows(host)) throw notPublic(host);
+}
+
+function guardedLookup({ allows, lookup = systemLookup as LookupFunction }: WebRequest): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, "");
+      const addresses = (Array.isArray(found) ? found : [{ address: found, family: isIP(found) }]).filter(
+        ({ address }) => isIP(address) !== 0,
+      );
+      const [first] = addresses;
+      // One blocked address among allowed ones rejects all: a sign of an attack.
+      const bad = addresses.find(({ address }) => !allows(address));
+      if (bad !== undefined || first === undefined) return callback(notPublic(hostname), "");
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function notPublic(host: string): WebRequestFailed {
+  return new WebRequestFailed(
+    `${host} is not on the public internet, and this tool may not ask private, loopback or link-local addresses`,
+  );
+}
+
+async function readText(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+  url: URL,
+  signal: AbortSignal,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new WebRequestFailed(`${url.host} answered with more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof WebRequestFailed ? error : networkFault(error, url, signal);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function networkFault(error: unknown, url: URL, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof WebRequestFailed) return cause;
+  }
+  // The error's own text may quote a header.
+  const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code;
+  return new WebRequestFailed(`${url.host} could not be asked: ${code ?? "the request or the answer is not valid"}`);
+}

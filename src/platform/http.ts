@@ -1,0 +1,206 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { z } from "zod";
+import { type RetryPolicy, retry } from "./retry.js";
+
+/** The address of a server: http or https, without user name or password. Null for any other text. */
+export function parseHttpUrl(text: string): URL | null {
+  const url = URL.parse(text.trim());
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
+  return url;
+}
+
+/** The address that paths are appended to: as `parseHttpUrl`, without query and fragment. Null for any other text. */
+export function parseServerUrl(text: string): URL | null {
+  const url = parseHttpUrl(text);
+  return url === null || url.search !== "" || url.hash !== "" ? null : url;
+}
+
+/** Checks of who may send requests to a server of this machine: by Host, Origin and bearer token. */
+
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}
+
+/**
+ * A server on a loopback address accepts only loopback names as Host. Otherwise a page could have a name of its own
+ * resolve to this machine (DNS rebinding) and then count as same-origin.
+ */
+export function isAllowedHost(listenHost: string, hostHeader: string | undefined): boolean {
+  return !isLoopback(listenHost) || isLoopback(parseHost(hostHeader)?.hostname ?? "");
+}
+
+/** Whether the page that a browser names as Origin was served by the server that is named as Host. */
+export function isOwnOrigin(origin: string, hostHeader: string | undefined): boolean {
+  const page = URL.parse(origin);
+  const server = parseHost(hostHeader);
+  if (page === null || server === null) return false;
+  // Behind a proxy that ends TLS, the scheme differs.
+  if (page.host === hostHeader?.toLowerCase()) return true;
+  const isHttpLoopback = page.protocol === "http:" && isLoopback(page.hostname) && isLoopback(server.hostname);
+  return isHttpLoopback && page.port === server.port;
+}
+
+/** Tests an Authorization header for `Bearer TOKEN`, in a time that does not depend on how much of it is right. */
+export function bearerTokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const expected = digest(token);
+  return (authorization) => {
+    const [, sent = ""] = /^Bearer +(\S+)\s*$/i.exec(authorization ?? "") ?? [];
+    return timingSafeEqual(digest(sent), expected);
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function parseHost(hostHeader: string | undefined): URL | null {
+  return hostHeader === undefined || hostHeader === "" ? null : URL.parse(`http://${hostHeader}`);
+}
+
+const RETRYABLE_STATUS = new Set([408, 425, 429]);
+
+/**
+ * One GET. Resolves to a 2xx response, or 416 for a range; any other status and network errors are a `RequestFailed`.
+ * Redirects are followed; fetch removes the Authorization header for another origin.
+ */
+export async function get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+  const response = await withNetworkErrors(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
+  if (response.ok || response.status === 416) return response;
+  await response.body?.cancel();
+  throw new RequestFailed(describeStatus(response), {
+    status: response.status,
+    retryable: response.status >= 500 || RETRYABLE_STATUS.has(response.status),
+    retryAfterMs: parseRetryAfter(response.headers.get("retry-after")),
+  });
+}
+
+/** The headers that a server with a token asks for; null: it has none. */
+export function authorization(token: string | null): Record<string, string> {
+  return token === null ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** A JSON document checked against a schema, with the response headers. */
+export async function getJson<T>(
+  url: string,
+  headers: Record<string, string>,
+  schema: z.ZodType<T>,
+  policy: RetryPolicy,
+  signal: AbortSignal,
+): Promise<{ value: T; headers: Headers }> {
+  return retryRequest(
+    async () => {
+      const response = await get(url, headers, signal);
+      const text = await withNetworkErrors(() => response.text(), signal);
+      return { value: parseJson(text, schema), headers: response.headers };
+    },
+    policy,
+    signal,
+  );
+}
+
+function parseJson<T>(text: string, schema: z.ZodType<T>): T {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (cause) {
+    throw new RequestFailed("the answer is not JSON", { retryable: false, cause });
+  }
+  const parsed = schema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new RequestFailed(`the answer is not as expected: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`, {
+    retryable: false,
+    cause: parsed.error,
+  });
+}
+
+/** Turns the TypeErrors of fetch (refused, reset, cut off) into a `RequestFailed`, an abort into its reason. */
+export async function withNetworkErrors<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof TypeError)) throw error;
+    const { message, retryable } = connectionFault(error);
+    throw new RequestFailed(message, { retryable, cause: error });
+  }
+}
+
+function describeStatus(response: Response): string {
+  // The hub sends its reason in this header.
+  const reason = response.headers.get("x-error-message") ?? response.statusText;
+  return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
+}
+
+/**
+ * A `Retry-After` header in milliseconds, never negative: seconds (decimals too, which RFC 9110 section 10.2.3 does
+ * not allow but servers send) or an HTTP date. Null where it is absent or unreadable.
+ */
+export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | null {
+  const text = value?.trim() ?? "";
+  if (text === "") return null;
+  const seconds = Number(text);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+/** Name resolution and certificate errors are not temporary. */
+const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
+
+/** Why a fetch got no answer. */
+interface ConnectionFault {
+  /** Never empty. */
+  readonly message: string;
+  /** Worth another attempt: refused, reset, cut off. */
+  readonly retryable: boolean;
+}
+
+/** The message of fetch is "fetch failed"; the reason is in its causes. */
+export function connectionFault(error: Error): ConnectionFault {
+  let deepest: Error = error;
+  while (deepest.cause instanceof Error) deepest = deepest.cause;
+  const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";
+  // A connection tried on several addresses gives an AggregateError without a message.
+  const message = deepest.message || "no connection";
+  return { message: code === "" ? message : `${message} (${code})`, retryable: !PERMANENT_ERROR_CODE.test(code) };
+}
+
+/** A request that got no usable answer. `message` is a clause for the user, without the address. */
+export class RequestFailed extends Error {
+  override readonly name = "RequestFailed";
+  readonly status: number | null;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  /** The attempt brought the work well forward, so the count of failures in a row starts anew. */
+  readonly progressed: boolean;
+
+  constructor(
+    message: string,
+    details: {
+      retryable: boolean;
+      status?: number;
+      retryAfterMs?: number | null;
+      progressed?: boolean;
+      cause?: unknown;
+    },
+  ) {
+    super(message, { cause: details.cause });
+    this.status = details.status ?? null;
+    this.retryable = details.retryable;
+    this.retryAfterMs = details.retryAfterMs ?? null;
+    this.progressed = details.progressed ?? false;
+  }
+}
+
+/** Repeats `attempt` while it throws a retryable `RequestFailed`. Throws the signal's reason when it aborts. */
+export async function retryRequest<T>(attempt: () => Promise<T>, policy: RetryPolicy, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const attemptUnlessAborted = () =>
+    attempt().catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
+    });
+  const failureOf = (error: unknown) => (error instanceof RequestFailed ? error : null);
+  return retry(attemptUnlessAborted, { policy, signal, failureOf });
+}

@@ -1,0 +1,177 @@
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { type DownloadHints, downloadFile, type OnProgress, readJson, withDownloadHint } from "./download.js";
+import { UserError } from "./errors.js";
+import { replaceFile } from "./files.js";
+import { authorization, getJson, RequestFailed } from "./http.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
+import { trimEndOf } from "./text.js";
+
+export const DEFAULT_ENDPOINT = "https://huggingface.co";
+export const DEFAULT_ROWS_ENDPOINT = "https://datasets-server.huggingface.co";
+
+/** The Hugging Face hub or a mirror of it. */
+export interface Hub {
+  readonly endpoint: string;
+  /** Base of the JSON rows API; Hugging Face's own where undefined. */
+  readonly rowsEndpoint?: string | undefined;
+  readonly token: string | null;
+  readonly retry?: RetryPolicy | undefined;
+}
+
+/** @throws UserError where the address is no plain http(s) address. */
+export function checkedEndpoint(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw new UserError(
+      "endpoint_invalid",
+      "the hub's address is not a plain http or https address",
+      `Set HF_ENDPOINT to an address such as ${DEFAULT_ENDPOINT}, without a name or password in it.`,
+    );
+  }
+  return trimEndOf(address, "/");
+}
+
+export function datasetPage(hub: Hub, dataset: string): string {
+  return `${checkedEndpoint(hub.endpoint)}/datasets/${dataset}`;
+}
+
+/** Address of a file's bytes. `revision` may hold slashes (`refs/convert/parquet`). */
+export function fileUrl(hub: Hub, dataset: string, revision: string, path: string): string {
+  return `${datasetPage(hub, dataset)}/resolve/${encodeURIComponent(revision)}/${path}`;
+}
+
+/** The current commit of a branch or tag; a commit needs no request. */
+export async function resolveRevision(
+  hub: Hub,
+  dataset: string,
+  revision: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (/^[0-9a-f]{40}$/.test(revision)) return revision;
+  const url = `${checkedEndpoint(hub.endpoint)}/api/datasets/${dataset}/revision/${encodeURIComponent(revision)}`;
+  const schema = z.object({ sha: z.string().regex(/^[0-9a-f]{40}$/) });
+  const { value } = await getJson(url, authorization(hub.token), schema, hub.retry ?? DEFAULT_RETRY, signal);
+  return value.sha;
+}
+
+/** A file of a dataset. `sha256` is null for files that are not in LFS. */
+interface HubFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string | null;
+}
+
+const treeSchema = z.array(
+  z.object({
+    type: z.string(),
+    path: z.string(),
+    size: z.number().int().nonnegative(),
+    lfs: z.object({ oid: z.string().regex(/^[0-9a-f]{64}$/) }).optional(),
+  }),
+);
+
+/** The files directly in a folder of a dataset at a commit. */
+async function listFolder(
+  hub: Hub,
+  dataset: string,
+  commit: string,
+  folder: string,
+  signal: AbortSignal,
+): Promise<HubFile[]> {
+  const url = `${checkedEndpoint(hub.endpoint)}/api/datasets/${dataset}/tree/${commit}/${folder}`;
+  const { value } = await getJson(url, authorization(hub.token), treeSchema, hub.retry ?? DEFAULT_RETRY, signal);
+  return value
+    .filter((entry) => entry.type === "file")
+    .map(({ path, size, lfs }) => ({ path, size, sha256: lfs?.oid ?? null }));
+}
+
+/** What to do about a failed download from the hub. `manual`: a sentence, how to do without it. */
+export function hubHints(manual: string): DownloadHints {
+  return { manual, of: hintFor };
+}
+
+function hintFor(error: RequestFailed): string {
+  if (error.status === 401 || error.status === 403) return "Set HF_TOKEN to a token that may read it.";
+  if (error.status === 404) return "Check the revision, and HF_ENDPOINT if it is set.";
+  if (error.status === 429) return "Too many requests: wait some minutes and run it again (HF_TOKEN raises the limit).";
+  if (!error.retryable) return "Check HF_ENDPOINT if it is set, and whether a proxy stands in between.";
+  return "Check the connection and run it again; a file is continued where it stopped.";
+}
+
+export const QUESTIONS_DATASET = "corbt/enron_emails_sample_questions";
+export const EMAILS_DATASET = "corbt/enron-emails";
+
+/** An older revision of the questions had a train set 12 times smaller, so the default is a fixed commit. */
+export const QUESTIONS_REVISION = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
+
+/** `data/train-00000-of-00003.parquet` */
+const SHARD = /^data\/train-\d{5}-of-(\d{5})\.parquet$/;
+
+/** The commit of `main` at the start of the download, and its files. */
+const pinSchema = z.object({
+  dataset: z.literal(EMAILS_DATASET),
+  branch: z.literal("main"),
+  commit: z.string().regex(/^[0-9a-f]{40}$/),
+  files: z.array(z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() })).min(1),
+});
+
+type Pin = z.output<typeof pinSchema>;
+
+/**
+ * Downloads and verifies all shards of the mail corpus. The commit of `main` is resolved once and stored in
+ * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also
+ * cached ones.
+ * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
+ * @throws UserError; the signal's reason where it aborts
+ */
+export async function downloadEnronEmails(
+  hub: Hub,
+  cacheDir: string,
+  signal: AbortSignal,
+  onProgress?: OnProgress,
+): Promise<string> {
+  const page = datasetPage(hub, EMAILS_DATASET);
+  const hints = hubHints(`Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`);
+  const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
+  const pin =
+    (await readJson(pinPath, pinSchema)) ??
+    (await withDownloadHint(page, hints, () => createPin(hub, pinPath, signal)));
+  const folder = join(cacheDir, EMAILS_DATASET, pin.commit);
+  const total = pin.files.reduce((sum, file) => sum + file.size, 0);
+  let done = 0;
+  for (const { path, size, sha256 } of pin.files) {
+    const before = done;
+    await downloadFile({
+      url: fileUrl(hub, EMAILS_DATASET, pin.commit, path),
+      headers: authorization(hub.token),
+      target: join(folder, basename(path)),
+      revision: pin.commit,
+      expectedSize: size,
+      expectedSha256: sha256 ?? undefined,
+      magic: "PAR1",
+      retry: hub.retry,
+      onProgress: (bytes) => onProgress?.(before + bytes, total),
+      signal,
+      hints,
+    });
+    done += size;
+    onProgress?.(done, total);
+  }
+  return folder;
+}
+
+async function createPin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
+  const commit = await resolveRevision(hub, EMAILS_DATASET, "main", signal);
+  const listed = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
+  const files = listed.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const announced = Number(SHARD.exec(files[0]?.path ?? "")?.[1] ?? 0);
+  if (files.length === 0 || files.length !== announced) {
+    throw new RequestFailed(`data/ lists ${files.length} of ${announced} shards of the mail`, { retryable: false });
+  }
+  const pin: Pin = { dataset: EMAILS_DATASET, branch: "main", commit, files };
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, [`${JSON.stringify(pin, null, 2)}\n`]);
+  return pin;
+}

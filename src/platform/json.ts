@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+/** The value of a JSON text; null where the text is not JSON. */
+export function parseJsonOrNull(text: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Deeper JSON is rejected: it would overflow the stack of recursive code. */
+export const MAX_JSON_DEPTH = 100;
+
+/** Nesting depth of a JSON text: counts brackets and braces outside of strings, without recursion. */
+export function jsonDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === BRACKET || code === BRACE) deepest = Math.max(deepest, ++depth);
+    else if (code === BRACKET + 2 || code === BRACE + 2) depth--;
+  }
+  return deepest;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** The closing character's code is the opening one's plus 2. */
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+/** Whether a value is nested at most MAX_JSON_DEPTH levels deep. */
+export function isShallow(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= MAX_JSON_DEPTH; depth++) {
+    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+    if (level.length === 0) return true;
+  }
+  return false;
+}
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** Checked before z.json(), which is recursive. */
+const shallow = z.unknown().refine(isShallow, {
+  abort: true,
+  message: `expected JSON, nested at most ${MAX_JSON_DEPTH} levels deep`,
+});
+
+export const jsonValueSchema = shallow.pipe(z.json()) as unknown as z.ZodType<JsonValue>;
+
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+export const jsonObjectSchema = z.record(z.string(), jsonValueSchema) as z.ZodType<JsonObject>;
+
+/** A JSON Schema document as stored in the registry and sent to providers. */
+export type JsonSchema = JsonObject;

@@ -1,0 +1,148 @@
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import { type JsonObject, type JsonValue, jsonValueSchema } from "./json.js";
+
+const WORKER = new URL("../../bin/module-worker.mjs", import.meta.url);
+
+/** Compiles TypeScript as it is loaded. */
+const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
+
+/** Characters of one result that may come out of a module. */
+const MAX_CHARS = 10_000_000;
+
+const messageSchema = z.union([
+  z.object({ ready: z.record(z.string(), jsonValueSchema) }),
+  z.object({ broken: z.string() }),
+  z.object({ id: z.number(), text: z.string() }),
+  z.object({ id: z.number(), error: z.string() }),
+]);
+
+export interface ModuleStart {
+  /** An absolute path. */
+  readonly path: string;
+  /** Its whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A module that cannot be loaded, or a call of it that failed; the message says why. */
+export class ModuleFailed extends Error {
+  override readonly name = "ModuleFailed";
+}
+
+interface Waiting {
+  resolve(value: JsonValue): void;
+  reject(error: unknown): void;
+}
+
+/** One module on a thread of its own. */
+class LoadedModule {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ready: Promise<JsonObject>;
+  #calls = 0;
+  #gone = false;
+
+  constructor({ path, env }: ModuleStart) {
+    this.#worker = new Worker(WORKER, {
+      workerData: { path, jiti: JITI, maxChars: MAX_CHARS },
+      env: { ...env },
+      stdout: true,
+      stderr: true,
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
+    });
+    this.#worker.stdout.resume();
+    this.#worker.stderr.resume();
+    this.#ready = new Promise((resolve, reject) => {
+      this.#worker.on("message", (message: unknown) => {
+        const parsedMessage = messageSchema.safeParse(message);
+        if (!parsedMessage.success) return;
+        if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
+        else if ("broken" in parsedMessage.data)
+          reject(new ModuleFailed(`The module cannot be loaded: ${parsedMessage.data.broken}`));
+        else this.#answer(parsedMessage.data);
+      });
+      const end = (error: ModuleFailed) => {
+        this.#gone = true;
+        reject(error);
+        for (const { reject: fail } of this.#waiting.values()) fail(error);
+        this.#waiting.clear();
+      };
+      this.#worker.on("error", (error) => end(new ModuleFailed(`The module broke down: ${error.message}`)));
+      this.#worker.on("exit", () => end(new ModuleFailed("The module was ended. Call again if you still need it.")));
+    });
+    this.#ready.catch(() => undefined);
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** The module's own description. */
+  async describe(): Promise<JsonObject> {
+    return this.#ready;
+  }
+
+  async call(args: JsonObject, context: JsonObject): Promise<JsonValue> {
+    await this.#ready;
+    const id = ++this.#calls;
+    return new Promise((resolve, reject) => {
+      if (this.#gone) return reject(new ModuleFailed("The module was ended. Call again if you still need it."));
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, args, context });
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#gone = true;
+    await this.#worker.terminate();
+  }
+
+  #answer(told: { id: number; text: string } | { id: number; error: string }): void {
+    const waiting = this.#waiting.get(told.id);
+    this.#waiting.delete(told.id);
+    if ("error" in told) waiting?.reject(new ModuleFailed(`The tool failed: ${told.error}`));
+    else waiting?.resolve(jsonValueSchema.parse(JSON.parse(told.text)));
+  }
+}
+
+/** The modules of a run: each loaded once, and again after it was terminated. */
+export class ModuleWorkers {
+  readonly #loaded = new Map<string, LoadedModule>();
+
+  async describe(start: ModuleStart, signal: AbortSignal): Promise<JsonObject> {
+    return this.#use(start, signal, (module) => module.describe());
+  }
+
+  /** On abort the thread is terminated: nothing else stops a synchronous loop. */
+  async call(start: ModuleStart, args: JsonObject, context: JsonObject, signal: AbortSignal): Promise<JsonValue> {
+    return this.#use(start, signal, (module) => module.call(args, context));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#loaded.values()].map((module) => module.end()));
+  }
+
+  async #use<T>(start: ModuleStart, signal: AbortSignal, work: (module: LoadedModule) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const module = this.#module(start);
+    const stop = () => void module.end();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await work(module);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      signal.throwIfAborted();
+    }
+  }
+
+  #module(start: ModuleStart): LoadedModule {
+    const key = JSON.stringify([start.path, start.env]);
+    const known = this.#loaded.get(key);
+    if (known !== undefined && !known.gone) return known;
+    const fresh = new LoadedModule(start);
+    this.#loaded.set(key, fresh);
+    return fresh;
+  }
+}

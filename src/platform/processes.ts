@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { Socket } from "node:net";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { longestSecret, redactEnd } from "./text.js";
+
+interface ProgramOutput {
+  readonly end: ProgramEnd;
+  readonly stdout: string;
+  /** Its last characters. */
+  readonly stderr: string;
+  /** Killed because it wrote too much. */
+  readonly tooLong: boolean;
+}
+
+const STDERR_CHARS = 2_000;
+
+/**
+ * Runs a program once with `input` on its stdin. On abort it is killed, and this rejects with the reason.
+ * `secrets` are redacted from its stderr.
+ */
+export async function runProcess(
+  start: ProgramStart,
+  input: string,
+  maxBytes: number,
+  signal: AbortSignal,
+  secrets: readonly string[] = [],
+): Promise<ProgramOutput> {
+  signal.throwIfAborted();
+  const program = startSupervised(start);
+  signal.addEventListener("abort", program.kill, { once: true });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let tooLong = false;
+  program.stdout.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) {
+      chunks.push(chunk);
+      return;
+    }
+    tooLong = true;
+    program.kill();
+  });
+  const stderr = lastOf(program.stderr, secrets);
+  program.stdin.end(input);
+  const end = await program.ended;
+  signal.removeEventListener("abort", program.kill);
+  signal.throwIfAborted();
+  return { end, stdout: Buffer.concat(chunks).toString("utf8"), stderr: stderr(), tooLong };
+}
+
+/** Keeps only the end of a stream's text, in bounded memory. */
+export function lastOf(stream: Readable, secrets: readonly string[]): () => string {
+  const tailChars = STDERR_CHARS + longestSecret(secrets);
+  let text = "";
+  let isCut = false;
+  stream.setEncoding("utf8").on("data", (more: string) => {
+    text += more;
+    isCut ||= text.length > tailChars;
+    text = text.slice(-tailChars);
+  });
+  return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
+}
+
+/** The program that opens an address, with its first arguments; on other systems xdg-open. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ["open"],
+  // Not `start`: that is of the shell, which would read the & of an address as its own.
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/** An opener that still runs after so long has opened something: some end with the browser. */
+const SETTLED_MS = 3_000;
+
+/** Opens a file or an address in the user's browser. False: this machine has no program for it, or it failed. */
+export function openInBrowser(target: string): Promise<boolean> {
+  const [program = "", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  return new Promise((resolve) => {
+    const opener = spawn(program, [...args, target], { detached: true, stdio: "ignore" });
+    opener.unref();
+    const settled = setTimeout(() => resolve(true), SETTLED_MS);
+    const end = (isOpen: boolean) => {
+      clearTimeout(settled);
+      resolve(isOpen);
+    };
+    opener.once("error", () => end(false));
+    opener.once("exit", (code) => end(code === 0));
+  });
+}
+
+const KEEPER = fileURLToPath(new URL("../../bin/process-supervisor.mjs", import.meta.url));
+
+/** How a program ended: with a code, by a signal, or not started at all. */
+const endSchema = z.union([
+  z.object({ code: z.number().nullable(), signal: z.string().nullable() }),
+  z.object({ error: z.string() }),
+]);
+
+type ProgramEnd = z.output<typeof endSchema>;
+
+export interface ProgramStart {
+  readonly argv: readonly string[];
+  /** Its whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+}
+
+/** A running program with its three streams. */
+export interface SupervisedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when it and all its child processes have ended. */
+  readonly ended: Promise<ProgramEnd>;
+  /** Kills it and all its child processes. */
+  kill(): void;
+}
+
+/** Time for the supervisor to kill the child processes. */
+const KILL_MS = 5_000;
+
+let prefix: readonly string[] | undefined;
+
+/**
+ * Starts a program without a shell, under a supervisor process that kills it and all its child processes, in other
+ * sessions too: on request, when the program has ended, and when this process dies, even by kill -9.
+ */
+export function startSupervised(start: ProgramStart): SupervisedProcess {
+  prefix ??= subreaperPrefix();
+  const [file = process.execPath, ...args] = [...prefix, process.execPath, KEEPER];
+  // The supervisor does not get the program's environment, which could break it.
+  const keeper = spawn(file, args, { env: {}, detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
+  const line = keeper.stdio[3] as Socket;
+  let timer: NodeJS.Timeout | undefined;
+  const kill = () => {
+    line.destroy();
+    timer ??= setTimeout(() => killGroup(keeper), KILL_MS).unref();
+  };
+  const ended = new Promise<ProgramEnd>((resolve) => {
+    let end: ProgramEnd = { error: "it could not be kept" };
+    let reportText = "";
+    line.setEncoding("utf8").on("data", (text: string) => {
+      reportText += text;
+      if (!reportText.endsWith("\n")) return;
+      const report = endSchema.safeParse(JSON.parse(reportText));
+      if (report.success) end = report.data;
+    });
+    line.on("error", () => undefined);
+    // If the supervisor was killed, kill the rest of its group.
+    keeper.on("exit", () => killGroup(keeper));
+    keeper.on("error", (error) => resolve({ error: error.message }));
+    keeper.on("close", () => {
+      clearTimeout(timer);
+      resolve(end);
+    });
+  });
+  line.write(`${JSON.stringify(start)}\n`);
+  const [stdin, stdout, stderr] = [keeper.stdin, keeper.stdout, keeper.stderr];
+  for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
+  return { stdin, stdout, stderr, ended, kill };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** prctl's PR_SET_CHILD_SUBREAPER, and prctl's number on each processor. */
+const SET_SUBREAPER = 36;
+const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 };
+
+const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];
+const PYTHON = ["/usr/bin/python3", "/usr/local/bin/python3"];
+
+const PYTHON_SOURCE = `import os, sys
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(${SET_SUBREAPER}, 1, 0, 0, 0)
+except (ImportError, OSError, AttributeError):
+    pass
+os.execv(sys.argv[1], sys.argv[1:])`;
+
+/**
+ * A command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a daemonised
+ * program can still be found. Node has no prctl, Perl and Python do; empty without either, and on systems other than
+ * Linux.
+ */
+function subreaperPrefix(): readonly string[] {
+  if (process.platform !== "linux") return [];
+  const number = PRCTL[process.arch];
+  const perl = PERL.find((path) => existsSync(path));
+  if (perl !== undefined && number !== undefined) {
+    return [perl, "-e", `syscall(${number}, ${SET_SUBREAPER}, 1, 0, 0, 0); exec { $ARGV[0] } @ARGV`, "--"];
+  }
+  const python = PYTHON.find((path) => existsSync(path));
+  return python === undefined ? [] : [python, "-I", "-S", "-c", PYTHON_SOURCE];
+}

@@ -1,0 +1,149 @@
+import { setMaxListeners } from "node:events";
+import pLimit from "p-limit";
+import { checkMailboxes } from "../mail/corpus.js";
+import { CostLimitReached } from "../models/cost-limit.js";
+import { ModelError } from "../models/model.js";
+import { type AppContext, Interrupted } from "../platform/context.js";
+import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
+import { withStore } from "../store/open-store.js";
+import type { Question } from "../tasks/question.js";
+import { count } from "../text/format.js";
+import { checkByModel, UNREADABLE_REPLY } from "./check-by-model.js";
+import { type Checker, checkGold } from "./checks.js";
+import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "./dataset.js";
+import { callOrFailure, FailureStreak } from "./draft-questions.js";
+import type { QuestionCheck } from "./provenance.js";
+import { ModelSpending, openModels } from "./question-models.js";
+import {
+  longestSharedPhrase,
+  NearDuplicates,
+  PHRASE_WORDS,
+  type QuestionMailbox,
+  questionMailboxes,
+} from "./usable-mail.js";
+
+interface CheckOptions extends DatasetOptions, SelectionOptions {
+  /** 0: all. */
+  readonly limit: number;
+  /** provider/model; undefined: rules alone. */
+  readonly checker?: string | undefined;
+  readonly checkerBaseUrl?: string | undefined;
+  readonly maxCost?: number | undefined;
+}
+
+interface CheckedQuestion {
+  readonly question: Question;
+  readonly checks: readonly QuestionCheck[];
+  /** It repeats a phrase of its mail, and the first search finds it. */
+  readonly easy: boolean;
+  readonly duplicate: boolean;
+  /** Why it is doubtful; empty: it is not. */
+  readonly doubts: readonly string[];
+}
+
+export interface CheckedDataset {
+  readonly source: string;
+  readonly checker: string | null;
+  readonly questions: readonly CheckedQuestion[];
+  /** Not checked, as --max-cost was reached. */
+  readonly unchecked: number;
+  readonly costUsd: number;
+}
+
+/** Checks the questions of any dataset as new ones are checked. */
+export function checkQuestions(options: CheckOptions, context: AppContext): Promise<CheckedDataset> {
+  const { settings, signal, progress } = context;
+  return withStore(settings, async (db) => {
+    const set = await loadDataset(options, context);
+    const questions = select(set, options, options.limit);
+    checkMailboxes(db, questions);
+    const spending = new ModelSpending(options.maxCost);
+    const { checker } = await openModels({ ...options, writer: null }, spending, context);
+    const open = questionMailboxes(db);
+    const duplicates = new NearDuplicates();
+    const streak = new FailureStreak(checker?.id ?? "");
+    // A checker that fails for good ends the calls under way too.
+    const failing = new AbortController();
+    const stop = AbortSignal.any([signal, failing.signal]);
+    // Every question under way listens to it.
+    setMaxListeners(0, stop);
+    const bar = progress("Checking");
+    let done = 0;
+    const checked = await pLimit(JUDGE_CONCURRENCY)
+      .map([...questions], async (question) => {
+        if (stop.aborted) return null;
+        const mailbox = open(question.inbox_address);
+        const duplicate = !duplicates.add({ inbox: question.inbox_address, question: question.question });
+        const outcome = await callOrFailure(() => checkQuestion(question, mailbox, checker, stop));
+        if (outcome instanceof CostLimitReached) return null;
+        bar.update(++done, questions.length, `${count(done)} of ${count(questions.length)}`);
+        const checks = outcome instanceof ModelError ? [] : outcome.checks;
+        const isUnread = checks.some(({ reason }) => reason === UNREADABLE_REPLY);
+        streak.add(outcome instanceof ModelError ? outcome.message : isUnread ? UNREADABLE_REPLY : null);
+        const failed = checks.flatMap(({ passed, reason }) => (passed ? [] : [reason]));
+        const doubts = [
+          ...(outcome instanceof ModelError ? ["the checker's call failed"] : failed),
+          ...(duplicate ? ["it asks nearly the same as one before it"] : []),
+        ];
+        return { question, checks, easy: isEasy(question, mailbox), duplicate, doubts };
+      })
+      .catch((error) => {
+        failing.abort();
+        throw error;
+      })
+      .finally(() => bar.stop());
+    if (signal.aborted) {
+      throw new Interrupted("stopped. The same command goes on: the checker's replies are in the cache.");
+    }
+    const kept = checked.filter((one) => one !== null);
+    return {
+      source: set.source,
+      checker: checker?.id ?? null,
+      questions: kept,
+      unchecked: questions.length - kept.length,
+      costUsd: spending.limit.spentUsd,
+    };
+  });
+}
+
+/** Other matches that a checker is shown: as many as an agent gets by one search. */
+export const OTHER_MATCHES = 10;
+
+/**
+ * Checks a question of any dataset: by rules, then by the checker if there is one. `isChange`: its latest mail is said
+ * to correct those before it.
+ */
+export async function checkQuestion(
+  question: Question,
+  mailbox: QuestionMailbox,
+  checker: Checker | null,
+  signal: AbortSignal,
+  isChange = false,
+): Promise<{ readonly checks: readonly QuestionCheck[]; readonly equivalent: readonly string[] }> {
+  const citedMail = (messageId: string) => {
+    const found = mailbox.get(messageId);
+    return { messageId, mail: found?.mail ?? null, isInInbox: found?.isInInbox ?? false };
+  };
+  const cited = question.message_ids.map(citedMail);
+  const gold = checkGold(question, cited);
+  if (!gold.passed || checker === null) return { checks: [gold], equivalent: [] };
+  const canonical = new Set(question.message_ids.map((id) => mailbox.canonicalId(id)));
+  const others = mailbox
+    .bestMatches(question.question, question.query_date, OTHER_MATCHES + canonical.size)
+    .filter(({ messageId }) => !canonical.has(mailbox.canonicalId(messageId)))
+    .slice(0, OTHER_MATCHES);
+  const sources = cited.flatMap(({ mail }) => mail ?? []);
+  const { checks, equivalent } = await checkByModel(question, { sources, others, isChange }, checker, signal);
+  // A checker may name more mails than it answered from.
+  const holding = equivalent.filter((id) => checkGold(question, [citedMail(id)]).passed);
+  return { checks: [gold, ...checks], equivalent: holding };
+}
+
+/** Whether the question repeats a phrase of its mail, and finds it first. */
+export function isEasy({ question, query_date, message_ids }: Question, mailbox: QuestionMailbox): boolean {
+  const [first] = mailbox.bestMatches(question, query_date, 1);
+  if (first === undefined) return false;
+  const id = mailbox.canonicalId(first.messageId);
+  const isGold = message_ids.some((gold) => mailbox.canonicalId(gold) === id);
+  return isGold && longestSharedPhrase(question, `${first.subject}\n${first.body}`) >= PHRASE_WORDS;
+}

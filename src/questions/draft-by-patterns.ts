@@ -1,0 +1,273 @@
+import { type Email, ownText, plainSubject } from "../mail/email.js";
+import { contentWords, splitPassages, stemsOf } from "../models/passages.js";
+import { NamedCounts } from "../statistics/intervals.js";
+import { personName, type QuestionDraft } from "./draft-by-model.js";
+import {
+  type DocumentFrequencies,
+  documentFrequencies,
+  topicOf,
+  VALUE_PATTERNS,
+  type ValuePattern,
+  valuesIn,
+} from "./patterns.js";
+
+/** Few would ask like this. */
+const TEMPLATE_REALISM = 0.3;
+
+/** Mails below it say nothing beside the value. Characters of the sender's own text. */
+const MIN_OWN_CHARS = 40;
+
+/** Passages that nobody wrote to say something: markup, and what lawyers put below. */
+const NO_STATEMENT = /<\/?[a-z][^>]*>|\bintended recipient|\bconfidential\b|\bprivileged\b/i;
+
+/** Content words beside the value: a line with fewer is an address block or a table. */
+const MIN_PASSAGE_WORDS = 3;
+
+interface PatternDrafts {
+  readonly drafts: readonly QuestionDraft[];
+  /** Values of which no question was made, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+type Refuse = (reason: string) => null;
+
+/**
+ * Questions for values that patterns find in mails. A question is made only where the mail holds one value of the kind,
+ * and no other mail of the same sender and month that has the topic's words holds another. Mails with the same value
+ * of that sender and month, and those with the same passage, as copies and quotations have it, are gold too.
+ * @param usable mails that questions are made of
+ * @param all mails of the mailbox
+ */
+export function draftPatternQuestions(
+  inbox: string,
+  usable: readonly Pick<Email, "messageId">[],
+  all: readonly Email[],
+): PatternDrafts {
+  const refused = new NamedCounts();
+  const refuse: Refuse = (reason) => {
+    refused.add(reason);
+    return null;
+  };
+  const index = new MailboxIndex(inbox, all);
+  const chosen = new Set(usable.map(({ messageId }) => messageId));
+  const sources = index.mails.filter(({ mail, own }) => chosen.has(mail.messageId) && own.length >= MIN_OWN_CHARS);
+  const drafts = sources.flatMap((source) => [
+    ...VALUE_PATTERNS.flatMap((pattern) => draftValueQuestion(source, pattern, index, refuse) ?? []),
+    ...(draftSenderQuestion(source, index, refuse) ?? []),
+  ]);
+  return { drafts, refused: refused.counts };
+}
+
+function draftValueQuestion(
+  source: IndexedMail,
+  pattern: ValuePattern,
+  index: MailboxIndex,
+  refuse: Refuse,
+): QuestionDraft[] | null {
+  const { mail, own, month } = source;
+  const [value, ...others] = valuesIn(pattern, own);
+  if (value === undefined) return null;
+  if (others.length > 0) return refuse("the mail holds several values of the kind");
+  const holdsIt = (text: string) => valuesIn(pattern, text).some((found) => isSameValue(found, value));
+  const passage = splitPassages(own).find(holdsIt);
+  if (passage === undefined || pattern.context?.test(passage) === false) return null;
+  // Nobody asks for the address that a mail came from.
+  if (isSameValue(value, mail.sender) || (pattern.isContact && index.isBoilerplate(mail.sender, value))) {
+    return refuse("the sender writes it below many mails");
+  }
+  if (NO_STATEMENT.test(passage) || contentWords(passage.replace(value, "")).length < MIN_PASSAGE_WORDS) {
+    return refuse("the passage says nothing beside the value");
+  }
+  const asker = mail.sender === index.inbox ? "I" : nameOf(mail.sender);
+  const topic = topicOf(mail.subject, passage, `${value} ${asker}`, index.frequencies);
+  if (topic === null) return refuse("neither subject nor passage names a topic");
+  const sameTopic = index.mailsWithAll(topic).filter((one) => one !== source);
+  const ofSender = sameTopic.filter((one) => one.mail.sender === mail.sender);
+  const valuesOf = (one: IndexedMail) => valuesIn(pattern, one.own);
+  const rivals = ofSender.filter((one) => one.month === month);
+  if (rivals.some((one) => valuesOf(one).some((other) => !isSameValue(other, value)))) {
+    return refuse("another mail holds a different value");
+  }
+  const isGold = (one: IndexedMail) =>
+    holdsPassage(one.mail, passage) || (rivals.includes(one) && valuesOf(one).length > 0);
+  const isFirst = !ofSender.some((one) => one.mail.date < mail.date && valuesOf(one).length > 0);
+  const { what, verb } = pattern.ask({ value, passage, before: passage.slice(0, passage.indexOf(value)) });
+  const question = `${what} did ${asker} ${verb} in a message about ${topic}`;
+  return [
+    {
+      ...draftOf([source, ...sameTopic.filter(isGold)], passage, index.inbox),
+      kind: pattern.kind,
+      question: `${question} in ${month}?`,
+      answer: value,
+      askedTooEarly: isFirst ? `${question}?` : null,
+    },
+  ];
+}
+
+/** Who wrote about a subject, where only one did in that month. */
+function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: Refuse): QuestionDraft[] | null {
+  const { mail, month } = source;
+  if (mail.sender === index.inbox) return null;
+  const name = personName(mail.sender);
+  const topic = topicOf(mail.subject, "", name ?? mail.sender, index.frequencies);
+  if (topic === null) return null;
+  const sameTopic = index.mailsWithAll(topic);
+  const sameMonth = sameTopic.filter((one) => one !== source && one.month === month);
+  if (sameMonth.some((one) => one.mail.sender !== mail.sender)) return refuse("another mail holds a different value");
+  return [
+    {
+      ...draftOf([source, ...sameMonth], mail.subject, index.inbox),
+      kind: "who",
+      question: `Who wrote to me about ${topic} in ${month}?`,
+      answer: name === null ? mail.sender : `${name} (${mail.sender})`,
+      askedTooEarly: sameTopic.some((one) => one.mail.date < mail.date) ? null : `Who wrote to me about ${topic}?`,
+    },
+  ];
+}
+
+/** What all drafts have in common. The first of `gold` is the mail that the question is made of. */
+function draftOf(gold: readonly [IndexedMail, ...IndexedMail[]], passage: string, inbox: string) {
+  const [{ mail }] = gold;
+  return {
+    sources: gold.map((one) => ({ messageId: one.mail.messageId, date: one.mail.date })),
+    passages: [{ message_id: mail.messageId, text: passage }],
+    howRealistic: TEMPLATE_REALISM,
+    inbox,
+    sender: mail.sender,
+    askableFrom: mail.date,
+    unanswerable: null,
+  };
+}
+
+function nameOf(sender: string): string {
+  return personName(sender) ?? sender;
+}
+
+function holdsPassage({ body }: Email, passage: string): boolean {
+  return body.replace(/[>\s]+/g, " ").includes(passage);
+}
+
+/** A mail with what is asked about it many times. */
+interface IndexedMail {
+  readonly mail: Email & { readonly date: string };
+  /** What its sender wrote, without quotations and signature. */
+  readonly own: string;
+  /** `May 2001` */
+  readonly month: string;
+  /** Of the subject and the whole body: a reply that quotes a mail holds its value too. */
+  readonly stems: ReadonlySet<string>;
+}
+
+/** How to reach someone in mails of so many subjects of one sender stands below all of them. */
+const BOILERPLATE_SUBJECTS = 2;
+
+const MONTH = new Intl.DateTimeFormat("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** The mails of a mailbox by the words that they hold. */
+class MailboxIndex {
+  readonly mails: readonly IndexedMail[];
+  readonly frequencies: DocumentFrequencies;
+  private readonly byStem = new Map<string, IndexedMail[]>();
+  /** Sender and value -> subjects. */
+  private readonly contacts = new Map<string, Set<string>>();
+
+  constructor(
+    readonly inbox: string,
+    mails: readonly Email[],
+  ) {
+    this.mails = mails.flatMap((mail) => this.index(mail));
+    this.frequencies = documentFrequencies(this.mails.map(({ stems }) => stems));
+  }
+
+  /** The mails that hold all words of a text, by their stems. */
+  mailsWithAll(text: string): readonly IndexedMail[] {
+    const stems = [...stemsOf(text)];
+    const lists = stems.map((stem) => this.byStem.get(stem) ?? []).sort((a, b) => a.length - b.length);
+    return (lists[0] ?? []).filter((mail) => stems.every((stem) => mail.stems.has(stem)));
+  }
+
+  /** Whether a sender writes a value into mails of several subjects. */
+  isBoilerplate(sender: string, value: string): boolean {
+    return (this.contacts.get(contactKey(sender, value))?.size ?? 0) >= BOILERPLATE_SUBJECTS;
+  }
+
+  private index(mail: Email): IndexedMail[] {
+    const { date, subject, sender, body } = mail;
+    if (date === null) return [];
+    const own = ownText(body);
+    this.addContacts(sender, plainSubject(subject).toLowerCase(), own);
+    const indexed = {
+      mail: { ...mail, date },
+      own: stripSignature(own, sender),
+      month: MONTH.format(new Date(date)),
+      stems: stemsOf(`${subject}\n${body}`),
+    };
+    for (const stem of indexed.stems) append(this.byStem, stem, indexed);
+    return [indexed];
+  }
+
+  private addContacts(sender: string, subject: string, own: string): void {
+    for (const pattern of VALUE_PATTERNS.filter(({ isContact }) => isContact)) {
+      for (const value of valuesIn(pattern, own)) {
+        const key = contactKey(sender, value);
+        this.contacts.set(key, (this.contacts.get(key) ?? new Set()).add(subject));
+      }
+    }
+  }
+}
+
+/** Whether two spellings are one value. */
+function isSameValue(a: string, b: string): boolean {
+  return plainValue(a) === plainValue(b);
+}
+
+function contactKey(sender: string, value: string): string {
+  return `${sender}\n${plainValue(value)}`;
+}
+
+function plainValue(value: string): string {
+  return value.toLowerCase().replace(/[\s.,]/g, "");
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+/** A line that closes a mail; what follows it is name, office and telephone. */
+const CLOSING =
+  /^(?:many |kind |best |warm |with (?:kind |best )?)?(?:thanks(?: (?:again|in advance|so much|a lot))?|thank you|thx|regards|best|best wishes|sincerely|yours|cheers|love|mfg|gruß|grüße)[\s,.!-]*$/i;
+
+/** After a closing line come no more lines than these: else it closed a part only. */
+const MAX_SIGNATURE_LINES = 12;
+
+/** Headers of another mail where no rule or "From:" stands before them, as programs such as Lotus Notes quote. */
+const QUOTED_HEADER =
+  /^(?:(?:received|sent|date|to|cc): .*|.{0,60}\b\d{1,2}\/\d{1,2}\/\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m)\s*$/im;
+
+/**
+ * What a person wrote, without the block that stands below all his mails and what programs quote by headers alone.
+ * @param own without other quotations (`ownText`)
+ */
+function stripSignature(own: string, sender: string): string {
+  const quoted = own.search(QUOTED_HEADER);
+  return withoutSignature(quoted === -1 ? own : own.slice(0, quoted), sender);
+}
+
+function withoutSignature(text: string, sender: string): string {
+  const lines = text.split("\n");
+  const names = (personName(sender) ?? "").toLowerCase().split(" ");
+  const last = names.at(-1) ?? "";
+  const isNameLine = (line: string) => {
+    const words: readonly string[] = line.toLowerCase().match(/\p{L}+/gu) ?? [];
+    return last !== "" && words.length <= 4 && words.includes(last) && words[0] === names[0];
+  };
+  const start = lines.findIndex((line, i) => {
+    const plain = line.trim();
+    if (i === 0 || plain === "") return false;
+    const isNearEnd = lines.slice(i + 1).filter((one) => one.trim() !== "").length <= MAX_SIGNATURE_LINES;
+    return isNearEnd && (plain === "--" || CLOSING.test(plain) || isNameLine(plain));
+  });
+  return (start === -1 ? text : lines.slice(0, start).join("\n")).trim();
+}

@@ -1,0 +1,125 @@
+import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "../models/model.js";
+import { parseModelName } from "../models/names.js";
+import { priceOf } from "../models/prices.js";
+import { rulesFor } from "../models/request-parameters.js";
+import type { AppContext } from "../platform/context.js";
+import { verdictProtocol } from "../scoring/judge.js";
+import { withStore } from "../store/open-store.js";
+import { sumOrNull } from "../text/dates-and-numbers.js";
+import { answerRequest } from "./check-by-model.js";
+import { OTHER_MATCHES } from "./check-questions.js";
+import { draftRequest, QUESTIONS_PER_BATCH } from "./draft-by-model.js";
+import { type AddressedBatch, batchesFor, batchesInTurn, PASSING_SHARE } from "./draft-questions.js";
+import { checkQuestionOutputs } from "./make-questions.js";
+import { type MakeOptions, PATTERNS_MODEL } from "./question-models.js";
+import { chooseInboxes, type MailCounts, questionMailboxes, readMailboxes } from "./usable-mail.js";
+
+/** The calls of one model. */
+export interface EstimatedCalls {
+  readonly model: string;
+  readonly calls: number;
+  readonly usage: Usage;
+  /** US dollars; null where the price is not known. */
+  readonly costUsd: number | null;
+}
+
+export interface MakingEstimate {
+  readonly model: string;
+  readonly questions: number;
+  readonly mailboxes: number;
+  readonly mails: MailCounts;
+  /** Of 20 mails. Null: no model writes. */
+  readonly batches: { readonly needed: number; readonly available: number } | null;
+  /** Questions that these batches probably give; null: no model writes. */
+  readonly expected: number | null;
+  readonly writer: EstimatedCalls | null;
+  readonly checker: EstimatedCalls | null;
+  /** Null where a price is not known. */
+  readonly costUsd: number | null;
+}
+
+/** Of mails in English and JSON. */
+const CHARS_PER_TOKEN = 4;
+
+/** Tokens of a reply, and what a model that reasons adds to it. Guesses. */
+const WRITTEN_TOKENS = { reply: 900, reasoning: 2_000 };
+const CHECKED_TOKENS = { reply: 100, reasoning: 400 };
+
+/** About as long as what models write. */
+const SAMPLE = {
+  question: "On which day does Virginia want to have the comments on the draft of the agreement?",
+  answer: "By Friday, July 13, 2001",
+  query_date: "2001-07-20",
+};
+
+/**
+ * What `questions make` would take, without a call: of the very prompts it would send, if every second draft passes
+ * and each is checked in full. Replies in the cache are not subtracted.
+ */
+export function estimateMaking(options: MakeOptions, { settings }: AppContext): Promise<MakingEstimate> {
+  checkQuestionOutputs(options, settings);
+  return withStore(settings, (db) => {
+    const inboxes = chooseInboxes(db, options.inbox);
+    const read = readMailboxes(inboxes.map(questionMailboxes(db)));
+    const available = batchesInTurn(read.mailboxes);
+    const batches = available.slice(0, batchesFor(options.number));
+    const { writer: writerId, checker: checkerId } = modelsOf(options);
+    const drafts = writerId === null ? options.number : batches.length * QUESTIONS_PER_BATCH;
+    const requests = batches.map(({ address, read }) => draftRequest(address, read(), 0));
+    const writer = writerId === null ? null : estimateCalls(writerId, WRITTEN_TOKENS, requests);
+    const checker =
+      checkerId === null ? null : estimateCalls(checkerId, CHECKED_TOKENS, checkRequests(batches, drafts));
+    const costs = [writer, checker].flatMap((one) => (one === null ? [] : [one.costUsd]));
+    return {
+      model: options.model,
+      questions: options.number,
+      mailboxes: inboxes.length,
+      mails: read.mails,
+      batches: writer === null ? null : { needed: batches.length, available: available.length },
+      expected: writer === null ? null : Math.min(options.number, Math.floor(drafts * PASSING_SHARE)),
+      writer,
+      checker,
+      costUsd: sumOrNull(costs),
+    };
+  });
+}
+
+/** Null: none, patterns write and rules alone check. */
+function modelsOf({ model, checker, baseUrl, checkerBaseUrl }: MakeOptions) {
+  const idOf = (name: string, server: string | undefined) => parseModelName(name, null, server !== undefined).id;
+  const writer = model === PATTERNS_MODEL ? null : idOf(model, baseUrl);
+  if (checker === undefined) return { writer, checker: writer };
+  return { writer, checker: checker === "off" ? null : idOf(checker, checkerBaseUrl) };
+}
+
+/** Of each draft: an answer from its mail, from none and from other mails, and a verdict. */
+function checkRequests(batches: readonly AddressedBatch[], drafts: number): ModelRequest[] {
+  if (batches.length === 0) return [];
+  return Array.from({ length: drafts }, (_, i) => batches[i % batches.length] as AddressedBatch).flatMap((batch) => {
+    const question = { question: SAMPLE.question, inbox_address: batch.address, query_date: SAMPLE.query_date };
+    const mails = batch.read();
+    const shown = [mails.slice(0, 1), [], mails.slice(0, OTHER_MATCHES)];
+    const verdict = verdictProtocol.request({ question: SAMPLE.question, gold: SAMPLE.answer, answer: SAMPLE.answer });
+    return [...shown.map((mails) => answerRequest(question, mails)), verdict];
+  });
+}
+
+/** Priced call by call, as it is billed. */
+function estimateCalls(
+  model: string,
+  tokens: { readonly reply: number; readonly reasoning: number },
+  requests: readonly ModelRequest[],
+): EstimatedCalls {
+  const reasons = rulesFor(parseModelName(model, null), "chat")?.reasons ?? false;
+  const outputTokens = tokens.reply + (reasons ? tokens.reasoning : 0);
+  const usages = requests.map((request) => {
+    return { ...NO_USAGE, inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN), outputTokens };
+  });
+  const costs = usages.map((usage) => priceOf(model, usage));
+  return {
+    model,
+    calls: requests.length,
+    usage: usages.reduce(addUsage, NO_USAGE),
+    costUsd: sumOrNull(costs),
+  };
+}

@@ -1,0 +1,342 @@
+import { readFile } from "node:fs/promises";
+import { basename, extname, resolve } from "node:path";
+import { parse } from "csv-parse/sync";
+import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
+import { compressors } from "hyparquet-compressors";
+import { z } from "zod";
+import { sha256Of } from "../platform/download.js";
+import { UserError } from "../platform/errors.js";
+import { unescapeFormula } from "../platform/files.js";
+import { parseJsonOrNull } from "../platform/json.js";
+import { checkPages, checkRowCount } from "../platform/parquet.js";
+import { type Question, type QuestionSet, questionSchema, type Split } from "../tasks/question.js";
+
+const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
+
+/**
+ * The question columns of a Parquet file. Safe 64-bit integers become numbers, timestamps ISO 8601 strings.
+ * @throws Error where the file is damaged or hyparquet does not support it
+ */
+export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
+  const file = new Uint8Array(bytes).buffer;
+  const metadata = await parquetMetadataAsync(file);
+  await checkSize(file, metadata);
+  const columns = parquetSchema(metadata)
+    .children.map((child) => child.element.name)
+    .filter((name) => COLUMNS.has(name));
+  if (columns.length === 0) return Array.from({ length: Number(metadata.num_rows) }, (_, i) => rawRow({}, i));
+  const rows = await parquetReadObjects({ file, metadata, columns, compressors });
+  return rows.map(rawRow);
+}
+
+/** Limit for questions in memory. */
+const MAX_ROWS = 1_000_000;
+
+async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaData): Promise<void> {
+  const rows = Number(num_rows);
+  checkRowCount(rows, file.byteLength);
+  if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows, more than ${MAX_ROWS}`);
+  for (const { meta_data: meta } of row_groups.flatMap(({ columns }) => columns)) {
+    if (meta === undefined || !COLUMNS.has(meta.path_in_schema[0] ?? "")) continue;
+    const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+    const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
+    await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
+  }
+}
+
+function rawRow(row: Record<string, unknown>, index: number): RawRow {
+  const value = Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, toJsonValue(cell)]));
+  return { where: `row ${index + 1}`, value };
+}
+
+function toJsonValue(cell: unknown): unknown {
+  // A larger one stays a bigint, which validation rejects with its field name.
+  if (typeof cell === "bigint" && Number.isSafeInteger(Number(cell))) return Number(cell);
+  if (cell instanceof Date) return cell.toISOString();
+  return cell;
+}
+
+const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
+
+/**
+ * Questions from a file. The split is that of the rows, else of the file name, else `wanted`.
+ * @throws UserError that names the file, and the bad row if any
+ */
+export async function loadQuestionFile(path: string, wanted: Split, signal: AbortSignal): Promise<QuestionSet> {
+  const bytes = await readQuestionFile(path);
+  signal.throwIfAborted();
+  const { rows } = await readRows(path, bytes);
+  const checked = validateQuestions(rows, { name: path, wanted, unmarked: splitInName(path) ?? wanted });
+  return { source: resolve(path), revision: null, sha256: sha256Of(bytes), ...checked };
+}
+
+/** The bytes of a file of questions; throws a UserError where it cannot be read. */
+export async function readQuestionFile(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+    const reason = { ENOENT: "there is no such file", EISDIR: "it is a folder, not a file" }[code] ?? code;
+    throw new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
+      cause,
+    });
+  }
+}
+
+interface QuestionRows {
+  readonly rows: readonly RawRow[];
+  /** The lines that the rows of JSON lines stand on, byte for byte; null for any other format. */
+  readonly lines: readonly string[] | null;
+}
+
+/** The rows of a file of questions, in any format. Throws a UserError that names the file. */
+export async function readRows(path: string, bytes: Buffer): Promise<QuestionRows> {
+  const text = decodeUtf8(bytes);
+  const format = detectQuestionFormat(path, bytes, text);
+  if (format === null || (text === null && format !== "parquet"))
+    throw unreadable(path, explainUnknownFormat(path, text));
+  try {
+    if (format === "parquet") return { rows: await parquetRows(bytes), lines: null };
+    if (format === "csv") return { rows: csvRows(text ?? ""), lines: null };
+    if (format === "jsonl") {
+      const rows = jsonLinesRows(text ?? "");
+      return { rows, lines: (text ?? "").split("\n").filter((line) => line.trim() !== "") };
+    }
+    const rows = jsonRows(JSON.parse(text ?? ""));
+    if (rows !== null) return { rows, lines: null };
+  } catch (cause) {
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  throw unreadable(path, "the JSON is neither an array of questions nor {rows: [...]}");
+}
+
+function unreadable(path: string, reason: string, cause?: unknown): UserError {
+  return new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
+    cause,
+  });
+}
+
+function decodeUtf8(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function explainUnknownFormat(path: string, text: string | null): string {
+  if (text?.startsWith("version https://git-lfs.github.com/spec/")) {
+    return "it is a Git LFS pointer, not the file itself (run `git lfs pull` where it was cloned)";
+  }
+  if (text?.trim() === "") return "it is empty";
+  if (extname(path).toLowerCase() === ".parquet") return "it is not a Parquet file, whatever its name says";
+  return text === null ? "it is neither Parquet nor UTF-8 text" : "it is neither Parquet, CSV, JSON nor JSONL";
+}
+
+/** `test-00000-of-00001.parquet`, `my_train.csv`; not `latest.csv`. Null where it names none or both. */
+function splitInName(path: string): Split | null {
+  const words = basename(path)
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  const [train, test] = [words.includes("train"), words.includes("test")];
+  if (train === test) return null;
+  return train ? "train" : "test";
+}
+
+/**
+ * Rows of a CSV file with a header (RFC 4180). Numbers are read from their text; an empty cell of a
+ * number or of the split counts as missing. The apostrophe before what a spreadsheet would execute is removed.
+ * @throws Error (csv-parse) that names the line
+ */
+function csvRows(text: string): RawRow[] {
+  const records: Record<string, string>[] = parse(text, { columns: true, bom: true, skip_empty_lines: true });
+  return records.map((record, i) => ({
+    where: `row ${i + 1}`,
+    value: {
+      ...Object.fromEntries(Object.entries(record).map(([name, cell]) => [name, unescapeFormula(cell)])),
+      id: parseNumber(record.id),
+      how_realistic: parseNumber(record.how_realistic),
+      message_ids: record.message_ids === undefined ? undefined : splitMessageIds(record.message_ids),
+      split: record.split?.trim() || undefined,
+    },
+  }));
+}
+
+/** Text that is no number stays text, which validation then rejects. */
+function parseNumber(cell: string | undefined): number | string | undefined {
+  if (cell === undefined || cell.trim() === "") return undefined;
+  const number = Number(cell);
+  return Number.isNaN(number) ? cell : number;
+}
+
+interface ValidateRequest {
+  /** Name of the file or dataset, for messages. */
+  readonly name: string;
+  /** The requested split, for files that hold both. */
+  readonly wanted: Split;
+  /** The split of rows without one. */
+  readonly unmarked: Split;
+}
+
+/**
+ * Validates raw rows and selects a split. One bad row rejects the dataset, as a benchmark over some of its questions
+ * is another benchmark.
+ * @throws UserError for no rows, bad rows or duplicate ids
+ */
+export function validateQuestions(
+  rows: readonly RawRow[],
+  request: ValidateRequest,
+): { split: Split; questions: readonly Question[] } {
+  const { name, wanted, unmarked } = request;
+  const all = checkRows(rows, name).map((question) => ({ ...question, split: question.split ?? unmarked }));
+  const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
+  const questions = all.filter((question) => question.split === split);
+  checkUniqueIds(questions, name);
+  return { split, questions };
+}
+
+/** The questions of all rows, of both splits. */
+export function checkRows(rows: readonly RawRow[], name: string): readonly Question[] {
+  if (rows.length === 0) {
+    throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");
+  }
+  const questions: Question[] = [];
+  let firstProblem: string | null = null;
+  for (const { where, value } of rows) {
+    const row = normalizeRow(value);
+    const parsed = questionSchema.safeParse(row);
+    if (parsed.success) {
+      questions.push(parsed.data);
+      continue;
+    }
+    const [issue] = parsed.error.issues;
+    firstProblem ??= `${where}, ${describe(issue?.path ?? [], issue?.message ?? "", row)}`;
+  }
+  if (firstProblem === null) return questions;
+  const bad = rows.length - questions.length;
+  throw new UserError(
+    "question_rows_bad",
+    `${name}: ${firstProblem} (${bad} of ${rows.length} rows ${bad === 1 ? "is" : "are"} bad)`,
+    "Every row needs id, question, answer, message_ids, how_realistic (0 to 1), inbox_address and query_date (YYYY-MM-DD).",
+  );
+}
+
+function describe(path: readonly PropertyKey[], message: string, row: unknown): string {
+  const [field] = path;
+  if (field === undefined) return message;
+  const missing = typeof row === "object" && row !== null && (row as Record<PropertyKey, unknown>)[field] === undefined;
+  return missing ? `field "${String(field)}" is missing` : `field "${path.map(String).join(".")}": ${message}`;
+}
+
+/** Removes differences between the published forms of the dataset. */
+function normalizeRow(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const row: Record<string, unknown> = { ...value };
+  // A float32 0.7 reads as 0.699999988079071; six digits are exact in a float32.
+  if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
+  // Both datasets have [''] for some empty lists.
+  if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
+  if (row.split === null) delete row.split;
+  return row;
+}
+
+export function checkUniqueIds(questions: readonly Question[], name: string): void {
+  const seen = new Set<number>();
+  const repeated = new Set<number>();
+  for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);
+  if (repeated.size === 0) return;
+  const shown = [...repeated].slice(0, 10).join(", ");
+  throw new UserError(
+    "question_ids_repeated",
+    `${name}: ids occur more than once: ${shown}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
+    "Results are kept by id: give every question its own.",
+  );
+}
+
+/**
+ * Message-IDs of a CSV cell: a JSON array, a Python list (`['<a>', '<b>']`), a NumPy array (`['<a>' '<b>']`), or
+ * separated by commas or spaces. Other text is returned unchanged.
+ */
+export function splitMessageIds(cell: string): string[] | string {
+  const text = cell.trim();
+  const fromJson = jsonStrings(text);
+  if (fromJson !== null) return fromJson;
+  const bracketed = text.match(/<[^<>]+>/g);
+  if (bracketed !== null) {
+    const between = text.replace(/<[^<>]+>/g, "");
+    return /^[\s,;'"[\]]*$/.test(between) ? bracketed : cell;
+  }
+  // Without angle brackets around the ids.
+  const words = text.replace(/^\[|\]$/g, "").split(/[\s,;]+/);
+  return words.map((word) => word.replace(/^['"]|['"]$/g, "")).filter((word) => word !== "");
+}
+
+const stringsSchema = z.array(z.string());
+
+function jsonStrings(text: string): string[] | null {
+  return text.startsWith("[") ? (stringsSchema.safeParse(parseJsonOrNull(text)).data ?? null) : null;
+}
+
+/** Rows of a JSON array, or of a reply of the rows API, `{rows:[{row_idx, row}]}`; null for anything else. */
+function jsonRows(document: unknown): RawRow[] | null {
+  const list = Array.isArray(document) ? document : hasRows(document) ? document.rows : null;
+  return list?.map((item: unknown, i) => ({ where: `row ${i + 1}`, value: isWrapped(item) ? item.row : item })) ?? null;
+}
+
+/**
+ * Rows of JSON Lines; empty lines are skipped.
+ * @throws SyntaxError that names the line
+ */
+export function jsonLinesRows(text: string): RawRow[] {
+  return text.split("\n").flatMap((line, i) => {
+    if (line.trim() === "") return [];
+    const where = `line ${i + 1}`;
+    try {
+      return [{ where, value: JSON.parse(line) as unknown }];
+    } catch (cause) {
+      throw new SyntaxError(`${where} is not JSON: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    }
+  });
+}
+
+function hasRows(document: unknown): document is { rows: unknown[] } {
+  return typeof document === "object" && document !== null && "rows" in document && Array.isArray(document.rows);
+}
+
+function isWrapped(item: unknown): item is { row: unknown } {
+  return typeof item === "object" && item !== null && "row" in item && "row_idx" in item;
+}
+
+/** A row before validation. */
+interface RawRow {
+  /** For messages, counted from 1: `row 3`, `line 12`. */
+  readonly where: string;
+  readonly value: unknown;
+}
+
+type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
+
+/**
+ * The format of a file of questions by its content, and by its extension where that is ambiguous.
+ * @param text null where the content is not UTF-8
+ * @returns null for an unknown format
+ */
+function detectQuestionFormat(path: string, bytes: Uint8Array, text: string | null): QuestionFormat | null {
+  if (Buffer.from(bytes.subarray(0, 4)).toString("latin1") === "PAR1") return "parquet";
+  if (text === null) return null;
+  const extension = extname(path).toLowerCase();
+  if (/^\s*\[/.test(text)) return "json";
+  if (/^\s*\{/.test(text)) return jsonOrLines(text, extension);
+  const header = text.trimStart().split("\n", 1)[0] ?? "";
+  return extension === ".csv" || header.includes("question") ? "csv" : null;
+}
+
+/** JSON lines if the first line is an object, unless it is the only one and holds the rows. */
+function jsonOrLines(text: string, extension: string): QuestionFormat {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const first = parseJsonOrNull(lines[0] ?? "");
+  if (first === null) return extension === ".jsonl" ? "jsonl" : "json";
+  if (lines.length > 1) return "jsonl";
+  return typeof first === "object" && "rows" in first ? "json" : "jsonl";
+}

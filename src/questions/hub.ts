@@ -1,0 +1,207 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import {
+  type CacheRecord,
+  type DownloadHints,
+  downloadFile,
+  type OnProgress,
+  sha256Of,
+  verifiedRecord,
+  withDownloadHint,
+  writeRecord,
+} from "../platform/download.js";
+import { UserError } from "../platform/errors.js";
+import { replaceFile } from "../platform/files.js";
+import { authorization, getJson, RequestFailed } from "../platform/http.js";
+import {
+  checkedEndpoint,
+  DEFAULT_ENDPOINT,
+  DEFAULT_ROWS_ENDPOINT,
+  datasetPage,
+  fileUrl,
+  type Hub,
+  hubHints,
+  QUESTIONS_DATASET,
+  QUESTIONS_REVISION,
+  resolveRevision,
+} from "../platform/huggingface.js";
+import { DEFAULT_RETRY } from "../platform/retry.js";
+import type { QuestionSet, Split } from "../tasks/question.js";
+import { jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./files.js";
+
+export interface QuestionRequest extends HubRequest {
+  /** A local file; null: the dataset of the hub. */
+  readonly dataset: string | null;
+  /** Use the JSON rows API of the hub instead of its Parquet file. */
+  readonly useJson: boolean;
+}
+
+/**
+ * The validated questions of one split, in the order of the dataset.
+ * @throws UserError; the signal's reason where it aborts
+ */
+export async function loadQuestions(request: QuestionRequest, signal: AbortSignal): Promise<QuestionSet> {
+  if (request.dataset !== null) return loadQuestionFile(request.dataset, request.split, signal);
+  if (request.useJson) return loadHubRows(request, signal);
+
+  return loadHubParquet(request, signal);
+}
+
+/** File sizes at `QUESTIONS_REVISION`. */
+const SIZES: Readonly<Record<Split, number>> = { train: 7_954_326, test: 267_520 };
+
+/** Questions from the dataset's Parquet file, cached in `<cacheDir>/<dataset>/<commit>/`. */
+async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
+  const { split, hub, cacheDir } = request;
+  const hints = questionHints(hub);
+  const revision = await withDownloadHint(`revision ${hub.revision} of ${QUESTIONS_DATASET}`, hints, () =>
+    resolveRevision(hub, QUESTIONS_DATASET, hub.revision, signal),
+  );
+  const name = `${split}-00000-of-00001.parquet`;
+  const target = join(cacheDir, QUESTIONS_DATASET, revision, name);
+  const { sha256 } = await downloadFile({
+    url: fileUrl(hub, QUESTIONS_DATASET, revision, `data/${name}`),
+    headers: authorization(hub.token),
+    target,
+    revision,
+    expectedSize: revision === QUESTIONS_REVISION ? SIZES[split] : undefined,
+    magic: "PAR1",
+    retry: hub.retry,
+    onProgress: request.onProgress,
+    signal,
+    hints,
+  });
+  const rows = await parquetRows(await readFile(target)).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError("questions_unreadable", `could not read ${target}: ${reason}`, hints.manual, undefined, {
+      cause,
+    });
+  });
+  const checked = validateQuestions(rows, { name: target, wanted: split, unmarked: split });
+  return { source: `${QUESTIONS_DATASET}@${revision}`, revision, sha256, ...checked };
+}
+
+/** Maximum of the API. */
+const PAGE_ROWS = 100;
+
+const pageSchema = z.object({
+  rows: z.array(
+    z.object({
+      row_idx: z.number().int(),
+      row: z.record(z.string(), z.unknown()),
+      truncated_cells: z.array(z.string()).default([]),
+    }),
+  ),
+  num_rows_total: z.number().int().nonnegative(),
+  partial: z.boolean().default(false),
+});
+
+type Page = z.output<typeof pageSchema>;
+
+/**
+ * All questions of the JSON rows API, cached as JSON Lines. It serves the newest revision only, which is recorded.
+ */
+async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<QuestionSet> {
+  const { split, hub, cacheDir } = request;
+  const file = join(cacheDir, QUESTIONS_DATASET, "rows-api", `${split}.jsonl`);
+  const url = splitUrl(hub, split);
+  const record = await withDownloadHint(url, questionHints(hub), async () => {
+    const cached = await verifiedRecord(file, {}, signal);
+    return cached ?? (await fetchAndCache(url, hub, file, request.onProgress, signal));
+  });
+  const rows = jsonLinesRows(await readFile(file, "utf8"));
+  const checked = validateQuestions(rows, { name: file, wanted: split, unmarked: split });
+  const source = `${QUESTIONS_DATASET}@${record.revision ?? "newest"} (rows API)`;
+  return { source, revision: record.revision, sha256: record.sha256, ...checked };
+}
+
+function splitUrl(hub: Hub, split: Split): string {
+  const endpoint = checkedEndpoint(hub.rowsEndpoint ?? DEFAULT_ROWS_ENDPOINT);
+  return `${endpoint}/rows?${new URLSearchParams({ dataset: QUESTIONS_DATASET, config: "default", split })}`;
+}
+
+async function fetchAndCache(
+  url: string,
+  hub: Hub,
+  file: string,
+  onProgress: OnProgress | undefined,
+  signal: AbortSignal,
+): Promise<CacheRecord> {
+  const { lines, revision } = await fetchAllRows(url, hub, onProgress, signal);
+  const content = lines.join("");
+  await mkdir(dirname(file), { recursive: true });
+  const record: CacheRecord = {
+    url,
+    revision,
+    size: Buffer.byteLength(content),
+    sha256: sha256Of(content),
+    etag: null,
+    downloadedAt: new Date().toISOString(),
+  };
+  await writeRecord(file, record);
+  await replaceFile(file, lines);
+  return record;
+}
+
+async function fetchAllRows(
+  url: string,
+  hub: Hub,
+  onProgress: OnProgress | undefined,
+  signal: AbortSignal,
+): Promise<{ lines: string[]; revision: string | null }> {
+  const lines: string[] = [];
+  let bytes = 0;
+  let first: { total: number; revision: string | null } | null = null;
+  do {
+    const pageUrl = `${url}&offset=${lines.length}&length=${PAGE_ROWS}`;
+    const page = await getJson(pageUrl, rowsHeaders(hub), pageSchema, hub.retry ?? DEFAULT_RETRY, signal);
+    const revision = page.headers.get("x-revision");
+    first ??= { total: page.value.num_rows_total, revision };
+    if (page.value.num_rows_total !== first.total || revision !== first.revision) {
+      throw new RequestFailed("the dataset changed while it was read", { retryable: true });
+    }
+    checkComplete(page.value, lines.length, first.total);
+    for (const { row } of page.value.rows) {
+      const line = `${JSON.stringify(row)}\n`;
+      bytes += Buffer.byteLength(line);
+      lines.push(line);
+    }
+    onProgress?.(bytes, null);
+  } while (lines.length < first.total);
+  return { lines, revision: first.revision };
+}
+
+/** The API truncates long cells and large datasets and reports it in these fields. */
+function checkComplete({ rows, partial }: Page, offset: number, total: number): void {
+  const fault = (message: string) => new RequestFailed(message, { retryable: false });
+  if (total === 0) throw fault("the split has no rows");
+  if (partial) throw fault("the rows API holds only a part of the dataset");
+  if (rows.length === 0 && offset < total) throw fault(`no rows came from row ${offset} on, of ${total}`);
+  rows.forEach(({ row_idx, truncated_cells }, i) => {
+    if (row_idx !== offset + i) throw fault(`row ${row_idx} came where row ${offset + i} was to come`);
+    if (truncated_cells.length > 0) throw fault(`row ${row_idx} came with cells cut short: ${truncated_cells}`);
+  });
+}
+
+/** The token of a mirror is not sent to Hugging Face. */
+function rowsHeaders(hub: Hub): Record<string, string> {
+  const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
+  return authorization(sameService ? hub.token : null);
+}
+
+/** Which questions of the hub's dataset, and where to cache them. */
+interface HubRequest {
+  readonly split: Split;
+  /** `revision`: a commit, branch or tag; a commit needs no network once its file is cached. */
+  readonly hub: Hub & { readonly revision: string };
+  readonly cacheDir: string;
+  readonly onProgress?: OnProgress | undefined;
+}
+
+/** For a failed download of the questions. */
+function questionHints(hub: Hub): DownloadHints {
+  return hubHints(
+    `Or fetch the questions yourself from ${datasetPage(hub, QUESTIONS_DATASET)} and give the file: --dataset FILE.`,
+  );
+}

@@ -1,0 +1,119 @@
+import { checkMailboxes } from "../mail/corpus.js";
+import { questionQuery } from "../mail/mailbox.js";
+import type { AppContext } from "../platform/context.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { ClusteredMean, quantile } from "../statistics/intervals.js";
+import { withStore } from "../store/open-store.js";
+import type { Question } from "../tasks/question.js";
+import { openMailbox } from "../tools/mailbox.js";
+import type { SameMail } from "../traces/score.js";
+import { type DatasetOptions, loadDataset, noteKnownBad, type SelectionOptions, select } from "./dataset.js";
+
+interface MeasuredSearch {
+  readonly quality: SearchQuality;
+  /** Where the questions are from. */
+  readonly source: string;
+}
+
+/** How well the search of email_search finds the gold mails, with each question itself as the query. */
+export function measureMailSearch(
+  options: DatasetOptions & SelectionOptions & { readonly limit: number },
+  context: AppContext,
+): Promise<MeasuredSearch> {
+  return withStore(context.settings, async (db) => {
+    const set = await loadDataset(options, context);
+    noteKnownBad(set, options, context);
+    const questions = select(set, options, options.limit);
+    checkMailboxes(db, questions);
+    const { search, mails, addresses } = openMailbox(db);
+    const quality = measureSearch(
+      questions,
+      (question) => search.bestFirst(questionQuery(question, addresses)).hits.map((hit) => hit.messageId),
+      (id) => mails.canonicalId(id),
+    );
+    return { quality, source: set.source };
+  });
+}
+
+/** The Message-IDs that a search returns for a question, best first. */
+type SearchForQuestion = (question: Question) => readonly string[];
+
+/** Where a search puts the gold mail of a question. */
+export interface GoldRank {
+  readonly id: number;
+  /** Of the first gold mail, from 1; null: not among the first ten. */
+  readonly rank: number | null;
+}
+
+/** The figures of a search over its questions. */
+type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
+
+export interface SearchQuality extends Readonly<Record<SearchMetric, number | null>> {
+  /** Questions with at least one gold mail; the figures are over these. */
+  readonly questions: number;
+  /** Share of the questions with a gold mail among the first k. */
+  readonly recallAt1: number | null;
+  readonly recallAt5: number | null;
+  readonly recallAt10: number | null;
+  /** Mean of 1 / rank of the first gold mail, 0 where none is among the first ten. */
+  readonly mrrAt10: number | null;
+  /** The figures with their 95 % intervals. */
+  readonly estimates: Readonly<Record<SearchMetric, Estimate>>;
+  readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
+  /** Ids of the questions whose gold mail is not among the first ten. */
+  readonly missed: readonly number[];
+  /** Of every question, so that two versions can be compared in pairs. */
+  readonly ranks: readonly GoldRank[];
+}
+
+const DEPTH = 10;
+
+/** Runs the search for each question that has gold mail. Copies count as the gold mail. */
+export function measureSearch(
+  questions: readonly Question[],
+  search: SearchForQuestion,
+  sameMail: SameMail,
+): SearchQuality {
+  const asked = questions.filter((question) => question.message_ids.length > 0);
+  const times: number[] = [];
+  const ranks = asked.map((question): GoldRank => {
+    const started = performance.now();
+    const found = search(question).slice(0, DEPTH);
+    times.push(performance.now() - started);
+    const gold = new Set(question.message_ids.map(sameMail));
+    const index = found.findIndex((id) => gold.has(sameMail(id)));
+    return { id: question.id, rank: index === -1 ? null : index + 1 };
+  });
+  const estimates = {
+    recallAt1: recallAt(1, ranks),
+    recallAt5: recallAt(5, ranks),
+    recallAt10: recallAt(DEPTH, ranks),
+    mrrAt10: clusterPerQuestion(ranks.map(reciprocalRank)).mean({ min: 0, max: 1 }),
+  };
+  return {
+    questions: asked.length,
+    recallAt1: estimates.recallAt1.value,
+    recallAt5: estimates.recallAt5.value,
+    recallAt10: estimates.recallAt10.value,
+    mrrAt10: estimates.mrrAt10.value,
+    estimates,
+    latencyMs: { p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) },
+    missed: ranks.filter(({ rank }) => rank === null).map(({ id }) => id),
+    ranks,
+  };
+}
+
+/** 0 where the gold mail is not among the first ten. */
+export function reciprocalRank({ rank }: GoldRank): number {
+  return rank === null ? 0 : 1 / rank;
+}
+
+function recallAt(depth: number, ranks: readonly GoldRank[]): Estimate {
+  return clusterPerQuestion(ranks.map(({ rank }) => (rank !== null && rank <= depth ? 1 : 0))).rate();
+}
+
+function clusterPerQuestion(values: readonly number[]): ClusteredMean {
+  const mean = new ClusteredMean();
+  for (const value of values) mean.add(1, value, value * value);
+  return mean;
+}

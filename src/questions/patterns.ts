@@ -1,0 +1,230 @@
+import { plainSubject } from "../mail/email.js";
+import { contentWords, stemsOf } from "../models/passages.js";
+import { parseDatesAndTimes } from "../text/dates-and-numbers.js";
+import type { QuestionKind } from "./provenance.js";
+
+/** A value where it stands. */
+interface FoundValue {
+  readonly value: string;
+  /** The passage up to it. */
+  readonly before: string;
+  readonly passage: string;
+}
+
+/** A kind of value that patterns find in a passage, and how a question asks for it. */
+export interface ValuePattern {
+  readonly name: string;
+  readonly kind: QuestionKind;
+  /** Global; the first group is the value, else the whole match. */
+  readonly value: RegExp;
+  /** What else the passage must hold; null: nothing. */
+  readonly context: RegExp | null;
+  /** Whether it is how to reach someone: below many mails of a person, it answers no question. */
+  readonly isContact: boolean;
+  /** What is asked for, as in "... did Bo Kim give": the words before and the verb. */
+  ask(found: FoundValue): { readonly what: string; readonly verb: string };
+}
+
+const MONTH =
+  "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
+const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
+// "Jan 02" is a month as often as a day.
+const NAMED_DAY = `${MONTH}\\s+(?!0)\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?`;
+// Neither "1/2" of something nor a part of a longer number.
+const NUMERIC_DAY =
+  "(?<![\\d/])(?!(?:1/[234]|[23]/[34])(?![\\d/]))\\d{1,2}/\\d{1,2}(?:/\\d{2,4})?(?!\\s*(?:hours?|hrs?|min(?:ute)?s?|days?|miles?|%))";
+const STREET =
+  "(?:[Ss]treet|St\\.|[Aa]venue|Ave\\.?|[Rr]oad|Rd\\.|[Bb]oulevard|Blvd\\.?|Drive|Dr\\.|Lane|Ln\\.|Parkway|Pkwy\\.?|Plaza|Court)";
+const EVENT =
+  /\b(meeting|call|conference|lunch|dinner|breakfast|interview|presentation|session|class|appointment|party|flight|training)\b/i;
+const DEADLINE = /\b(?:due|deadline|no later than|by)\W+(?:\w+\W+){0,2}$/i;
+const CURRENCY = "(?:[$€£]|\\b(?:USD|EUR|GBP|CHF)\\b)";
+const UNIT = "(?:\\s?(?:million|billion|thousand|mm|bn|[mbk])\\b)?(?:\\s?\\/\\s?[a-z]+(?:-[a-z]+)?)?";
+const SUM = "\\d(?:[\\d.,]*\\d)?";
+
+/** Ordered by how well a value can be told from others. */
+export const VALUE_PATTERNS: readonly ValuePattern[] = [
+  {
+    name: "time of an appointment",
+    kind: "when",
+    value: /(?<![\w:.$])(\d{1,2}(?::\d{2})?\s*(?:[ap](?:\.m\.|m\b)|noon\b)|\d{1,2}:\d{2}(?![\d:]))/gi,
+    context: EVENT,
+    isContact: false,
+    ask: ({ passage }) => ({
+      what: "What time",
+      verb: `give for the ${(EVENT.exec(passage)?.[0] ?? "appointment").toLowerCase()}`,
+    }),
+  },
+  {
+    name: "date",
+    kind: "when",
+    value: new RegExp(`${WEEKDAY}(?<!\\w)(?:${NAMED_DAY}|${NUMERIC_DAY})(?![\\w/]|\\s?[-–]\\s?\\d)`, "gi"),
+    context: null,
+    isContact: false,
+    ask: ({ before }) =>
+      DEADLINE.test(before) ? { what: "Which deadline", verb: "give" } : { what: "Which date", verb: "mention" },
+  },
+  {
+    name: "amount of money",
+    kind: "how_much",
+    value: new RegExp(
+      `${CURRENCY}\\s?${SUM}${UNIT}|(?<![\\w.,])${SUM}\\s?(?:€|(?:USD|EUR|GBP|CHF|dollars|euros)\\b)`,
+      "gi",
+    ),
+    context: null,
+    isContact: false,
+    ask: () => ({ what: "What amount of money", verb: "mention" }),
+  },
+  {
+    name: "telephone number",
+    kind: "what",
+    value:
+      /(?<![\d-])(?:(?:\+?1[-. ])?\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4}|\+\d{1,3}(?:[-. ]?\(?\d{1,5}\)?){2,5})(?!\d)/g,
+    context: /\b(call|phone|number|fax|dial|cell|reach|pager|contact|tel)\b/i,
+    isContact: true,
+    ask: ({ passage }) => ({ what: `Which ${/\bfax\b/i.test(passage) ? "fax" : "telephone"} number`, verb: "give" }),
+  },
+  {
+    name: "street address",
+    kind: "where",
+    value: new RegExp(
+      `(?<![\\w$.,])\\d{1,5}\\s+(?:(?:[NSEW]\\.?|\\d{1,3}(?:st|nd|rd|th)|[A-Z][\\w.]+)\\s+){1,3}${STREET}(?!\\w)`,
+      "g",
+    ),
+    context: null,
+    isContact: true,
+    ask: () => ({ what: "Which street address", verb: "give" }),
+  },
+  {
+    name: "room",
+    kind: "where",
+    value: /\b(?:EB\s?-?\d{3,4}\w?|(?:conference\s+)?room\s+\w*\d\w*)/gi,
+    context: null,
+    isContact: true,
+    ask: () => ({ what: "Which room", verb: "name" }),
+  },
+  {
+    name: "mail address",
+    kind: "what",
+    value: /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g,
+    context: /\b(e-?mail|address|contact|send|sent|write|reach|forward|account)\b/i,
+    isContact: true,
+    ask: () => ({ what: "Which e-mail address", verb: "give" }),
+  },
+];
+
+/** The different values in a text, as written but for white space. */
+export function valuesIn({ value, name }: ValuePattern, text: string): string[] {
+  const found = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
+  // "20/30 minutes" is no date.
+  const valid = name === "date" ? found.filter((one) => parseDatesAndTimes(one).days.length > 0) : found;
+  return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
+}
+
+/** In how many mails of a mailbox each stem occurs. */
+export type DocumentFrequencies = ReadonlyMap<string, number>;
+
+export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): DocumentFrequencies {
+  const counts = new Map<string, number>();
+  for (const stems of mails) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  return counts;
+}
+
+/** Content words of a topic. One alone must be rare. */
+const TOPIC_WORDS = { min: 2, max: 3 } as const;
+
+/** A word in no more mails than these names a topic alone. */
+const RARE_IN_MAILS = 3;
+
+/** Words of the form of a mail, which say nothing about its topic. */
+const FORM_WORDS: ReadonlySet<string> = new Set(
+  `re fw fwd fyi asap please thanks thank regards sincerely attached attachment below above am pm read important urgent hello hi dear vs
+  january february march april june july august september october november december jan feb mar apr jun jul aug sep sept
+  oct nov dec`.split(/\s+/),
+);
+
+/** Words that hold a phrase together. */
+const CONNECTIVES: ReadonlySet<string> = new Set("a an and at by for from in of on the to with".split(" "));
+
+/** Between the parts of a subject. A hyphen inside a word is none, nor the dot of "Rep." */
+const PARTS = /[:;,()[\]{}"“”!?|<>*#=_]+|(?<=\p{L}{4})\.(?:\s|$)|\s[-–—/]+\s|-{2,}/u;
+
+/** Two or more words with capitals, as names of companies, projects and places have. */
+const PROPER_NAME = /(?<![\p{L}\p{N}])\p{Lu}[\p{L}&'’-]+(?:\s+(?:(?:of|and|the|de|du)\s+)?\p{Lu}[\p{L}&'’-]+){1,3}/gu;
+
+/**
+ * What a mail is about, as the rarest phrase of its subject, or else of the proper names of a passage: whole words
+ * between prepositions and articles, in the order they are written in. Null where there is none.
+ * @param known no topic holds a word of it: what is asked for, and what the question says anyhow
+ */
+export function topicOf(
+  subject: string,
+  passage: string,
+  known: string,
+  frequencies: DocumentFrequencies,
+): string | null {
+  const knownWords = wordsIn(known);
+  const inSubject = plainSubject(subject).split(PARTS).flatMap(phrasesOf);
+  const inNames = [...passage.matchAll(PROPER_NAME)].flatMap(([name]) => phrasesOf(name));
+  const rarest = (phrases: readonly Phrase[]) => rarestOf(phrases, knownWords, frequencies);
+  const topic = rarest(inSubject) ?? rarest(inNames);
+  return topic === null ? null : inLowerCaseIfShouted(topic);
+}
+
+interface Phrase {
+  readonly text: string;
+  readonly words: readonly string[];
+}
+
+/** The stretches of a text between words that no phrase begins or ends with; of a long one its end. */
+function phrasesOf(text: string): Phrase[] {
+  const tokens = text.split(/\s+/).filter((token) => token !== "");
+  const isTopical = tokens.map(isTopicWord);
+  const phrases: Phrase[] = [];
+  for (let start = 0; start < tokens.length; start++) {
+    if (!isTopical[start]) continue;
+    for (let end = start; end < tokens.length; end++) {
+      const words = tokens.slice(start, end + 1).filter((_, i) => isTopical[start + i]);
+      if (words.length > TOPIC_WORDS.max) break;
+      const isWhole = isTopical[end] && !isTopical[end + 1];
+      if (!isTopical[end] && !CONNECTIVES.has((tokens[end] ?? "").toLowerCase())) break;
+      const isHead = !isTopical[start - 1] || words.length === TOPIC_WORDS.max;
+      // "reset" of "Your password has been reset" is no topic; a subject of one word is.
+      const isNoun = words.length > 1 || tokens.length === 1 || /^\p{Lu}/u.test(tokens[start] ?? "");
+      if (isWhole && isHead && isNoun) phrases.push({ text: tokens.slice(start, end + 1).join(" "), words });
+    }
+  }
+  return phrases;
+}
+
+function isTopicWord(token: string): boolean {
+  return (
+    /^\p{L}[\p{L}'’&/-]{1,24}$/u.test(token) && contentWords(token).length > 0 && !FORM_WORDS.has(token.toLowerCase())
+  );
+}
+
+function rarestOf(
+  phrases: readonly Phrase[],
+  known: ReadonlySet<string>,
+  frequencies: DocumentFrequencies,
+): string | null {
+  let best: { text: string; rarity: number } | null = null;
+  for (const { text, words } of phrases) {
+    const stems = [...stemsOf(text)];
+    if (stems.length === 0 || [...wordsIn(text)].some((word) => known.has(word))) continue;
+    const counts = stems.map((stem) => frequencies.get(stem) ?? 1);
+    if (words.length < TOPIC_WORDS.min && Math.min(...counts) > RARE_IN_MAILS) continue;
+    const rarity = counts.reduce((sum, count) => sum - Math.log(count / (frequencies.size + 1)), 0);
+    if (rarity > (best?.rarity ?? 0)) best = { text, rarity };
+  }
+  return best?.text ?? null;
+}
+
+function wordsIn(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+}
+
+/** Nobody shouts a question; a single word in capitals is an abbreviation. */
+function inLowerCaseIfShouted(phrase: string): string {
+  return /\s/.test(phrase) && !/\p{Ll}/u.test(phrase) ? phrase.toLowerCase() : phrase;
+}

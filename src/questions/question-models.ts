@@ -1,0 +1,168 @@
+import { CostLimit } from "../models/cost-limit.js";
+import type { Model, PriceOf } from "../models/model.js";
+import { parseModelName } from "../models/names.js";
+import { isSameAccount, keepReplies, openModel, serverOf } from "../models/open-model.js";
+import { isPriced, priceOfReply } from "../models/prices.js";
+import type { RateLimiter } from "../models/rate-limiter.js";
+import { warnOfOtherModel } from "../models/retry.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { protocolVersion } from "../scoring/judge.js";
+import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
+import { answerRequest, readCheckerAnswer } from "./check-by-model.js";
+import type { Checker } from "./checks.js";
+
+/** The models that make and check questions; null: patterns make them, rules alone check them. */
+export interface OpenedModels {
+  readonly writer: Model | null;
+  readonly checker: Checker | null;
+}
+
+interface ModelChoice extends Pick<MakeOptions, "baseUrl" | "checker" | "checkerBaseUrl" | "maxCost"> {
+  /** provider/model; null: patterns write. */
+  readonly writer: string | null;
+}
+
+/** Without a checker of its own, a model checks what it wrote itself. */
+export async function openModels(
+  options: ModelChoice,
+  spending: ModelSpending,
+  context: AppContext,
+): Promise<OpenedModels> {
+  const maxCostUsd = options.maxCost ?? null;
+  const open = (model: string, baseUrl: string | undefined, baseUrlFlag: string, throttle: RateLimiter | null) =>
+    openQuestionModel({ model, baseUrl, baseUrlFlag, maxCostUsd, throttle }, spending, context);
+  const writer = options.writer === null ? null : await open(options.writer, options.baseUrl, "--base-url", null);
+  const { checker: id } = options;
+  if (id === "off") return { writer: writer?.model ?? null, checker: null };
+  if (id === undefined) {
+    return {
+      writer: writer?.model ?? null,
+      checker: writer === null ? null : await openChecker(writer, spending, context),
+    };
+  }
+  const { writer: writerId, checkerBaseUrl, baseUrl } = options;
+  const isShared =
+    writerId !== null && isSameAccount({ model: id, baseUrl: checkerBaseUrl }, { model: writerId, baseUrl });
+  const checking = await open(id, checkerBaseUrl, "--checker-base-url", isShared ? (writer?.throttle ?? null) : null);
+  return { writer: writer?.model ?? null, checker: await openChecker(checking, spending, context) };
+}
+
+/** A checker that asks a model; whether two answers agree is asked by the judge's protocol. */
+async function openChecker(
+  { model, throttle, baseUrl }: QuestionModel,
+  spending: ModelSpending,
+  { settings, note }: AppContext,
+): Promise<Checker> {
+  const { judge } = await createJudge(
+    { model: model.id, baseUrl, protocol: "verdict", version: protocolVersion("verdict"), votes: 1 },
+    settings,
+    { timeoutMs: JUDGE_TIMEOUT_MS, throttle, note, costLimit: spending.limit },
+  );
+  return {
+    id: model.id,
+    async answer(question, mails, signal) {
+      return readCheckerAnswer(await model.complete(answerRequest(question, mails), signal));
+    },
+    async agree(pair, signal) {
+      const { verdict, cast } = await judge.judge(pair, signal);
+      signal.throwIfAborted();
+      spending.cachedReplies += cast.filter(({ cached }) => cached).length;
+      return verdict === null ? null : verdict === "correct";
+    },
+  };
+}
+
+/** Of one call. A batch of mails is long, and a model may think about it. */
+const TIMEOUT_MS = 300_000;
+
+interface QuestionModelOptions {
+  /** provider/model */
+  readonly model: string;
+  readonly baseUrl: string | undefined;
+  /** The flag that gives the address, for messages. */
+  readonly baseUrlFlag: string;
+  readonly maxCostUsd: number | null;
+  /** That of another model on the same account; null creates one. */
+  readonly throttle: RateLimiter | null;
+}
+
+interface QuestionModel {
+  readonly model: Model;
+  readonly throttle: RateLimiter;
+  readonly baseUrl: string | null;
+}
+
+/**
+ * Opens a model that makes or checks questions. Its replies are kept in the cache: a command that was stopped is given
+ * again, and pays for nothing twice.
+ */
+async function openQuestionModel(
+  { model: id, baseUrl: flag, baseUrlFlag, maxCostUsd, throttle: shared }: QuestionModelOptions,
+  spending: ModelSpending,
+  { settings, note }: AppContext,
+): Promise<QuestionModel> {
+  const name = parseModelName(id, null, flag !== undefined);
+  const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
+  const priceOf: PriceOf = (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage);
+  if (maxCostUsd !== null && !isPriced(priceOf)) throw unknownPrice(name.id);
+  const opened = await openModel(name, { server: baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared }, settings);
+  const kept = keepReplies(spending.limit.applyTo(opened.model, priceOf), name, { baseUrl, wireApi: null }, settings);
+  const model = spending.countCached(warnOfOtherModel(kept, note));
+  return { model, throttle: opened.throttle, baseUrl };
+}
+
+function unknownPrice(model: string): UserError {
+  return new UserError(
+    "price_unknown",
+    `--max-cost cannot be kept: the price of ${model} is not known.`,
+    "Leave --max-cost out, or take a model whose price is known.",
+  );
+}
+
+/** What the calls of a command cost within its limit, and how many replies the cache gave for nothing. */
+export class ModelSpending {
+  cachedReplies = 0;
+  readonly limit: CostLimit;
+
+  /** @param maxCostUsd undefined: no limit */
+  constructor(maxCostUsd: number | undefined) {
+    this.limit = new CostLimit(maxCostUsd ?? null);
+  }
+
+  /** The same model, which has a cache; its replies from there are counted. */
+  countCached(model: Model): Model {
+    return {
+      id: model.id,
+      complete: async (request, signal) => {
+        const completion = await model.complete(request, signal);
+        if (completion.cached) this.cachedReplies++;
+        return completion;
+      },
+    };
+  }
+}
+
+/** Questions as a user asks for them. */
+export interface MakeOptions {
+  /** Addresses; none: every imported mailbox. */
+  readonly inbox: readonly string[];
+  readonly number: number;
+  /** Path of the dataset. */
+  readonly output: string;
+  /** provider/model or offline/patterns. */
+  readonly model: string;
+  readonly baseUrl?: string | undefined;
+  /** provider/model or off; undefined: the model itself, and none for offline/patterns. */
+  readonly checker?: string | undefined;
+  readonly checkerBaseUrl?: string | undefined;
+  /** Share of the questions that cannot be answered, 0 to 1. */
+  readonly unanswerable: number;
+  /** Share of the mailboxes whose questions are for training, 0 to 1. */
+  readonly train: number;
+  readonly seed: number;
+  readonly maxCost?: number | undefined;
+  readonly overwrite: boolean;
+}
+
+export const PATTERNS_MODEL = "offline/patterns";

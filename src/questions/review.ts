@@ -1,0 +1,275 @@
+import { existsSync, readFileSync } from "node:fs";
+import pLimit from "p-limit";
+import type { z } from "zod";
+import { type MailLookup, openMailLookup } from "../mail/mailbox.js";
+import { sha256Of } from "../platform/download.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import type { Db } from "../store/open-store.js";
+import type { Question } from "../tasks/question.js";
+import { checkOutputs } from "../trace-formats/output-files.js";
+import { encodeTable, questionsTable } from "../trace-formats/tables.js";
+import { checkQuestion } from "./check-questions.js";
+import {
+  type CheckerAgreement,
+  checkerAgreement,
+  type EvidenceMail,
+  evidenceOf,
+  replaceJsonTexts,
+} from "./evidence.js";
+import { checkRows, checkUniqueIds, jsonLinesRows, readQuestionFile, readRows } from "./files.js";
+import { provenancePath, sidecarPath } from "./make-questions.js";
+import {
+  type QuestionCheck,
+  type QuestionProvenance,
+  type QuestionReview,
+  type QuestionWording,
+  questionProvenanceSchema,
+  questionReviewSchema,
+  type ReviewDecision,
+} from "./provenance.js";
+import { type QuestionMailbox, questionMailboxes } from "./usable-mail.js";
+
+export interface ReviewSummary {
+  readonly counts: Readonly<Record<ReviewDecision | "waiting", number>>;
+  readonly agreement: CheckerAgreement;
+}
+
+export interface QuestionDetails {
+  readonly question: Question;
+  /** Undefined: it is not known how it was made. */
+  readonly provenance: QuestionProvenance | undefined;
+  readonly checks: readonly QuestionCheck[];
+  readonly mails: readonly EvidenceMail[];
+  readonly review: QuestionReview | null;
+}
+
+interface Decided {
+  /** Null: an earlier decision is taken back. */
+  readonly decision: ReviewDecision | null;
+  /** With `edited` only. */
+  readonly edited: QuestionWording | null;
+  readonly reason: string | null;
+  /** When the decision that the reviewer saw was made; null: he saw none. */
+  readonly seen: string | null;
+}
+
+/** A person's review of a dataset. What is decided stands in files alone, so that several may look at it. */
+export class DatasetReview {
+  readonly path: string;
+  readonly reviewedPath: string;
+  private readonly byId: ReadonlyMap<number, Question>;
+  private readonly mails: MailLookup;
+  private readonly mailboxOf: (address: string) => QuestionMailbox;
+  private readonly ruleChecks = new Map<number, readonly QuestionCheck[]>();
+  private readonly oneAtATime = pLimit(1);
+
+  private constructor(
+    private readonly file: ReviewedFile,
+    private readonly provenance: ReadonlyMap<number, QuestionProvenance>,
+    db: Db,
+  ) {
+    this.path = file.path;
+    this.reviewedPath = reviewedPath(file.path);
+    this.byId = new Map(file.questions.map((question) => [question.id, question]));
+    this.mails = openMailLookup(db);
+    this.mailboxOf = questionMailboxes(db);
+  }
+
+  /** Throws a UserError for a file that cannot be used, and where decisions cannot be written beside it. */
+  static async open(path: string, db: Db): Promise<DatasetReview> {
+    const file = await openDataset(path);
+    const outputs = [reviewPath(path), reviewedPath(path)].map(
+      (output) => ({ flag: "FILE", path: output, kind: "questions" }) as const,
+    );
+    checkOutputs(outputs, [{ name: "the dataset", path }], { db: db.name, overwrite: true });
+    const isFirst = readReviews(reviewPath(path)).size === 0;
+    if (isFirst) checkOutputs(outputs.slice(1), [], { db: db.name, overwrite: false });
+    return new DatasetReview(file, readProvenance(provenancePath(path)), db);
+  }
+
+  list(): readonly { readonly question: Question; readonly review: QuestionReview | null }[] {
+    const reviews = readReviews(reviewPath(this.path));
+    return this.file.questions.map((question) => ({ question, review: reviewOf(question, reviews) }));
+  }
+
+  async details(id: number): Promise<QuestionDetails> {
+    const question = this.require(id);
+    const provenance = this.provenance.get(id);
+    return {
+      question,
+      provenance,
+      checks: await this.checksOf(question),
+      mails: evidenceOf(question, provenance, this.mails),
+      review: reviewOf(question, readReviews(reviewPath(this.path))),
+    };
+  }
+
+  /** Saves a decision at once. Throws where another was made since the reviewer looked. */
+  decide(id: number, decided: Decided): Promise<QuestionReview | null> {
+    return this.oneAtATime(async () => {
+      const { question, answer } = this.require(id);
+      const { decision, edited, reason, seen } = decided;
+      if (!(await isUnchanged(this.file))) throw changedDataset(this.path);
+      const reviews = new Map(readReviews(reviewPath(this.path)));
+      const last = reviewOf({ question, answer, id }, reviews);
+      if ((last?.decided_at ?? null) !== seen) throw decidedElsewhere(id, last);
+      reviews.delete(id);
+      const review =
+        decision === null
+          ? null
+          : { id, decision, question, answer, edited, reason, decided_at: new Date().toISOString() };
+      if (review !== null) reviews.set(id, review);
+      await writeReviews(this.file, reviews);
+      return review;
+    });
+  }
+
+  async summary(): Promise<ReviewSummary> {
+    const counts = { accepted: 0, edited: 0, rejected: 0, waiting: 0 };
+    const reviewed = [];
+    for (const { question, review } of this.list()) {
+      counts[review?.decision ?? "waiting"]++;
+      if (review !== null) reviewed.push({ decision: review.decision, checks: await this.checksOf(question) });
+    }
+    return { counts, agreement: checkerAgreement(reviewed) };
+  }
+
+  /** Those recorded when it was made, else what rules say. */
+  private async checksOf(question: Question): Promise<readonly QuestionCheck[]> {
+    const recorded = this.provenance.get(question.id)?.checks ?? this.ruleChecks.get(question.id);
+    if (recorded !== undefined) return recorded;
+    const { checks } = await checkQuestion(
+      question,
+      this.mailboxOf(question.inbox_address),
+      null,
+      new AbortController().signal,
+    );
+    this.ruleChecks.set(question.id, checks);
+    return checks;
+  }
+
+  private require(id: number): Question {
+    const question = this.byId.get(id);
+    if (question !== undefined) return question;
+    throw new UserError("question_unknown", `There is no question ${id} in ${this.path}.`, "Choose another.");
+  }
+}
+
+function reviewOf(
+  question: Pick<Question, "id" | "question" | "answer">,
+  reviews: ReadonlyMap<number, QuestionReview>,
+): QuestionReview | null {
+  const review = reviews.get(question.id);
+  return review !== undefined && isAbout(review, question) ? review : null;
+}
+
+function decidedElsewhere(id: number, last: QuestionReview | null): UserError {
+  const now = last === null ? "taken back" : `${last.decision} at ${last.decided_at}`;
+  return new UserError(
+    "review_conflict",
+    `Question ${id} was ${now} elsewhere since it was shown here. Nothing was saved.`,
+    "Look at it again, and decide.",
+  );
+}
+
+function changedDataset(path: string): UserError {
+  return new UserError("review_conflict", `${path} has changed since the review was started.`, "Start it again.");
+}
+
+/** `my.jsonl` -> `my.review.jsonl`: what was decided. */
+function reviewPath(dataset: string): string {
+  return sidecarPath(dataset, ".review.jsonl");
+}
+
+/** `my.jsonl` -> `my.reviewed.jsonl`: the questions that were accepted, as they stood or as they were edited. */
+function reviewedPath(dataset: string): string {
+  return sidecarPath(dataset, ".reviewed.jsonl");
+}
+
+/** How the questions of a dataset were made, by id; empty where that is not known. */
+function readProvenance(path: string): ReadonlyMap<number, QuestionProvenance> {
+  return new Map(readLines(path, questionProvenanceSchema).map((line) => [line.id, line]));
+}
+
+/** What was decided so far, by id. */
+function readReviews(path: string): ReadonlyMap<number, QuestionReview> {
+  return new Map(readLines(path, questionReviewSchema).map((line) => [line.id, line]));
+}
+
+/** The decisions first: the reviewed dataset can be written again from them. */
+async function writeReviews(file: ReviewedFile, reviews: ReadonlyMap<number, QuestionReview>): Promise<void> {
+  const lines = [...reviews.values()].sort((a, b) => a.id - b.id).map((review) => `${JSON.stringify(review)}\n`);
+  await writeFileAtomically(reviewPath(file.path), lines);
+  await writeReviewed(file, reviews);
+}
+
+/** Lines of JSON lines stay byte for byte, but for the words that were edited. */
+async function writeReviewed(
+  { path, questions, lines }: ReviewedFile,
+  reviews: ReadonlyMap<number, QuestionReview>,
+): Promise<void> {
+  const chosen = questions.flatMap((question, i) => {
+    const review = reviews.get(question.id);
+    return review === undefined || review.decision === "rejected" || !isAbout(review, question)
+      ? []
+      : [{ question, line: lines?.[i], edited: review.edited ?? {} }];
+  });
+  const pieces =
+    lines === null
+      ? await encodeTable(
+          "jsonl",
+          questionsTable("jsonl"),
+          chosen.map(({ question, edited }) => ({ ...question, ...edited })),
+        )
+      : chosen.map(({ line = "", edited }) => `${replaceJsonTexts(line, edited)}\n`);
+  await writeFileAtomically(reviewedPath(path), pieces);
+}
+
+/** Whether it was decided about these words: a dataset may have been made again, with other questions. */
+function isAbout(review: QuestionReview, { question, answer }: { question: string; answer: string }): boolean {
+  return review.question === question && review.answer === answer;
+}
+
+function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] {
+  if (!existsSync(path)) return [];
+  try {
+    return jsonLinesRows(readFileSync(path, "utf8")).map(({ where, value }) => {
+      const { data, error } = schema.safeParse(value);
+      if (data !== undefined) return data;
+      const [issue] = error?.issues ?? [];
+      throw new Error(`${where}: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "cannot be used"}`);
+    });
+  } catch (cause) {
+    throw new UserError(
+      "review_unreadable",
+      `${path} cannot be used: ${(cause as Error).message}`,
+      "It is written beside the dataset: mend the line, or move the file away.",
+      2,
+      { cause },
+    );
+  }
+}
+
+/** A file of questions to be reviewed, of any format, both splits. */
+interface ReviewedFile {
+  readonly path: string;
+  readonly sha256: string;
+  readonly questions: readonly Question[];
+  /** The line of each question in a file of JSON lines; null for other formats. */
+  readonly lines: readonly string[] | null;
+}
+
+/** Throws a UserError that names the file, and the bad row if any. */
+async function openDataset(path: string): Promise<ReviewedFile> {
+  const bytes = await readQuestionFile(path);
+  const { rows, lines } = await readRows(path, bytes);
+  const questions = checkRows(rows, path);
+  checkUniqueIds(questions, path);
+  return { path, sha256: sha256Of(bytes), questions, lines };
+}
+
+/** Whether the file is as it was when it was opened. */
+async function isUnchanged({ path, sha256 }: ReviewedFile): Promise<boolean> {
+  return sha256Of(await readQuestionFile(path)) === sha256;
+}

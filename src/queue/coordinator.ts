@@ -1,0 +1,455 @@
+import { randomUUID } from "node:crypto";
+import type { Redis } from "ioredis";
+import type { AppContext } from "../platform/context.js";
+import { programVersion } from "../platform/program-version.js";
+import {
+  type Answered,
+  type AnswererOfRun,
+  notAttempted,
+  type TaskAnswerer,
+  traceFields,
+} from "../runs/answer-task.js";
+import { type Budget, isLimitFlag } from "../runs/budget.js";
+import type { RunOptions } from "../runs/options.js";
+import { checkQueueRun, type RunPlan } from "../runs/plan.js";
+import { JudgeShortfall } from "../scoring/judge-settings.js";
+import { identifySuite, ungraded } from "../suites/folder-suite.js";
+import { isQuestion, type PlannedTask } from "../tasks/question.js";
+import type { RunLimits } from "../traces/run-settings.js";
+import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
+import { hasTrace } from "../traces/traces-store.js";
+import {
+  beginSpending,
+  getReachedLimit,
+  isPublished,
+  PROTOCOL,
+  publishRun,
+  type ResultMessage,
+  type RunManifest,
+  type TaskMessage,
+  withdrawRun,
+} from "./messages.js";
+import { connectRedis, lostConnectionNotes, parseQueueUrl, readCompressed, StrangeMessage } from "./redis.js";
+import { type FinishedTask, RunQueue, taskKey } from "./run-queue.js";
+import { WorkersWatch } from "./status.js";
+
+/**
+ * Tasks on the queue, at most: what the workers go on with while the coordinator is away. More would only be memory of
+ * Redis.
+ */
+const TASKS_AHEAD = 5_000;
+
+/** Answers the tasks of a run by the workers of a queue. Throws a UserError where the queue cannot be used. */
+export async function queueAnswerer(
+  plan: RunPlan,
+  url: string,
+  options: RunOptions,
+  { note }: AppContext,
+): Promise<AnswererOfRun> {
+  checkQueueRun(plan);
+  const address = parseQueueUrl(url);
+  const redis = await connectRedis(address, lostConnectionNotes(address, note));
+  const manifest = manifestOf(plan, options);
+  let tasks: DispatchedTasks | null = null;
+  const shortfall = new JudgeShortfall();
+  return {
+    activity: {
+      throttle: null,
+      workers: () => tasks?.watch.state() ?? { workers: [], active: 0, waitingFor: null },
+    },
+    onConcurrency: (listener) => listener(TASKS_AHEAD),
+    shortfall: () => (plan.settings.judge === null ? null : shortfall.text(plan.settings.judge.model)),
+    async start({ db, budget, mayStart }) {
+      tasks = new DispatchedTasks({
+        redis,
+        manifest,
+        limits: plan.limits,
+        isSaved: (traceId) => hasTrace(db, traceId),
+        budget,
+        mayStart,
+        onTrace: ({ judge }) => judge !== null && shortfall.add(judge),
+        note,
+      });
+      return tasks;
+    },
+    async close() {
+      await tasks?.close();
+      redis.disconnect();
+    },
+  };
+}
+
+function manifestOf({ runId, settings, tools, over }: RunPlan, options: RunOptions): RunManifest {
+  const suite = over.split === "suite" ? identifySuite(over.dataset.source) : null;
+  const { requestTimeout, rpm = null, tpm = null, cache } = options;
+  return {
+    protocol: PROTOCOL,
+    runId,
+    programVersion: programVersion(),
+    corpusFingerprint: suite === null || suite.hasMail ? over.corpusFingerprint : "",
+    suite: suite === null ? null : { name: suite.name, digest: suite.digest },
+    settings,
+    tools: tools.map(({ tool, config }) => {
+      const { id, name, description, parametersSchema, handlerKey, handlerConfig, category } = tool;
+      return { tool: { id, name, description, parametersSchema, handlerKey, handlerConfig, category }, config };
+    }),
+    requests: { timeoutMs: requestTimeout * 1_000, rpm, tpm, cache },
+  };
+}
+
+interface ReadResult extends Pick<ResultMessage, "isHeld" | "server"> {
+  readonly trace: Trace;
+}
+
+/** The trace of a task that came back. Where there is none, a failed one that says why. */
+async function readResult(finished: FinishedTask, planned: PlannedTask, manifest: RunManifest): Promise<ReadResult> {
+  const failed = (why: string): ReadResult => ({
+    trace: failedTrace(why, planned, manifest),
+    isHeld: false,
+    server: "answering",
+  });
+  if ("failure" in finished) return failed(reasonOf(finished.failure));
+  const { result } = finished;
+  try {
+    const schema = isQuestion(planned.task) ? traceSchema : suiteTraceSchema;
+    const trace = await readCompressed("The trace", result.trace, schema);
+    checkSameTask(trace, planned, manifest);
+    return { trace, isHeld: result.isHeld, server: result.server };
+  } catch (error) {
+    if (error instanceof StrangeMessage) return failed(`What ${result.worker} sent is refused: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Null where the result cannot be read. */
+async function readTraceId(finished: FinishedTask): Promise<string | null> {
+  if ("failure" in finished) return null;
+  const schema = traceSchema.pick({ traceId: true });
+  const read = await readCompressed("The trace", finished.result.trace, schema).catch(() => null);
+  return read?.traceId ?? null;
+}
+
+/** BullMQ's words for a task whose worker was lost too often. */
+function reasonOf(failure: string): string {
+  return failure.includes("stalled") ? "Its worker died, or was cut off, three times: it is not tried again." : failure;
+}
+
+function checkSameTask(trace: Trace, { task, epoch }: PlannedTask, { runId }: RunManifest): void {
+  const isSame =
+    trace.runId === runId && trace.taskId === task.id && trace.task.id === task.id && trace.epoch === epoch;
+  if (!isSame) throw new StrangeMessage("its trace is of another task");
+}
+
+/** A fault of the machinery, which is never graded. */
+function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): Trace {
+  const { agentId, model, maxTurns } = settings;
+  const fields = traceFields({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why));
+  const { task } = planned;
+  return { ...fields, ...(isQuestion(task) ? { task } : ungraded(task, { state: "agent_error", reason: why })) };
+}
+
+interface OutstandingTask {
+  readonly planned: PlannedTask;
+  readonly message: TaskMessage;
+  /** Null: it is left for a resume. */
+  settle(answered: Answered | null): void;
+}
+
+/** The tasks that were asked for and have no answer yet, by their ids on the queue. */
+class OutstandingTasks {
+  private readonly tasks = new Map<string, OutstandingTask>();
+  /** Not on the queue yet. */
+  private unsent: string[] = [];
+  private fault: { readonly error: unknown } | null = null;
+
+  get size(): number {
+    return this.tasks.size;
+  }
+
+  get hasUnsent(): boolean {
+    return this.unsent.length > 0;
+  }
+
+  ids(): string[] {
+    return [...this.tasks.keys()];
+  }
+
+  planned(id: string): PlannedTask | undefined {
+    return this.tasks.get(id)?.planned;
+  }
+
+  /** Resolves when the task is settled, to null also where the signal aborts. Rejects after `fail`. */
+  add(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
+    const id = taskKey(planned.task.id, planned.epoch);
+    return new Promise((resolve, reject) => {
+      const settle = (answered: Answered | null) => {
+        signal.removeEventListener("abort", leave);
+        this.tasks.delete(id);
+        if (this.fault === null) resolve(answered);
+        else reject(this.fault.error);
+      };
+      const leave = () => settle(null);
+      if (this.fault !== null) return settle(null);
+      signal.addEventListener("abort", leave, { once: true });
+      this.tasks.set(id, { planned, message: messageOf(planned), settle });
+      this.unsent.push(id);
+    });
+  }
+
+  settle(id: string, answered: Answered | null): void {
+    this.tasks.get(id)?.settle(answered);
+  }
+
+  /** They are to be put on the queue, again or for the first time. */
+  send(...ids: string[]): void {
+    this.unsent.push(...ids);
+  }
+
+  sendNone(): void {
+    this.unsent = [];
+  }
+
+  /** Up to so many of those that are not on the queue yet. */
+  takeUnsent(most: number): { readonly id: string; readonly message: TaskMessage }[] {
+    return this.unsent.splice(0, most).flatMap((id) => {
+      const found = this.tasks.get(id);
+      return found === undefined ? [] : [{ id, message: found.message }];
+    });
+  }
+
+  /** Every task, also one that is added later, rejects. */
+  fail(error: unknown): void {
+    this.fault = { error };
+    for (const task of [...this.tasks.values()]) task.settle(null);
+  }
+}
+
+function messageOf({ task, epoch }: PlannedTask): TaskMessage {
+  return { task: isQuestion(task) ? task : { suiteTask: task.id }, epoch };
+}
+
+/** Tasks added per round trip. */
+const AT_ONCE = 200;
+
+/** Pause between two looks for results: short while they come, longer while none does. */
+const SHORTEST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 200;
+
+/** How often to see whether workers are there, and whether Redis still has the tasks. */
+const LOOK_EVERY_MS = 1_000;
+
+interface DispatchRequest extends CollectRequest {
+  readonly redis: Redis;
+  readonly limits: RunLimits;
+  readonly budget: Budget;
+  /** False: no further task may start. */
+  mayStart(): boolean;
+  note(text: string): void;
+}
+
+/** Has the tasks of a run answered by workers: puts each on the queue, and takes its trace from there. */
+class DispatchedTasks implements TaskAnswerer {
+  readonly watch: WorkersWatch;
+  private readonly queue: RunQueue;
+  private readonly tasks = new OutstandingTasks();
+  private readonly results: ResultCollector;
+  private readonly attempt = randomUUID();
+  private isClosed = false;
+  private isWithdrawing = false;
+  private lookedAt = Number.NEGATIVE_INFINITY;
+  private wake: () => void = () => undefined;
+  private readonly running: Promise<void>;
+
+  constructor(private readonly request: DispatchRequest) {
+    const { redis, manifest, note } = request;
+    this.queue = new RunQueue(redis, manifest.runId);
+    this.watch = new WorkersWatch(redis, manifest, note);
+    this.results = new ResultCollector(this.queue, this.tasks, this.watch, request);
+    this.running = this.loop().catch((error) => this.tasks.fail(error));
+  }
+
+  /** Null where it was not answered: the run stops before. */
+  answer(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
+    if (signal.aborted) return Promise.resolve(null);
+    this.results.expect(taskKey(planned.task.id, planned.epoch));
+    return this.tasks.add(planned, signal);
+  }
+
+  saved({ taskId, epoch }: Trace): void {
+    this.results.saved(taskKey(taskId, epoch));
+  }
+
+  /** Removes the run from the queue, unless workers still have tasks of it or results wait to be saved. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.wake();
+    if (this.request.redis.status === "ready") {
+      await this.running;
+      await this.tidy();
+    }
+    await this.queue.close();
+  }
+
+  private async loop(): Promise<void> {
+    let pauseMs = SHORTEST_PAUSE_MS;
+    await this.begin();
+    while (!this.isClosed) {
+      while (this.tasks.hasUnsent) await this.queue.add(this.tasks.takeUnsent(AT_ONCE));
+      await this.results.removeSaved();
+      const collected = await this.results.collect();
+      if (performance.now() - this.lookedAt >= LOOK_EVERY_MS) await this.look();
+      if (!this.request.mayStart() || this.watch.fault !== null) await this.withdraw();
+      const isBusy = collected > 0 || this.tasks.hasUnsent;
+      pauseMs = isBusy ? SHORTEST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+      await this.pause(pauseMs);
+    }
+  }
+
+  /** Workers that know of an earlier attempt, with other settings, take no task before they know of this one. */
+  private async begin(): Promise<void> {
+    await this.queue.pause();
+    await this.publish();
+    while (!this.isClosed && !(await this.watch.isKnownEverywhere(this.attempt))) await this.pause(LONGEST_PAUSE_MS);
+    await this.queue.resume();
+  }
+
+  private async publish(): Promise<void> {
+    const { redis, manifest, budget, limits } = this.request;
+    await beginSpending(redis, manifest.runId, budget.spent, limits);
+    await publishRun(redis, manifest, this.attempt);
+  }
+
+  private async look(): Promise<void> {
+    this.lookedAt = performance.now();
+    const { redis, manifest, budget } = this.request;
+    if (!(await isPublished(redis, manifest.runId))) {
+      this.request.note("art-e: the queue has lost this run: what is missing of it is put back.");
+      await this.publish();
+    }
+    const reached = await getReachedLimit(redis, manifest.runId);
+    if (reached !== null && isLimitFlag(reached.flag)) budget.setReached({ ...reached, flag: reached.flag });
+    const counts = await this.queue.counts();
+    await this.watch.look(counts.active);
+    // A server that was killed may have lost the last second of what it was told, or all of it.
+    if (this.isWithdrawing || counts.waiting + counts.active + counts.finished >= this.tasks.size) return;
+    this.tasks.send(...(await this.queue.missing(this.tasks.ids())));
+  }
+
+  /** Takes back what no worker has begun. What workers have is waited for. */
+  private async withdraw(): Promise<void> {
+    this.tasks.sendNone();
+    if (!this.isWithdrawing) await this.queue.pause();
+    this.isWithdrawing = true;
+    await this.queue.drain();
+    for (const id of await this.queue.missing(this.tasks.ids())) this.tasks.settle(id, null);
+  }
+
+  private async tidy(): Promise<void> {
+    const { redis, manifest } = this.request;
+    await this.queue.pause();
+    await this.queue.drain();
+    await this.results.removeSaved();
+    await this.results.removeHeld();
+    const { active, finished } = await this.queue.counts();
+    if (active + finished > 0) return;
+    await this.queue.obliterate();
+    await withdrawRun(redis, manifest.runId);
+  }
+
+  private pause(ms: number): Promise<void> {
+    if (this.isClosed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.wake(), ms);
+      this.wake = () => {
+        clearTimeout(timer);
+        this.wake = () => undefined;
+        resolve();
+      };
+    });
+  }
+}
+
+interface CollectRequest {
+  readonly manifest: RunManifest;
+  /** Whether the trace is in the database already. */
+  isSaved(traceId: string): boolean;
+  onTrace(trace: Trace): void;
+}
+
+/**
+ * Takes the results of a run from its queue. A result stays there until it is saved, so that a coordinator that is
+ * killed finds it again.
+ */
+class ResultCollector {
+  /** Results that were read: to be saved, or of no task that is asked now. */
+  private readonly seen = new Set<string>();
+  /** Results that are saved, and still on the queue. */
+  private unneeded: string[] = [];
+  /** Failures that may be the server's: not saved so far. */
+  private readonly held = new Set<string>();
+
+  constructor(
+    private readonly queue: RunQueue,
+    private readonly tasks: OutstandingTasks,
+    private readonly watch: WorkersWatch,
+    private readonly request: CollectRequest,
+  ) {}
+
+  /** The task is asked for: its result may have waited here since an earlier attempt at the run. */
+  expect(id: string): void {
+    this.seen.delete(id);
+  }
+
+  /** The result is no longer needed for a resumed run. */
+  saved(id: string): void {
+    this.unneeded.push(id);
+  }
+
+  async removeSaved(): Promise<void> {
+    const ids = this.unneeded.splice(0);
+    await Promise.all(ids.map((id) => this.queue.remove(id)));
+    for (const id of ids) {
+      this.seen.delete(id);
+      this.held.delete(id);
+    }
+  }
+
+  async removeHeld(): Promise<void> {
+    for (const id of this.held) await this.queue.remove(id);
+  }
+
+  /** Settles the tasks whose results have come. Returns how many results there were. */
+  async collect(): Promise<number> {
+    const ids = (await this.queue.finishedIds(AT_ONCE + this.seen.size)).filter((id) => !this.seen.has(id));
+    for (const finished of await this.queue.read(ids)) await this.takeIn(finished);
+    return ids.length;
+  }
+
+  private async takeIn(finished: FinishedTask): Promise<void> {
+    const { id } = finished;
+    const planned = this.tasks.planned(id);
+    if (planned === undefined) {
+      // Of a task that will be asked yet, or that an earlier attempt at the run has saved.
+      this.seen.add(id);
+      if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
+      return;
+    }
+    const { trace, isHeld, server } = await readResult(finished, planned, this.request.manifest);
+    if (this.request.isSaved(trace.traceId)) {
+      // A coordinator was killed between saving it and removing it here, and now the task is asked again.
+      await this.queue.remove(id);
+      this.tasks.send(id);
+      return;
+    }
+    this.seen.add(id);
+    if (isHeld) this.held.add(id);
+    this.watch.heard(server, trace);
+    this.request.onTrace(trace);
+    this.tasks.settle(id, { trace, isHeld });
+  }
+
+  private async isOfSavedTrace(finished: FinishedTask): Promise<boolean> {
+    const traceId = await readTraceId(finished);
+    return traceId !== null && this.request.isSaved(traceId);
+  }
+}

@@ -1,0 +1,212 @@
+import { promisify } from "node:util";
+import { deflateRaw, inflateRaw } from "node:zlib";
+import { Redis } from "ioredis";
+import type { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { parseJsonOrNull } from "../platform/json.js";
+import { redact } from "../platform/text.js";
+
+/** Names of what this program has in Redis. BullMQ's own keys begin alike, with its names behind. */
+
+export const PREFIX = "art-e";
+
+/** The runs on the queue, by id, each with the attempt at it. */
+export const RUNS = `${PREFIX}:runs`;
+
+/** A set of the ids of workers. Each has a key of its own that expires. */
+export const WORKERS = `${PREFIX}:workers`;
+
+export function workerKey(id: string): string {
+  return `${PREFIX}:worker:${id}`;
+}
+
+/** In braces, so that all keys of a run lie on one node of a cluster. */
+export function queueName(runId: string): string {
+  return `{${runId}}`;
+}
+
+export function manifestKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:manifest`;
+}
+
+/** What a run has spent: cost, tokens, tasks finished and failed. */
+export function spentKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:spent`;
+}
+
+/** What model calls of a run are counted under. */
+export function limitKey(runId: string, what: "requests" | "tokens"): string {
+  return `${PREFIX}:${queueName(runId)}:${what}`;
+}
+
+/** Of an account whose server has refused a call. */
+export function pauseKey(account: string): string {
+  return `${PREFIX}:pause:${account}`;
+}
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+
+/** Bytes of one compressed message. A trace of 200 turns with pages of mail takes a hundredth of it. */
+const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
+
+/** A small message may be made to unfold into any size. */
+const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
+
+/** A message that is too large for the queue. */
+export class MessageTooLarge extends Error {
+  override readonly name = "MessageTooLarge";
+}
+
+/** A message that cannot be read, or is not what it should be. */
+export class StrangeMessage extends Error {
+  override readonly name = "StrangeMessage";
+}
+
+/** JSON as compressed text. Compression runs on a thread. */
+export async function compressJson(what: string, value: unknown): Promise<string> {
+  const bytes = await deflate(JSON.stringify(value), { level: 6 });
+  if (bytes.length <= MAX_COMPRESSED_BYTES) return bytes.toString("base64");
+  const mb = (size: number) => `${(size / 1024 / 1024).toFixed(1)} MB`;
+  throw new MessageTooLarge(
+    `${what} has ${mb(bytes.length)} compressed; the queue takes ${mb(MAX_COMPRESSED_BYTES)} at most`,
+  );
+}
+
+/** Reads what `compressJson` wrote, and checks it. */
+export async function readCompressed<T extends z.ZodType>(what: string, text: string, schema: T): Promise<z.output<T>> {
+  let json: string;
+  try {
+    json = (await inflate(Buffer.from(text, "base64"), { maxOutputLength: MAX_INFLATED_BYTES })).toString("utf8");
+  } catch (error) {
+    throw new StrangeMessage(`${what} cannot be read: ${(error as Error).message}`);
+  }
+  return readMessage(what, parseJsonOrNull(json), schema);
+}
+
+/** Checks a message. The error names its first fault. */
+export function readMessage<T extends z.ZodType>(what: string, value: unknown, schema: T): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new StrangeMessage(`${what} is not what art-e writes: ${issue?.path.join(".") || "it"}: ${issue?.message}`);
+}
+
+/** Tells the user when the queue is lost, and when it is back. */
+export function lostConnectionNotes({ shown }: QueueAddress, note: (text: string) => void): ConnectionListener {
+  return {
+    lost: (why) => note(`art-e: the queue at ${shown} is gone (${why}): waiting until it is back.`),
+    restored: () => note(`art-e: the queue at ${shown} is back.`),
+  };
+}
+
+/** Told once when the connection is lost, and once when it is there again. */
+interface ConnectionListener {
+  lost(why: string): void;
+  restored(): void;
+}
+
+/** Longest pause between two attempts to reconnect. */
+const LONGEST_PAUSE_MS = 3_000;
+
+/** A server that does not accept the connection within this time is not there. */
+const CONNECT_MS = 10_000;
+
+/**
+ * Connects, or throws a UserError. From then on a lost connection is restored by itself, and commands wait for it.
+ */
+export async function connectRedis(address: QueueAddress, listener: ConnectionListener): Promise<Redis> {
+  const redis = new Redis(address.url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: null,
+    connectTimeout: CONNECT_MS,
+    retryStrategy: (attempts) => Math.min(LONGEST_PAUSE_MS, 50 * 2 ** Math.min(attempts, 10)),
+  });
+  let last = "";
+  let isUp = false;
+  redis.on("error", (error: Error) => {
+    last = redact(messageOf(error), address.secrets);
+  });
+  try {
+    await redis.connect();
+    await checkMemoryPolicy(redis, address);
+  } catch (error) {
+    redis.disconnect();
+    if (error instanceof UserError) throw error;
+    throw unreachable(address, last || redact(messageOf(error as Error), address.secrets));
+  }
+  isUp = true;
+  redis.on("close", () => {
+    if (isUp && redis.status !== "end") listener.lost(last || "the connection was closed");
+    isUp = false;
+  });
+  redis.on("ready", () => {
+    if (!isUp) listener.restored();
+    isUp = true;
+    last = "";
+  });
+  return redis;
+}
+
+function messageOf(error: Error): string {
+  // Of a host with several addresses, one error for each.
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error];
+  return (first ?? error).message || error.name;
+}
+
+function unreachable({ shown }: QueueAddress, why: string): UserError {
+  return new UserError(
+    "queue_unreachable",
+    `The queue at ${shown} cannot be used: ${why.replace(/\.$/, "")}.`,
+    "See that Redis runs there, and that address, user and password are right (--queue, ART_E_QUEUE_URL).",
+    1,
+  );
+}
+
+/** A server that evicts keys when its memory is full would lose tasks and results. */
+async function checkMemoryPolicy(redis: Redis, { shown }: QueueAddress): Promise<void> {
+  const info = await redis.info("memory");
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
+  const policy = field("maxmemory_policy");
+  if ((field("maxmemory") ?? "0") === "0" || policy === undefined || policy === "noeviction") return;
+  throw new UserError(
+    "queue_evicts",
+    `The queue at ${shown} would lose tasks: its maxmemory-policy is ${policy}.`,
+    "Set maxmemory-policy noeviction on that server.",
+  );
+}
+
+/** Where the queue is. `url` may hold a password; `shown` never does. */
+interface QueueAddress {
+  readonly url: string;
+  readonly shown: string;
+  /** What must appear in no output. */
+  readonly secrets: readonly string[];
+}
+
+/** Reads the address of a Redis or Valkey server. The error does not repeat what was given: it may hold a password. */
+export function parseQueueUrl(text: string): QueueAddress {
+  const url = URL.parse(text);
+  const isRedis = url !== null && (url.protocol === "redis:" || url.protocol === "rediss:");
+  if (!isRedis || url.hostname === "" || !/^(\/\d*)?$/.test(url.pathname) || url.search !== "" || url.hash !== "") {
+    throw new UserError(
+      "queue_url",
+      "--queue (or ART_E_QUEUE_URL): expected the address of a Redis server.",
+      "Give it as redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS.",
+    );
+  }
+  const password = decode(url.password);
+  return {
+    url: text,
+    shown: `${url.protocol}//${url.host}${url.pathname === "/" ? "" : url.pathname}`,
+    secrets: [password, url.password].filter((secret) => secret !== ""),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

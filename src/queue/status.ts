@@ -1,0 +1,184 @@
+import type { Redis } from "ioredis";
+import type { WorkersState } from "../runs/answer-task.js";
+import type { ServerFault } from "../runs/faults.js";
+import type { Trace } from "../traces/trace.js";
+import {
+  listPublishedRuns,
+  listWorkers,
+  type ResultMessage,
+  type RunManifest,
+  readPublishedRun,
+  type WorkerState,
+  withdrawRun,
+} from "./messages.js";
+import { connectRedis, parseQueueUrl, StrangeMessage } from "./redis.js";
+import { shorten } from "./refuse-run.js";
+import { type QueueCounts, RunQueue } from "./run-queue.js";
+
+/** Workers show themselves within this time after they start. */
+const PATIENCE_MS = 3_000;
+
+/** Watches the workers of a run: how many there are, why others are not, and whether none can answer. */
+export class WorkersWatch {
+  private found: ServerFault | null = null;
+  private last: { readonly server: ResultMessage["server"]; readonly error: string | null } | null = null;
+  private workers: readonly WorkerState[] = [];
+  private active = 0;
+  private readonly noted = new Set<string>();
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly manifest: RunManifest,
+    private readonly note: (text: string) => void,
+  ) {}
+
+  /** Why no worker can answer any further task. */
+  get fault(): ServerFault | null {
+    return this.found;
+  }
+
+  /** Whether the last result came from a server that answers. */
+  get isAnswering(): boolean {
+    return this.last === null || this.last.server === "answering";
+  }
+
+  heard(server: ResultMessage["server"], { error }: Trace): void {
+    this.last = { server, error };
+  }
+
+  /** No task is left: a server that cannot be reached any more is dead for more than these tasks. */
+  close(): void {
+    if (this.found !== null || this.last?.server !== "unreachable") return;
+    this.found = { by: "server", why: `the server does not answer: ${this.last.error ?? "no reason was given"}` };
+  }
+
+  state(): WorkersState {
+    const { runId } = this.manifest;
+    const own = this.workers.flatMap(({ name, runs }) => (runs[runId] === undefined ? [] : [{ name, ...runs[runId] }]));
+    return {
+      workers: own.map(({ name, perSecond }) => ({ name, perSecond })),
+      active: this.active,
+      waitingFor: own.find(({ waitingFor }) => waitingFor !== null)?.waitingFor ?? null,
+    };
+  }
+
+  /** Whether no worker answers an earlier attempt at the run. One that died is forgotten after some seconds. */
+  async isKnownEverywhere(attempt: string): Promise<boolean> {
+    const { runId } = this.manifest;
+    const workers = await listWorkers(this.redis);
+    return workers.every(({ runs }) => runs[runId] === undefined || runs[runId].attempt === attempt);
+  }
+
+  /** @param active tasks that workers have */
+  async look(active: number): Promise<void> {
+    const { runId } = this.manifest;
+    this.active = active;
+    this.workers = await listWorkers(this.redis);
+    const atWork = this.workers.filter(({ runs }) => runs[runId] !== undefined);
+    for (const { name, refused, faults } of this.workers) {
+      const why = faults[runId]?.why ?? refused[runId];
+      if (why !== undefined) this.noteOnce(`art-e: worker ${name} does not answer this run: ${why}`);
+    }
+    if (atWork.length > 0) return;
+    const fault = this.workers.find(({ faults }) => faults[runId] !== undefined)?.faults[runId];
+    if (fault !== undefined && active === 0) this.found = fault;
+    else if (performance.now() - this.startedAt > PATIENCE_MS) this.noteOnce(NO_WORKER);
+  }
+
+  private noteOnce(text: string): void {
+    if (this.noted.has(text)) return;
+    this.noted.add(text);
+    this.note(text);
+  }
+}
+
+const NO_WORKER = "art-e: no worker answers this run yet. Start one: art-e worker --queue URL --db FILE";
+
+interface QueuedRun extends QueueCounts {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly corpus: string;
+  readonly workers: readonly string[];
+  /** Why its description cannot be used; null where it can. */
+  readonly fault: string | null;
+}
+
+export interface QueueStatus {
+  /** The server, without its password. */
+  readonly queue: string;
+  readonly runs: readonly QueuedRun[];
+  readonly workers: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly runs: readonly string[];
+    readonly underWay: number;
+    readonly answered: number;
+  }[];
+}
+
+/** What is on a queue, and who answers. */
+export function readQueueStatus(url: string): Promise<QueueStatus> {
+  return withQueue(url, async (redis, shown) => {
+    const workers = await listWorkers(redis);
+    const ids = [...(await listPublishedRuns(redis)).keys()];
+    const runs: QueuedRun[] = [];
+    for (const runId of ids) {
+      const names = workers.filter((worker) => worker.runs[runId] !== undefined).map(({ name }) => name);
+      runs.push({ ...(await describeRun(redis, runId)), workers: names });
+    }
+    return {
+      queue: shown,
+      runs,
+      workers: workers.map(({ name, programVersion, runs: own }) => ({
+        name,
+        version: programVersion,
+        runs: Object.keys(own),
+        underWay: Object.values(own).reduce((sum, { active }) => sum + active, 0),
+        answered: Object.values(own).reduce((sum, { answered }) => sum + answered, 0),
+      })),
+    };
+  });
+}
+
+/** Removes runs from a queue, with the results that nobody has taken in. Returns which were there. */
+export function cleanQueue(url: string, only: string | undefined): Promise<readonly string[]> {
+  return withQueue(url, async (redis) => {
+    const ids = [...(await listPublishedRuns(redis)).keys()];
+    const chosen = only === undefined ? ids : ids.filter((runId) => runId.startsWith(only));
+    for (const runId of chosen) {
+      const queue = new RunQueue(redis, runId, { isVisitor: true });
+      await queue.obliterate();
+      await queue.close();
+      await withdrawRun(redis, runId);
+    }
+    return chosen;
+  });
+}
+
+async function describeRun(redis: Redis, runId: string): Promise<Omit<QueuedRun, "workers">> {
+  const queue = new RunQueue(redis, runId, { isVisitor: true });
+  const counts = await queue.counts();
+  await queue.close();
+  try {
+    const manifest = await readPublishedRun(redis, runId);
+    if (manifest === null) throw new StrangeMessage("its description is missing");
+    const { settings, corpusFingerprint } = manifest;
+    const { agentId, model } = settings;
+    return { runId, agentId, model, corpus: shorten(corpusFingerprint), ...counts, fault: null };
+  } catch (error) {
+    if (!(error instanceof StrangeMessage)) throw error;
+    return { runId, agentId: "", model: "", corpus: "", ...counts, fault: error.message };
+  }
+}
+
+async function withQueue<T>(url: string, use: (redis: Redis, shown: string) => Promise<T>): Promise<T> {
+  const address = parseQueueUrl(url);
+  const redis = await connectRedis(address, { lost: () => undefined, restored: () => undefined });
+  try {
+    return await use(redis, address.shown);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,494 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Redis } from "ioredis";
+import type { Suite } from "../agents/agent.js";
+import { readFingerprint } from "../mail/corpus.js";
+import { type CorpusServer, fetchCorpus } from "../mail/corpus-snapshot.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { programVersion } from "../platform/program-version.js";
+import { stripControls } from "../platform/text.js";
+import { questionOpener } from "../questions/dataset.js";
+import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";
+import { limitReached } from "../runs/budget.js";
+import { type CreatedModel, createModel } from "../runs/create-model.js";
+import { type ServerFault, ServerWatch } from "../runs/faults.js";
+import { createRunJudge } from "../scoring/judge-settings.js";
+import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
+import { type IdentifiedSuite, identifySuite } from "../suites/folder-suite.js";
+import { isFailure } from "../tasks/ending.js";
+import type { PlannedTask } from "../tasks/question.js";
+import { openMailbox } from "../tools/mailbox.js";
+import { openExternalResources } from "../tools/mcp-connections.js";
+import { SearchPool } from "../tools/search-pool.js";
+import type { ToolResources } from "../tools/tool-handler.js";
+import { taskCost } from "../traces/task-result.js";
+import type { Trace } from "../traces/trace.js";
+import {
+  addSpending,
+  listPublishedRuns,
+  type ResultMessage,
+  type RunManifest,
+  readPublishedRun,
+  removeWorker,
+  setReachedLimit,
+  showWorker,
+  type TaskMessage,
+  type WorkerState,
+} from "./messages.js";
+import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
+import { refusalOf, shorten, type WorkerTerms } from "./refuse-run.js";
+import { TaskWorker } from "./run-queue.js";
+import { accountOf, SharedLimits } from "./shared-limits.js";
+
+interface WorkOptions {
+  /** Address of the queue; may hold a password. */
+  readonly queue: string;
+  readonly name: string;
+  readonly concurrency: number | "auto";
+  /** Seconds without a sign after which a worker's tasks are given to others. */
+  readonly lock: number;
+  /** Seconds that tasks under way may take when the worker is stopped. */
+  readonly grace: number;
+  readonly allowPrograms: boolean;
+  /** Folder of a suite whose tasks it answers; null: questions only. */
+  readonly suite: string | null;
+  /** Where the mail comes from; null: it is in the database of the settings. */
+  readonly corpus: CorpusServer | null;
+}
+
+/** How often a worker looks for runs, and shows itself. */
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Answers tasks of the runs on a queue until it is told to stop. What is under way then may be finished for some time,
+ * and is given back after it.
+ */
+export async function work(options: WorkOptions, context: AppContext): Promise<void> {
+  const { note } = context;
+  const settings = { ...context.settings };
+  if (options.corpus !== null) settings.db = await fetchCorpus(options.corpus, context);
+  const suite = options.suite === null ? null : { path: options.suite, ...identifySuite(options.suite) };
+  // Tasks of suites need no mail.
+  const db = openStore(settings.db, { mustExist: suite === null });
+  limitPageCache(db);
+  const mailDb = openReadOnly(settings.db);
+  const searchThreads = new SearchPool(settings.db);
+  const outside = openExternalResources(settings.env);
+  try {
+    const address = parseQueueUrl(options.queue);
+    const redis = await connectRedis(address, lostConnectionNotes(address, note));
+    const shared = {
+      redis,
+      name: options.name,
+      tools: { mailbox: openMailbox(mailDb), searchThreads, outside },
+      suite,
+      context: { ...context, settings, note: (text: string) => note(stripControls(text)) },
+      concurrency: options.concurrency,
+      lockMs: options.lock * 1_000,
+    };
+    const terms = (): WorkerTerms => ({
+      programVersion: programVersion(),
+      corpusFingerprint: readFingerprint(mailDb),
+      db: settings.db,
+      suite,
+      allowPrograms: options.allowPrograms,
+      env: settings.env,
+    });
+    const mail = terms().corpusFingerprint;
+    note(`art-e: worker ${options.name} takes tasks from ${address.shown}, about ${mailText(mail)}.`);
+    const runs = new RunsOfWorker(shared, terms);
+    const stopNow = context.untilSecond(() => stoppingText(runs.underWay, options.grace));
+    try {
+      await takeTasks(runs, context.signal);
+      await runs.stop(options.grace * 1_000, stopNow);
+    } finally {
+      await runs.close();
+      redis.disconnect();
+    }
+  } finally {
+    await Promise.all([searchThreads.close(), outside.close()]);
+    mailDb.close();
+    db.close();
+  }
+}
+
+async function takeTasks(runs: RunsOfWorker, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await runs.look();
+    await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function mailText(fingerprint: string | null): string {
+  return fingerprint === null ? "no mail: its database has none" : `the mail ${shorten(fingerprint)}`;
+}
+
+function stoppingText(tasks: number, grace: number): string {
+  if (tasks === 0) return "Stopping.";
+  const what = tasks === 1 ? "1 task" : `${tasks} tasks`;
+  return `Stopping: ${what} under way may be finished within ${grace} s; once more to give them back now.`;
+}
+
+/** Slots of a worker whose `auto` finds out what a server takes. */
+const MOST_SLOTS = 256;
+
+/** The runs that a worker answers, refuses and has left. It joins and leaves them as they come and go. */
+class RunsOfWorker {
+  private readonly id: string;
+  /** The attempt at each run that the rest is about. */
+  private published: ReadonlyMap<string, string> = new Map();
+  private readonly joined = new Map<string, WorkerRun>();
+  private readonly refused = new Map<string, string>();
+  private readonly faults = new Map<string, NonNullable<WorkerRun["fault"]>>();
+  private readonly leaving = new Map<WorkerRun, Promise<void>>();
+
+  constructor(
+    private readonly shared: WorkerResources,
+    private readonly terms: () => WorkerTerms,
+  ) {
+    this.id = `${shared.name}-${randomBytes(4).toString("hex")}`;
+  }
+
+  /** Tasks under way. */
+  get underWay(): number {
+    return tasksOf(this.joined.values()) + tasksOf(this.leaving.keys());
+  }
+
+  /** Sees which runs there are, and shows what this worker does. */
+  async look(): Promise<void> {
+    const published = await listPublishedRuns(this.shared.redis);
+    const isOver = (runId: string) => published.get(runId) !== this.published.get(runId);
+    for (const [runId, run] of this.joined) {
+      if (run.fault !== null) {
+        this.faults.set(runId, run.fault);
+        this.shared.context.note(`art-e: worker ${this.shared.name} leaves run ${runId}: ${run.fault.why}`);
+      }
+      if (run.fault !== null || isOver(runId)) this.leave(runId, run);
+    }
+    for (const known of [this.refused, this.faults]) {
+      for (const runId of known.keys()) if (isOver(runId)) known.delete(runId);
+    }
+    this.published = published;
+    for (const [runId, attempt] of published) await this.join(runId, attempt);
+    this.shareSlots();
+    await showWorker(this.shared.redis, this.state());
+  }
+
+  /** Lets what is under way end, and gives back what does not in time. */
+  async stop(graceMs: number, stopNow: AbortSignal): Promise<void> {
+    const runs = [...this.joined.values()];
+    await Promise.all(runs.map((run) => run.pause()));
+    const closed = Promise.all(runs.map((run) => run.close()));
+    const ended = new AbortController();
+    const patience = delay(graceMs, undefined, { signal: AbortSignal.any([stopNow, ended.signal]) }).catch(
+      () => undefined,
+    );
+    await Promise.race([closed, patience]);
+    ended.abort();
+    for (const run of runs) run.abort();
+    await closed;
+    this.joined.clear();
+  }
+
+  async close(): Promise<void> {
+    for (const [runId, run] of this.joined) {
+      run.abort();
+      this.leave(runId, run);
+    }
+    await Promise.all(this.leaving.values());
+    if (this.shared.redis.status === "ready") await removeWorker(this.shared.redis, this.id);
+  }
+
+  private async join(runId: string, attempt: string): Promise<void> {
+    if (this.joined.has(runId) || this.faults.has(runId)) return;
+    const run = await this.open(runId, attempt);
+    if (run === null) return;
+    if (typeof run !== "string") {
+      this.refused.delete(runId);
+      this.joined.set(runId, run);
+      this.shared.context.note(`art-e: worker ${this.shared.name} answers run ${runId}.`);
+      return;
+    }
+    if (this.refused.get(runId) !== run)
+      this.shared.context.note(`art-e: run ${runId} is left to other workers: ${run}.`);
+    this.refused.set(runId, run);
+  }
+
+  /** A text: why not. Null: the run is gone. */
+  private async open(runId: string, attempt: string): Promise<WorkerRun | string | null> {
+    try {
+      const manifest = await readPublishedRun(this.shared.redis, runId);
+      if (manifest === null) return null;
+      return refusalOf(manifest, this.terms()) ?? (await WorkerRun.open(manifest, attempt, this.shared));
+    } catch (error) {
+      if (error instanceof StrangeMessage) return error.message;
+      if (error instanceof UserError) return `${error.message.replace(/\.$/, "")} (${error.hint.replace(/\.$/, "")})`;
+      throw error;
+    }
+  }
+
+  private leave(runId: string, run: WorkerRun): void {
+    this.joined.delete(runId);
+    if (run.fault !== null) run.abort();
+    const left = run.close().finally(() => this.leaving.delete(run));
+    this.leaving.set(run, left);
+  }
+
+  /** Runs with tasks share the slots; one without keeps a single slot, so that it sees the next. */
+  private shareSlots(): void {
+    const { concurrency } = this.shared;
+    const most = (concurrency === "auto" ? MOST_SLOTS : concurrency) - tasksOf(this.leaving.keys());
+    const busy = [...this.joined.values()].filter(({ underWay }) => underWay > 0).length;
+    for (const run of this.joined.values()) {
+      run.setSlots(run.underWay > 0 || busy === 0 ? Math.floor(most / Math.max(1, busy)) : 1);
+    }
+  }
+
+  private state(): WorkerState {
+    const { concurrency, name } = this.shared;
+    return {
+      id: this.id,
+      name,
+      programVersion: this.terms().programVersion,
+      slots: concurrency === "auto" ? MOST_SLOTS : concurrency,
+      runs: Object.fromEntries([...this.joined].map(([runId, run]) => [runId, run.state()])),
+      refused: Object.fromEntries(this.refused),
+      faults: Object.fromEntries(this.faults),
+    };
+  }
+}
+
+function tasksOf(runs: Iterable<WorkerRun>): number {
+  return [...runs].reduce((sum, { underWay }) => sum + underWay, 0);
+}
+
+/** What a worker answers the tasks of a run with. Close it in the end. */
+interface OpenAnswerContext {
+  readonly model: CreatedModel;
+  readonly answerer: TaskAnswerer;
+  toTask(message: TaskMessage): PlannedTask;
+  close(): Promise<void>;
+}
+
+/** Loads the run's agent, its tools, its judge and its suite. Throws a UserError for what is not to be had here. */
+async function openAnswerContext(
+  manifest: RunManifest,
+  shared: WorkerResources,
+  watch: ServerWatch,
+): Promise<OpenAnswerContext> {
+  const { runId, settings, requests, tools } = manifest;
+  const { timeoutMs, rpm, tpm, cache } = requests;
+  const { settings: own, note } = shared.context;
+  const limits = new SharedLimits(shared.redis, { runId, account: accountOf(settings, own.env), rpm, tpm });
+  const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
+  const model = await createModel(settings, options, own, { append: false, callsModel: true });
+  const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared));
+  const { suite, toTask, close } = await openTasks(manifest, shared);
+  const context = buildAnswerContext(
+    { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
+    resourcesOf(settings, shared.tools),
+    note,
+  );
+  return {
+    model,
+    answerer: answerHere(context, watch),
+    toTask,
+    async close() {
+      await close();
+      model.close();
+    },
+  };
+}
+
+/** A server that refuses the judge at one worker is left alone by all. Undefined: there is no judge. */
+function judgeLimits(
+  { runId, settings: { judge } }: RunManifest,
+  { redis, context }: WorkerResources,
+): SharedLimits | undefined {
+  if (judge === null) return undefined;
+  const account = accountOf({ ...judge, wireApi: null }, context.settings.env);
+  return new SharedLimits(redis, { runId, account, rpm: null, tpm: null });
+}
+
+/** Of a suite only the ids of tasks come over the queue: what is run and graded is in this machine's folder. */
+async function openTasks(
+  { suite: wanted, settings }: RunManifest,
+  { suite: own, context }: WorkerResources,
+): Promise<Pick<OpenAnswerContext, "toTask" | "close"> & { readonly suite: Pick<Suite, "open"> }> {
+  if (wanted === null || own === null) {
+    return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
+  }
+  // Machines are not loaded for runs over questions.
+  const { openFolderSuite } = await import("../suites/folder-suite.js");
+  const suite = await openFolderSuite(own.path, { limit: null, cutoff: settings.cutoff }, context);
+  return {
+    suite,
+    toTask({ task, epoch }) {
+      const found = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
+      if (found === undefined) throw new Error(`the suite ${own.name} has no such task`);
+      return { task: found, epoch };
+    },
+    close: () => suite.close(),
+  };
+}
+
+function questionOf({ task, epoch }: TaskMessage): PlannedTask {
+  if ("suiteTask" in task) throw new Error("a task of a suite is in a run over questions");
+  return { task, epoch };
+}
+
+/** What the runs of a worker share. */
+interface WorkerResources {
+  readonly redis: Redis;
+  readonly name: string;
+  readonly tools: ToolResources;
+  /** A suite's folder on this machine; null: none. */
+  readonly suite: (IdentifiedSuite & { readonly path: string }) | null;
+  readonly context: AppContext;
+  readonly concurrency: number | "auto";
+  readonly lockMs: number;
+}
+
+const WINDOW_MS = 30_000;
+
+/** How many were added in the last half minute, and in all. */
+class RecentRate {
+  total = 0;
+  private readonly startedAt = performance.now();
+  /** Counts by second, the oldest first. */
+  private readonly seconds: { readonly at: number; count: number }[] = [];
+
+  add(): void {
+    this.total++;
+    const at = Math.floor(performance.now() / 1_000);
+    const last = this.seconds.at(-1);
+    if (last?.at === at) last.count++;
+    else this.seconds.push({ at, count: 1 });
+    this.forget();
+  }
+
+  perSecond(): number {
+    this.forget();
+    const count = this.seconds.reduce((sum, second) => sum + second.count, 0);
+    const ms = Math.max(1_000, Math.min(WINDOW_MS, performance.now() - this.startedAt));
+    return (count * 1_000) / ms;
+  }
+
+  private forget(): void {
+    const oldest = (performance.now() - WINDOW_MS) / 1_000;
+    while (this.seconds[0] !== undefined && this.seconds[0].at < oldest) this.seconds.shift();
+  }
+}
+
+/** A run that this worker answers tasks of. */
+class WorkerRun {
+  private readonly tasks: TaskWorker;
+  private readonly rate = new RecentRate();
+  private active = 0;
+  private wanted = 1;
+
+  private constructor(
+    private readonly manifest: RunManifest,
+    private readonly attempt: string,
+    private readonly opened: OpenAnswerContext,
+    private readonly watch: ServerWatch,
+    private readonly shared: WorkerResources,
+  ) {
+    opened.model.onConcurrency((slots) => {
+      this.wanted = slots;
+    });
+    this.tasks = new TaskWorker(shared.redis, {
+      runId: manifest.runId,
+      name: shared.name,
+      slots: this.wanted,
+      lockMs: shared.lockMs,
+      answer: (message, signal) => this.answer(message, signal),
+      onDropped: (id) =>
+        shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and is dropped.`),
+    });
+  }
+
+  /** Throws a UserError for what is not to be had here. */
+  static async open(manifest: RunManifest, attempt: string, shared: WorkerResources): Promise<WorkerRun> {
+    const watch = new ServerWatch();
+    return new WorkerRun(manifest, attempt, await openAnswerContext(manifest, shared, watch), watch, shared);
+  }
+
+  /** Why no further task can succeed here. */
+  get fault(): ServerFault | null {
+    return this.watch.fault;
+  }
+
+  /** Tasks under way. */
+  get underWay(): number {
+    return this.active;
+  }
+
+  state(): WorkerState["runs"][string] {
+    const limiter = this.opened.model.throttle?.state();
+    return {
+      attempt: this.attempt,
+      active: this.active,
+      answered: this.rate.total,
+      perSecond: this.rate.perSecond(),
+      waitingFor: limiter?.why ?? null,
+    };
+  }
+
+  /** Takes at most so many tasks at once, and no more than the server takes. */
+  setSlots(most: number): void {
+    this.tasks.setSlots(Math.max(1, Math.min(most, this.wanted)));
+  }
+
+  /** Takes no further task. */
+  pause(): Promise<void> {
+    return this.tasks.pause();
+  }
+
+  /** Gives back what is under way. */
+  abort(): void {
+    this.tasks.abort();
+  }
+
+  /** Ends when nothing is under way. */
+  async close(): Promise<void> {
+    await this.tasks.close();
+    await this.opened.close();
+  }
+
+  /** A limit holds for the run as a whole: whoever finds it reached stops all workers. */
+  private async charge(trace: Trace): Promise<void> {
+    const { redis } = this.shared;
+    const { runId } = this.manifest;
+    const { spent, judgeCostUsd } = taskCost(trace);
+    const { spending, limits } = await addSpending(redis, runId, {
+      costUsd: (spent.costUsd ?? 0) + (judgeCostUsd ?? 0),
+      tokens: spent.usage.inputTokens + spent.usage.outputTokens,
+      isFailed: isFailure(trace.ending),
+    });
+    const reached = limitReached(limits, spending);
+    if (reached === null) return;
+    await setReachedLimit(redis, runId, reached);
+    await this.tasks.pauseAll();
+  }
+
+  private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
+    this.active++;
+    try {
+      const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal);
+      if (answered === null) {
+        // Otherwise this worker would take the task again at once.
+        await this.tasks.pause();
+        return null;
+      }
+      const { trace, isHeld } = answered;
+      const { name } = this.shared;
+      this.rate.add();
+      await this.charge(trace);
+      return { worker: name, trace: await compressJson("Its trace", trace), isHeld, server: this.watch.server };
+    } finally {
+      this.active--;
+    }
+  }
+}

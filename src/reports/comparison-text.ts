@@ -1,0 +1,152 @@
+import type { Flip, MetricComparison, PublishedResults, RunComparison, RunHead } from "../analysis/compare.js";
+import { stripControls } from "../platform/text.js";
+import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
+import { scorerOfMetric } from "../traces/score.js";
+import {
+  differenceText,
+  metricFormat,
+  pText,
+  runNameOrId,
+  runTitle,
+  significanceText,
+  type TaskNoun,
+  workTime,
+} from "./text.js";
+
+/** An overview of the runs, then each compared with the first. */
+export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
+  return stripControls(
+    [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs))].join("\n\n"),
+  );
+}
+
+function overviewTable(runs: readonly RunHead[]): string {
+  const perTask = (sum: number | null, tasks: number) => (sum === null || tasks === 0 ? null : sum / tasks);
+  return table(
+    ["run", "agent", "tasks", "failed", "cost", "cost of a task", "time of a task", "turns", "model"],
+    runs.map((run) => [
+      runNameOrId(run),
+      run.agentId,
+      count(run.totalTasks),
+      count(run.failedTasks),
+      usd(run.costUsd),
+      usd(perTask(run.costUsd, run.totalTasks)),
+      workTime(run),
+      oneDecimal(perTask(run.turns, run.totalTasks)),
+      run.model,
+    ]),
+  );
+}
+
+function pairText(comparison: RunComparison, runs: readonly RunHead[]): string {
+  const [baseline, candidate] = [comparison.baseline, comparison.candidate].map((id) =>
+    runNameOrId(runs.find(({ runId }) => runId === id) ?? { runId: id }),
+  );
+  const { questions, ungraded, incomparable, settings, metrics, flips } = comparison;
+  const noun = ungraded === null ? "question" : "task";
+  const { common, onlyBaseline, onlyCandidate } = questions;
+  const onlyInOne = [
+    onlyBaseline > 0 && `${count(onlyBaseline)} only in the first`,
+    onlyCandidate > 0 && `${count(onlyCandidate)} only in the second`,
+  ].filter((part) => part !== false);
+  const flipCount = flips.lost.length + flips.won.length;
+  return [
+    `${candidate} against ${baseline}: ${[`${count(common)} ${noun}s in both`, ...onlyInOne].join(", ")}`,
+    ...ungradedLine(ungraded),
+    ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE, they differ in ${incomparable.join("; ")}`]),
+    ...(settings.length === 0 ? [] : [`Settings that differ: ${settings.join(", ")}`]),
+    "",
+    table(
+      ["", "n", "before", "after", "difference, 95 %", "p", "won/lost/tied", "verdict"],
+      metrics.map((metric) => metricRow(metric, noun)),
+    ),
+    ...(flipCount === 0 ? [] : ["", `${noun === "task" ? "Tasks" : "Questions"} that changed (${flips.metric}):`]),
+    ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
+    ...flips.won.flatMap((flip) => flipLines("won", flip)),
+  ].join("\n");
+}
+
+function ungradedLine(ungraded: RunComparison["ungraded"]): string[] {
+  if (ungraded === null || ungraded.baseline + ungraded.candidate === 0) return [];
+  return [
+    `Not graded, and in no score: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
+  ];
+}
+
+function metricRow(metric: MetricComparison, noun: TaskNoun): string[] {
+  const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
+  const format = metricFormat(metric.metric);
+  const text = (value: number | null) => (value === null ? "-" : format(value));
+  return [
+    label,
+    count(difference.n),
+    text(baseline),
+    text(candidate),
+    differenceText(difference, format),
+    pText(p),
+    `${count(wins)}/${count(losses)}/${count(ties)}`,
+    significanceText(metric, noun),
+  ];
+}
+
+function flipLines(side: "lost" | "won", flip: Flip): string[] {
+  const { taskId, question, baseline, candidate, baselineAnswer, candidateAnswer } = flip;
+  return [
+    `  ${side}  ${taskId}  ${oneLine(question, 100)}`,
+    `        ${share(baseline)}  ${oneLine(baselineAnswer, 100) || "-"}`,
+    `        ${share(candidate)}  ${oneLine(candidateAnswer, 100) || "-"}`,
+  ];
+}
+
+/** The published figures, runs of ours among them by accuracy, and how each was made otherwise. */
+export function publishedText(
+  runs: readonly RunHead[],
+  published: PublishedResults,
+  differences: Readonly<Record<string, readonly string[]>>,
+): string {
+  const ours = runs.map((run) => {
+    const accuracy = run.scores[scorerOfMetric("accuracy", run.scores)];
+    return {
+      accuracy: accuracy?.value ?? null,
+      row: [
+        runTitle(run),
+        accuracy === undefined ? "-" : `${estimate(accuracy)} (${accuracy.label})`,
+        workTime(run),
+        run.costUsd === null || run.totalTasks === 0 ? "-" : usd((1_000 * run.costUsd) / run.totalTasks),
+        runNameOrId(run),
+      ],
+    };
+  });
+  const theirs = published.figures.map(({ model, accuracy, secondsPerTask, usdPerThousand }) => ({
+    accuracy,
+    row: [
+      model,
+      share(accuracy),
+      secondsPerTask === null ? "-" : `${secondsPerTask} s`,
+      usdPerThousand === null ? "-" : usd(usdPerThousand),
+      "published",
+    ],
+  }));
+  const rows = [...ours, ...theirs].toSorted((a, b) => (b.accuracy ?? -1) - (a.accuracy ?? -1));
+  return stripControls(
+    [
+      table(
+        ["model", "accuracy", "time", "cost of 1,000", "source"],
+        rows.map(({ row }) => row),
+      ),
+      `Published: ${published.protocol}.`,
+      ...runs.map((run) => protocolText(runNameOrId(run), differences[run.runId] ?? [])),
+    ].join("\n"),
+  );
+}
+
+function protocolText(run: string, differences: readonly string[]): string {
+  return differences.length === 0
+    ? `${run} was made under these conditions.`
+    : `${run} differs: ${differences.join("; ")}.`;
+}
+
+function oneLine(text: string, limit: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+}

@@ -1,0 +1,84 @@
+import type { Agreement, Contradiction, EvalTest, StoredEval } from "../evals/definition.js";
+import { share, table } from "../text/format.js";
+import { estimateText } from "./text.js";
+
+/** Of contradictions as many are listed; --json has all. */
+const LISTED = 10;
+
+/** What testing an eval on the held-out half gave. */
+export function evalTestText({ definition }: StoredEval, test: EvalTest): string {
+  const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
+  const passed = rejections.length === 0;
+  return [
+    `${definition.name}@${definition.version}: ${definition.criterion}`,
+    "",
+    agreementTable(agreement),
+    "",
+    `The held-out half was read ${times(heldOutReads)}, ${times(readsByThisEval)} by this eval.`,
+    ...warnings.map((warning) => `Note: ${warning}.`),
+    ...contradictionLines(test.contradictions),
+    "",
+    ...(passed
+      ? [`Passed the thresholds "${thresholds}".`]
+      : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
+  ].join("\n");
+}
+
+/** All figures of an eval against labels. */
+export function agreementTable(agreement: Agreement): string {
+  const { good, bad, notApplicable, errors, confusion, shuffledKappa } = agreement;
+  const rows: [string, string][] = [
+    [
+      "labels",
+      `${good} good, ${bad} bad${extra(notApplicable, "it does not apply to")}${extra(errors, "it failed on")}`,
+    ],
+    ["good passed / failed", `${confusion.goodPassed} / ${confusion.goodFailed}`],
+    ["bad passed / failed", `${confusion.badPassed} / ${confusion.badFailed}`],
+    ["accuracy", estimateText(agreement.accuracy)],
+    ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],
+    ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
+    ["false failure rate", estimateText(agreement.falseFailureRate)],
+    ["precision", estimateText(agreement.precision)],
+    ["F1", estimateText(agreement.f1)],
+    ["kappa", estimateText(agreement.kappa)],
+    ["kappa, shuffled labels, up to", share(shuffledKappa)],
+    ["Pearson", estimateText(agreement.pearson)],
+  ];
+  return table(["figure", "value (95 % interval)"], rows);
+}
+
+export function contradictionLines(contradictions: readonly Contradiction[]): string[] {
+  if (contradictions.length === 0) return [];
+  const groups = [
+    ["Bad but passed", contradictions.filter(({ label }) => label === "bad")],
+    ["Good but failed", contradictions.filter(({ label }) => label === "good")],
+  ] as const;
+  return groups.flatMap(([title, some]) =>
+    some.length === 0
+      ? []
+      : [
+          "",
+          `${title}: ${some.length}`,
+          ...some.slice(0, LISTED).map(lineOf),
+          ...(some.length > LISTED ? [`  ... and ${some.length - LISTED} more; --json lists all`] : []),
+        ],
+  );
+}
+
+function lineOf({ traceId, taskId, note, reason }: Contradiction): string {
+  const task = taskId === null ? "chat" : `task ${taskId}`;
+  return `  art-e show ${traceId}  (${task}; ${reason}${note === null ? "" : `; label: ${oneLine(note)}`})`;
+}
+
+function oneLine(text: string): string {
+  const flat = text.replace(/\s+/g, " ");
+  return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat;
+}
+
+function extra(n: number, what: string): string {
+  return n === 0 ? "" : `; ${what} ${n}`;
+}
+
+function times(n: number): string {
+  return n === 1 ? "once" : `${n} times`;
+}

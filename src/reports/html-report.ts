@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { deflateRawSync } from "node:zlib";
+import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
+
+/** A conversation, deflated and in base64: a fifth of its size, and safe in a page whatever the mail contains. */
+export function packedTrace(view: TraceView): string {
+  return deflateRawSync(JSON.stringify(view), { level: 9 }).toString("base64");
+}
+
+/** The file of a conversation: a script, as a page opened from disk (file://) can load nothing else from its folder. */
+export function traceFile(key: string, packed: string): string {
+  return `artETrace(${JSON.stringify(key)}, ${JSON.stringify(packed)});\n`;
+}
+
+/** Everything that a page shows except conversations. */
+export interface Report {
+  readonly head: ReportHead;
+  readonly tasks: ReportTasks;
+}
+
+/** Conversations embedded in the page: key and packed text. */
+type PackedTraces = Iterable<readonly [key: string, packed: string]>;
+
+/**
+ * A report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without any `<`,
+ * or packed, in elements that are not executed; the page's script turns it into text nodes. The content security policy
+ * allows these scripts and no request; with a folder of conversations, also the scripts that they load from it.
+ */
+export function* htmlReport({ head, tasks }: Report, assets: PageAssets, traces: PackedTraces): Generator<string> {
+  const title = `ART-E report: ${head.runs.map(({ label }) => label).join(", ")}`;
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policyOf(assets, head)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${escapeHtml(title)}</title>
+<style>
+${assets.style}</style>
+</head>
+<body>
+<noscript>This report is drawn by its own script, and JavaScript is turned off here.</noscript>
+<div id="report"></div>
+`;
+  yield* dataBlock("head", [escapeJson(JSON.stringify(head))]);
+  yield* dataBlock("questions", jsonArray(tasks.questions));
+  for (const [run, rows] of tasks.rows.entries()) yield* dataBlock(`rows-${run}`, jsonArray(rows));
+  for (const [key, packed] of traces) yield `<script type="text/plain" id="trace-${key}">${packed}</script>\n`;
+  for (const script of assets.scripts) yield `<script>${script}</script>\n`;
+  yield "</body>\n</html>\n";
+}
+
+function policyOf({ scripts }: PageAssets, { traces, runs }: ReportHead): string {
+  const allowed = [...scripts.map(policyHash), ...(traces.kind === "folder" ? ["'strict-dynamic'"] : [])];
+  return [
+    "default-src 'none'",
+    `script-src ${allowed.join(" ")}`,
+    // Pictures that agents left; data: URIs make no request.
+    ...(runs.some(({ suite }) => suite !== null) ? ["img-src data:"] : []),
+    // Plot adds a style element to each chart. Styles cannot make requests under this policy.
+    "style-src 'unsafe-inline'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    `trusted-types ${traces.kind === "folder" ? "art-e" : "'none'"}`,
+  ].join("; ");
+}
+
+function* dataBlock(id: string, pieces: Iterable<string>): Generator<string> {
+  yield `<script type="application/json" id="${id}">`;
+  yield* pieces;
+  yield "</script>\n";
+}
+
+function* jsonArray(items: readonly unknown[]): Generator<string> {
+  yield "[";
+  for (const [i, item] of items.entries()) yield `${i === 0 ? "" : ",\n"}${escapeJson(JSON.stringify(item))}`;
+  yield "]";
+}
+
+/** The same JSON with the characters escaped that HTML or a script would interpret. */
+function escapeJson(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** What a report's page is made of besides its data. */
+interface PageAssets {
+  readonly style: string;
+  /** In the order they are to run. */
+  readonly scripts: readonly string[];
+}
+
+/** In the order of the cascade. */
+const STYLES = [
+  "theme",
+  "report/style/page",
+  "report/style/figures",
+  "report/style/tasks",
+  "report/style/task",
+  "report/style/suite",
+  "report/style/comparison",
+  "report/style/timeline",
+  "report/style/media",
+];
+
+/** The page's style and script, and the libraries' builds with the licence notices at their heads. */
+export function readPageAssets(): PageAssets {
+  const require = createRequire(import.meta.url);
+  const plot = require.resolve("@observablehq/plot");
+  const d3 = createRequire(plot).resolve("d3");
+  const read = (path: string | URL) => readFileSync(path, "utf8");
+  const diff = dirname(require.resolve("diff/package.json"));
+  const scripts = [
+    read(join(dirname(d3), "../dist/d3.min.js")),
+    read(join(dirname(plot), "../dist/plot.umd.min.js")),
+    // Its build has no licence notice.
+    `/*!\n${read(join(diff, "LICENSE"))}*/\n${read(join(diff, "dist/diff.min.js"))}`,
+    readPageScript("web/report.js"),
+  ];
+  return {
+    style: STYLES.map((name) => read(new URL(`../web/${name}.css`, import.meta.url))).join("\n"),
+    scripts: scripts.map(insideScript),
+  };
+}
+
+/** Escapes what would end the script element or open a comment in it. */
+function insideScript(text: string): string {
+  return text.replace(/<(?=\/script|script|!--)/gi, "\\x3c").replace(/\n\/\/# sourceMappingURL=.*/g, "");
+}
+
+/** The hash that allows a script in a content security policy. */
+function policyHash(script: string): string {
+  return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
+}
+
+/** A page's script: `file` is below dist/, also when this program runs from src/. */
+export function readPageScript(file: string): string {
+  return readFileSync(new URL(`../../dist/${file}`, import.meta.url), "utf8");
+}

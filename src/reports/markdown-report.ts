@@ -1,0 +1,278 @@
+import type { RunHead } from "../analysis/compare.js";
+import { stripControls } from "../platform/text.js";
+import { count, duration, oneDecimal, share, usd } from "../text/format.js";
+import { type Gate, taskOutcome } from "../traces/score.js";
+import { SLICES, type SliceName } from "../traces/slice.js";
+import type { TaskResult } from "../traces/task-result.js";
+import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
+import { gateText } from "./run-text.js";
+import { leftOut, pairCells, statesText } from "./suite-text.js";
+import {
+  differenceText,
+  metricFormat,
+  pText,
+  runTitle,
+  significanceText,
+  type TaskNoun,
+  verdictSentence,
+  workTime,
+} from "./text.js";
+
+/** Tasks shown, and characters of each text: GitHub limits a step summary to 1 MiB. */
+const SHOWN_TASKS = 20;
+const SHOWN_TEXT = 200;
+
+/** A run as Markdown for a GitHub step summary: totals, gates, and the first tasks that are wrong by `scorer`. */
+export function stepSummary(
+  run: RunHead,
+  gates: readonly Gate[],
+  scorer: string,
+  results: Iterable<TaskResult>,
+): string {
+  const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
+  const time = workTime(run);
+  return `${[
+    `### ART-E: ${escapeSummary(runTitle(run))}`,
+    "",
+    `Run ${escapeSummary(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${escapeSummary(cost)}; ${escapeSummary(time)} a task.`,
+    "",
+    ...gates.map((gate) => `- ${gate.passed ? ":white_check_mark:" : ":x:"} ${escapeSummary(gateText(gate))}`),
+    ...(gates.length === 0 ? [] : [""]),
+    "| score | value | 95 % interval | n |",
+    "| --- | ---: | --- | ---: |",
+    ...Object.values(run.scores).map(
+      ({ label, value, low, high, n }) =>
+        `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
+    ),
+    ...wrongTasks(run, scorer, results),
+  ].join("\n")}\n\n`;
+}
+
+function wrongTasks(run: RunHead, scorer: string, results: Iterable<TaskResult>): string[] {
+  const better = run.scores[scorer]?.better ?? "higher";
+  const rows: string[] = [];
+  let wrong = 0;
+  for (const task of results) {
+    const outcome = taskOutcome(task, scorer, better);
+    if (outcome !== "wrong" && outcome !== "failed") continue;
+    wrong++;
+    if (rows.length === SHOWN_TASKS) continue;
+    const answer = outcome === "failed" ? `${task.ending}: ${task.error ?? ""}` : task.agentAnswer;
+    const cells = [String(task.taskId), task.question, answer, task.groundTruth];
+    rows.push(`| ${cells.map(escapeSummary).join(" | ")} |`);
+  }
+  if (wrong === 0) return [];
+  const which = wrong > rows.length ? `, the first ${rows.length}` : "";
+  return [
+    "",
+    `<details><summary>${count(wrong)} wrong or failed by ${escapeSummary(scorer)}${which}</summary>`,
+    "",
+    "| task | question | answer | gold |",
+    "| ---: | --- | --- | --- |",
+    ...rows,
+    "",
+    "</details>",
+  ];
+}
+
+/** Untrusted text, safe in Markdown tables and HTML: on one line, with punctuation as entities. */
+function escapeSummary(value: string): string {
+  const line = stripControls(value.toWellFormed()).replace(/\s+/g, " ").trim();
+  const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;
+  return short.replace(/[!-+./:-@[-`{-~]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}
+
+type ReportFigures = Omit<ReportHead, "traces" | "comparisons"> & {
+  readonly comparisons: readonly Omit<ReportComparison, "outcomes">[];
+};
+
+/** The figures of a report as JSON, without what only its page reads. */
+export function reportFigures({ traces: _, comparisons, ...figures }: ReportHead): ReportFigures {
+  return { ...figures, comparisons: comparisons.map(({ outcomes: __, ...comparison }) => comparison) };
+}
+
+/** Mailboxes listed, those with the most tasks first: a pull request comment should stay short. */
+const MAX_INBOXES = 12;
+
+const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
+  inbox: "Mailbox",
+  realism: "Realism",
+  sources: "Gold mails",
+  year: "Year",
+  tool: "Tool",
+  difficulty: "Actions of a person",
+  guidance: "Instruction",
+  app: "Application",
+  tag: "Tag",
+};
+
+/** A report as GitHub Markdown, for a pull request. */
+export function markdownReport({ runs, scores, leading, comparisons }: ReportHead): string {
+  const leader = scores.find(({ name }) => name === leading);
+  return [
+    `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
+    table(["", ...runs.map(({ label }) => label)], headlines(runs)),
+    `Scores over the ${runs.every(({ suite }) => suite === null) ? "completed" : "completed or graded"} tasks, with their 95 % intervals and the number of tasks they are taken over.`,
+    table(
+      ["Score", ...runs.map(({ label }) => label)],
+      scores.map(({ name, label, better }) => [
+        better === "lower" ? `${label} (lower is better)` : label,
+        ...runs.map((run) => figureText(run.scores[name])),
+      ]),
+    ),
+    ...comparisons.flatMap((comparison) => comparisonParts(comparison, runs)),
+    ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
+    ...runs.flatMap((run) => suiteParts(run, runs.length > 1)),
+    ...(leader === undefined ? [] : SLICES.flatMap((by) => sliceTable(by, leader, runs))),
+    "",
+  ].join("\n\n");
+}
+
+function headlines(runs: readonly RunFigures[]): string[][] {
+  const line = (label: string, read: (run: RunFigures) => string) => [label, ...runs.map(read)];
+  const ms = (value: number | null) => (value === null ? "-" : duration(value));
+  return [
+    line("Run", ({ runId }) => `\`${runId}\``),
+    // In the heading of a run without a name.
+    ...(runs.every(({ name }) => name === null)
+      ? []
+      : [line("Agent", ({ agentId, model }) => `${agentId} · ${model}`)]),
+    ...(runs.every(({ answeredBy }) => answeredBy.length === 0)
+      ? []
+      : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),
+    line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
+    line("Cost", ({ costUsd }) => usd(costUsd)),
+    line("Cost of 1,000 tasks", ({ costUsd, tasks }) =>
+      costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),
+    ),
+    line("Model and tool time per task, median and 95 %", ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`),
+    line("Waiting per task", ({ latency }) => ms(latency.waiting)),
+    line("Endings", ({ endings }) => endingsText(endings)),
+    ...(runs.every(({ suite }) => suite === null)
+      ? []
+      : [
+          line("Graded", ({ suite, tasks }) => (suite === null ? "-" : `${count(suite.graded)} of ${count(tasks)}`)),
+          line("States", ({ suite }) => (suite === null ? "-" : statesText(suite.states))),
+        ]),
+  ];
+}
+
+function endingsText(counts: Readonly<Record<string, number>>): string {
+  const entries = Object.entries(counts).sort(([, a], [, b]) => b - a);
+  return entries.map(([name, tasks]) => `${name} ${count(tasks)}`).join(", ") || "-";
+}
+
+function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
+  const of = hasSeveralRuns ? ` of ${label}` : "";
+  const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
+  const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
+  return [
+    ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
+    ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
+  ];
+}
+
+function sliceTable(by: SliceName, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string[] {
+  const title = SLICE_TITLES[by];
+  const labels = [...new Set(runs.flatMap((run) => (run.slices[by] ?? []).map(({ label }) => label)))];
+  if (labels.length === 0) return [];
+  const shown = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
+  const rows = shown.map((label) => [
+    label,
+    ...runs.map((run) => figureText(run.slices[by]?.find((slice) => slice.label === label)?.scores[leader.name])),
+  ]);
+  const hidden = labels.length - shown.length;
+  const more = hidden === 0 ? "" : `\n\n${count(hidden)} further mailboxes are not shown.`;
+  return [
+    details(`${leader.label} by ${title.toLowerCase()}`, table([title, ...runs.map((run) => run.label)], rows) + more),
+  ];
+}
+
+function figureText(figure: Figure | undefined): string {
+  if (figure === undefined || figure.value === null) return "-";
+  const { value, low, high, n } = figure;
+  const interval = low === null || high === null ? "" : `${share(low)} to ${share(high)}; `;
+  return `${share(value)} (${interval}n ${count(n)})`;
+}
+
+/** Of a run over a suite: failures, steps, and abstract against verbose instructions. */
+function suiteParts({ label, suite }: RunFigures, hasSeveralRuns: boolean): string[] {
+  if (suite === null) return [];
+  const of = hasSeveralRuns ? ` of ${label}` : "";
+  const profile = suite.profile.map(({ state, band, tasks }) => [state, band, count(tasks)]);
+  const steps = suite.steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [
+    difficulty,
+    count(tasks),
+    ...[actions, turns, toolCalls].map(oneDecimal),
+  ]);
+  const times = suite.durations.map(({ tool, tasks, mean, p50, p95 }) => [
+    tool,
+    count(tasks),
+    ...[mean, p50, p95].map(duration),
+  ]);
+  return [
+    details(`Abstract against verbose instructions${of}`, pairTable(suite.guidance)),
+    details(`States by score${of}`, table(["State", "Score", "Tasks"], profile)),
+    details(`Steps${of}`, table(["Actions of a person", "Tasks", "Actions a task", "Turns", "Tool calls"], steps)),
+    details(`Model and tool time${of}`, table(["Tool", "Tasks", "Mean", "Median", "95 % within"], times)),
+  ];
+}
+
+function pairTable({ metrics, ...guidance }: SuiteFigures["guidance"]): string {
+  const rows = metrics.map((metric) => [
+    ...pairCells(metric),
+    [metric.wins, metric.losses, metric.ties].map(count).join(", "),
+  ]);
+  const columns = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Verbose better, worse, same"];
+  return [table(columns, rows), ...leftOut(guidance)].join("\n\n");
+}
+
+const COLUMNS = ["", "n", "Before", "After", "Difference, 95 %", "p", "Won, lost, tied", "Verdict"];
+
+/** A run against the first: the verdict in words, and every metric. */
+function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures[]): string[] {
+  const { candidate, headline, incomparable, questions, metrics } = comparison;
+  const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
+  const title = `### ${[candidate, 0].map((run) => escapeMarkdown(runs[run]?.label ?? "")).join(" against ")}`;
+  if (incomparable.length > 0) {
+    return [title, `They cannot be compared. They differ in ${escapeMarkdown(incomparable.join("; "))}.`];
+  }
+  if (questions.common === 0) return [title, `They have no ${noun} in common.`];
+  const rows = metrics.map((metric) => {
+    const { label, baseline, candidate: after, difference, p, wins, losses, ties } = metric;
+    const format = metricFormat(metric.metric);
+    const text = (value: number | null) => (value === null ? "-" : format(value));
+    return [
+      ...[label, count(difference.n), text(baseline), text(after), differenceText(difference, format), pText(p)],
+      [wins, losses, ties].map(count).join(", "),
+      significanceText(metric, noun),
+    ];
+  });
+  const first = metrics.find(({ metric }) => metric === headline);
+  return [title, ...(first === undefined ? [] : [escapeMarkdown(verdictSentence(first, noun))]), table(COLUMNS, rows)];
+}
+
+/** A part that is folded. */
+function details(summary: string, body: string): string {
+  return `<details><summary>${escapeMarkdown(summary)}</summary>\n\n${body}\n\n</details>`;
+}
+
+function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+  const rule = `| ${heading.map((_, i) => (i === 0 ? "---" : "---:")).join(" | ")} |`;
+  return [line(heading), rule, ...rows.map(line)].join("\n");
+}
+
+/** Run ids stay code; everything else is escaped. */
+function cell(text: string): string {
+  return /^`[\w-]+`$/.test(text) ? text : escapeMarkdown(text);
+}
+
+/** Untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
+function escapeMarkdown(text: string): string {
+  return stripControls(text)
+    .replace(/\s+/g, " ")
+    .replace(/[\\`*~[\]|<>&#]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, (character) => `&#${character.charCodeAt(0)};`)
+    .replace(/@/g, "&#64;")
+    .replace(/:\/\//g, "&#58;//");
+}

@@ -1,0 +1,325 @@
+import type { CorpusStats } from "../mail/corpus.js";
+import { otherModels } from "../models/retry.js";
+import { stripControls } from "../platform/text.js";
+import type { QuestionStatistics, TaskId } from "../tasks/question.js";
+import { count, duration, estimate, oneDecimal, share, summaryBox, table, usd } from "../text/format.js";
+import type { Headline, RunTotals, ScoreFigures } from "../traces/run-totals.js";
+import type { Calibration, Gate } from "../traces/score.js";
+import type { RunStatus } from "../traces/task-result.js";
+import type { JudgeSettings } from "../traces/trace.js";
+import { statesText } from "./suite-text.js";
+import { runTitle, timePerTask } from "./text.js";
+
+/** A run as lists show it. */
+interface RunLine {
+  readonly id: string;
+  readonly name: string | null;
+  readonly tags: readonly string[];
+  readonly agentId: string;
+  readonly model: string;
+  readonly dataset: string;
+  readonly split: string;
+  readonly status: RunStatus;
+  readonly startedAt: string;
+  readonly tasks: number;
+  readonly totalTasks: number;
+}
+
+/** One line a run, and below it what the score is where nobody judged. */
+export function runTable(
+  runs: readonly (RunLine & { readonly headline: Headline | null; readonly costUsd: number | null })[],
+): string {
+  if (runs.length === 0) return "No runs yet: art-e run -a AGENT makes one.";
+  const rows = runs.map((run) => [
+    run.name === null ? run.id : `${run.id} ${run.name}`,
+    run.agentId,
+    run.model,
+    datasetText(run),
+    statusText(run.status),
+    `${count(run.tasks)}/${count(run.totalTasks)}`,
+    headlineText(run.headline),
+    usd(run.costUsd),
+    run.startedAt.slice(0, 16).replace("T", " "),
+    run.tags.join(" "),
+  ]);
+  const columns = ["run", "agent", "model", "dataset", "status", "tasks", "score", "cost", "started", "tags"];
+  const isUnjudged = runs.some(({ headline }) => headline?.scorer === "semanticScore");
+  return [table(columns, rows), ...(isUnjudged ? ["", UNJUDGED] : [])].join("\n");
+}
+
+const UNJUDGED =
+  "* Nobody judged these answers: this is how far their words agree with the gold answers' (semanticScore).";
+
+/** `0.917 [0.821, 0.964]`, with a star where nobody judged. */
+function headlineText(headline: Headline | null): string {
+  if (headline === null) return "-";
+  const { value, low, high, scorer } = headline;
+  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
+  return `${share(value)}${interval}${scorer === "semanticScore" ? "*" : ""}`;
+}
+
+/** A run that was interrupted or whose process is gone has stopped, and can go on. */
+function statusText(status: RunStatus): string {
+  return status === "interrupted" ? "stopped" : status;
+}
+
+/** The name of a dataset without its revision; the last part of a path. */
+function datasetText({ dataset, split }: RunLine): string {
+  const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
+  return split === "suite" ? short : `${short} ${split}`;
+}
+
+/** What `runs delete` and `runs prune` did, or would do. */
+export function deletedRunsText({
+  runs,
+  deleted,
+}: {
+  readonly runs: readonly RunLine[];
+  readonly deleted: boolean;
+}): string {
+  if (runs.length === 0) return "No run to delete.";
+  const many = runs.length === 1 ? "1 run" : `${count(runs.length)} runs`;
+  const rows = runs.map((run) => [
+    run.id,
+    run.agentId,
+    run.model,
+    statusText(run.status),
+    `${count(run.tasks)}/${count(run.totalTasks)}`,
+    run.startedAt.slice(0, 16).replace("T", " "),
+  ]);
+  return [
+    table(["run", "agent", "model", "status", "tasks", "started"], rows),
+    "",
+    deleted ? `${many} deleted, with results and traces.` : `${many} would be deleted. Give --yes to do it.`,
+  ].join("\n");
+}
+
+interface TaskLine {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly ending: string;
+  readonly score: number | null;
+  readonly sourcesCorrect: boolean | null;
+  readonly costUsd: number | null;
+  readonly question: string;
+}
+
+/** The figures of a run, what a person says of it, and its first tasks. */
+export function runDetailsText(
+  run: {
+    readonly name: string | null;
+    readonly note: string | null;
+    readonly tags: readonly string[];
+    readonly dataset: string;
+    readonly totals: RunTotals;
+    readonly headline: string | null;
+    readonly tasks: readonly TaskLine[];
+  },
+  listed: number,
+): string {
+  const { totals, tasks } = run;
+  const labels: [string, string][] = [
+    ["Name", run.name ?? ""],
+    ["Tags", run.tags.join(", ")],
+    ["Note", run.note ?? ""],
+    ["Dataset", run.dataset],
+  ];
+  const left = tasks.length - listed;
+  return [
+    runSummary(totals),
+    ...labels.filter(([, value]) => value !== "").map(([label, value]) => `${`${label}:`.padEnd(19)}${value}`),
+    "",
+    taskTable(tasks.slice(0, listed), run.headline, totals.totalTasks),
+    ...(left > 0 ? ["", `${count(left)} more; --all lists them.`] : []),
+    ...hint(totals.runId, tasks),
+  ].join("\n");
+}
+
+function taskTable(tasks: readonly TaskLine[], headline: string | null, total: number): string {
+  if (total === 0) return "No task has a result yet.";
+  const repeated = tasks.some(({ epoch }) => epoch > 1);
+  const rows = tasks.map((task) => [
+    repeated ? `${task.taskId}/${task.epoch}` : String(task.taskId),
+    task.ending,
+    share(task.score),
+    task.sourcesCorrect === null ? "-" : task.sourcesCorrect ? "yes" : "no",
+    usd(task.costUsd),
+    shortened(task.question),
+  ]);
+  return table(["task", "ending", headline ?? "score", "sources", "cost", "question"], rows);
+}
+
+/** The first line's beginning. */
+function shortened(question: string): string {
+  const [line = ""] = question.trim().split("\n");
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+/** Names a task of the list. */
+function hint(runId: string, [first]: readonly TaskLine[]): string[] {
+  if (first === undefined) return [];
+  const epoch = first.epoch > 1 ? `/${first.epoch}` : "";
+  return ["", `A task in full: art-e show ${runId}/${first.taskId}${epoch}`];
+}
+
+/** `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8` */
+export function gateText(gate: Gate): string {
+  const { metric, scorer, figure, passed } = gate;
+  const name = metric === scorer ? metric : `${metric} (${scorer})`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": there is no such score" : ""}`;
+}
+
+function formatFigure({ kind, figure }: Gate): string {
+  const sign = kind === "no_worse_than" && (figure.value ?? 0) > 0 ? "+" : "";
+  return `${sign}${estimate(figure)}`;
+}
+
+function formatThreshold({ kind, better, limit, baseline }: Gate): string {
+  if (kind === "fail_under") return `${better === "higher" ? "at least" : "at most"} ${limit}`;
+  const bound = better === "higher" ? `the interval above -${limit}` : `the interval below ${limit}`;
+  return `${bound} against ${baseline}`;
+}
+
+/** The statistics of a dataset, in the lines of the published runner and two more. */
+export function datasetSummary(statistics: QuestionStatistics): string {
+  const { averageMessageIds, firstDate, lastDate } = statistics;
+  return summaryBox(`ART-E Dataset Statistics (${statistics.split} split)`, [
+    ["Total tasks", count(statistics.totalTasks)],
+    ["Unique inboxes", count(statistics.uniqueInboxes)],
+    ["Avg realistic score", share(statistics.averageRealism)],
+    ["Avg message IDs per task", oneDecimal(averageMessageIds)],
+    ["Dates of the questions", firstDate === null ? "-" : `${firstDate} to ${lastDate}`],
+    ["Realistic score", histogram(statistics)],
+  ]);
+}
+
+function histogram({ realismHistogram }: QuestionStatistics): string {
+  const filled = realismHistogram.filter((bin) => bin.count > 0);
+  return filled.map(({ from, to, count: tasks }) => `${from}-${to}: ${count(tasks)}`).join(", ") || "-";
+}
+
+/** The mail in a database. Two databases with the same fingerprint give every agent the same mail. */
+export function corpusSummary(stats: CorpusStats, file: string): string {
+  const day = (date: string | null) => date?.slice(0, 10) ?? "-";
+  return summaryBox(`ART-E Corpus (${file})`, [
+    ["Messages", count(stats.messages)],
+    ["Distinct mails", count(stats.distinct)],
+    ["Inboxes", count(stats.inboxes)],
+    ["Folders without address", count(stats.unresolvedOwners)],
+    ["Addresses", count(stats.addresses)],
+    ["Dates", `${day(stats.firstDate)} to ${day(stats.lastDate)}`],
+    ["Fingerprint", stats.fingerprint ?? "-"],
+  ]);
+}
+
+/** How well a judge agrees with human labels, and the disagreements. */
+export function calibrationText(
+  judge: JudgeSettings,
+  figures: Calibration & { readonly costUsd: number | null },
+): string {
+  const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
+  const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
+    ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
+    ["Accuracy", estimate(figures.accuracy)],
+    ["Precision", estimate(figures.precision)],
+    ["Recall", estimate(figures.recall)],
+    ["Cohen's kappa", estimate(figures.kappa)],
+    ["Disagreements", count(figures.disagreements.length)],
+    ["Cost", usd(figures.costUsd)],
+  ]);
+  const disagreements = figures.disagreements.map((row) =>
+    [
+      "",
+      `Question: ${row.question}`,
+      `Gold:     ${row.gold}`,
+      `Answer:   ${row.answer}`,
+      `Label:    ${row.label}`,
+      `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
+    ].join("\n"),
+  );
+  return stripControls([head, ...disagreements].join("\n"));
+}
+
+/**
+ * The totals of a run. Scores are over the completed tasks, each with its 95 % interval and denominator; if tasks
+ * failed, also over all tasks with the failed ones as wrong.
+ */
+export function runSummary(totals: RunTotals): string {
+  const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
+  return summaryBox(`ART-E Benchmark Results: ${runTitle(totals)}`, [
+    ["Run", totals.runId],
+    ...(totals.status === "completed"
+      ? []
+      : [["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const]),
+    [
+      "Tasks",
+      `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,
+    ],
+    ...gradedRow(totals),
+    ...scoreRows(totals),
+    ...statesRow(totals),
+    ["Endings", endingsText(totals)],
+    ...answeredByRow(totals),
+    ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
+    ["Time per task", timePerTask(totals)],
+    ["Total time", duration(totals.totalTimeMs)],
+    ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
+    ["Cost", totals.costUsd === null ? "unknown (no price known for this model)" : usd(totals.costUsd)],
+    ...cacheRow(totals),
+    ["Retries", count(totals.retries)],
+  ]);
+}
+
+function sourceText({ suite, split }: RunTotals): string {
+  return suite === undefined ? `the ${split} split` : `the suite ${suite.name}`;
+}
+
+/** Of a suite, as its scores are over the graded tasks only. */
+function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
+  if (suite === undefined) return [];
+  const ungraded = totalTasks - suite.graded;
+  const others = ungraded === 0 ? "" : `; not graded, and in no average: ${count(ungraded)}`;
+  return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
+}
+
+function statesRow({ suite }: RunTotals): [string, string][] {
+  return suite === undefined ? [] : [["States", statesText(suite.states)]];
+}
+
+/** Shown only if another model than the requested one replied. */
+function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
+  if (otherModels(model, answeredBy).length === 0) return [];
+  const models = Object.entries(answeredBy).map(
+    ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
+  );
+  return [["Answered by", models.join(", ")]];
+}
+
+/** The part of the cost that was spent in this run. Shown only if replies came from the cache. */
+function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][] {
+  if (cachedReplies === 0) return [];
+  const now = spent.costUsd === null ? "an unknown sum" : usd(spent.costUsd);
+  return [["From the cache", `${count(cachedReplies)} of ${count(turns)} replies; ${now} of the cost was spent now`]];
+}
+
+function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [string, string][] {
+  if (completedTasks === 0 && suite === undefined) return [["Scores", "- (no task was completed)"]];
+  return Object.values(scores).flatMap((score): [string, string][] => [
+    [score.label, `${estimate(score)}${failedTasks === 0 ? "" : withFailed(score)}`],
+    ...(score.repeats ?? [])
+      .filter(({ k }, i, { length }) => k > 1 && i === length - 1)
+      .map(({ k, passAtK, passHatK }): [string, string] => [
+        `  pass@${k}, pass^${k}`,
+        `${share(passAtK.value)}, ${share(passHatK.value)} over ${count(passAtK.n)} questions`,
+      ]),
+  ]);
+}
+
+function withFailed({ overAll }: ScoreFigures): string {
+  return overAll.n === 0 ? "" : `; ${share(overAll.value)} with failed tasks as wrong`;
+}
+
+function endingsText(totals: RunTotals): string {
+  const sorted = Object.entries(totals.endings).sort(([, a], [, b]) => b - a);
+  return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
+}

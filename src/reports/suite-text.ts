@@ -1,0 +1,129 @@
+import type { MetricComparison } from "../analysis/compare.js";
+import type { GuidanceComparison, SuiteAnalysis } from "../analysis/suite.js";
+import { stripControls } from "../platform/text.js";
+import { count, duration, oneDecimal, share, table } from "../text/format.js";
+import type { RunTotals, SuiteTotals } from "../traces/run-totals.js";
+import { BANDS } from "../traces/score.js";
+import type { ToolUse } from "./report-data.js";
+import { differenceText, pText, sliceTable } from "./text.js";
+
+/** `success 12, timeout 3 (1 not graded), unsupported 4 (not graded)`: the most frequent state first. */
+export function statesText(states: SuiteTotals["states"]): string {
+  const sorted = Object.entries(states).sort(([, a], [, b]) => b.tasks - a.tasks);
+  return sorted.map(([state, counts]) => `${state} ${count(counts.tasks)}${ungradedText(counts)}`).join(", ") || "-";
+}
+
+function ungradedText({ tasks, graded }: { readonly tasks: number; readonly graded: number }): string {
+  if (graded === tasks) return "";
+  return graded === 0 ? " (not graded)" : ` (${count(tasks - graded)} not graded)`;
+}
+
+/** Tools listed, those with the most calls first. */
+const MAX_TOOLS = 10;
+
+const SCORES = ["taskScore", "taskSolved"];
+
+/** What a run over a suite shows beside its totals, as tables. */
+export function suiteAnalysisText(
+  totals: RunTotals,
+  analysis: SuiteAnalysis & { readonly tools: readonly ToolUse[] },
+): string {
+  const slices = (["tool", "difficulty", "guidance"] as const).map((slice) => sliceTable(totals, slice, SCORES));
+  const texts = [
+    ...slices,
+    profileTable(analysis),
+    stepTable(analysis),
+    durationTable(analysis),
+    toolTable(analysis.tools),
+    guidanceText(analysis.guidance),
+  ];
+  return stripControls(texts.join("\n\n"));
+}
+
+/** How tasks ended, by how good what they left behind was. */
+function profileTable({ profile }: SuiteAnalysis): string {
+  const bands = [...BANDS, "unscored"] as const;
+  const states = [...new Set(profile.map(({ state }) => state))];
+  const rows = states.map((state) => [
+    state,
+    ...bands.map((band) => count(profile.find((cell) => cell.state === state && cell.band === band)?.tasks ?? 0)),
+  ]);
+  return table(["state", "score above 0.8", "0.5 to 0.8", "below 0.5", "not graded"], rows);
+}
+
+function stepTable({ steps, stepCorrelation }: SuiteAnalysis): string {
+  const rows = steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [
+    difficulty,
+    count(tasks),
+    ...[actions, turns, toolCalls].map(oneDecimal),
+  ]);
+  const { turns, toolCalls } = stepCorrelation;
+  const correlated =
+    turns === null && toolCalls === null
+      ? []
+      : [`Rank correlation with the actions: turns ${share(turns)}, tool calls ${share(toolCalls)}`];
+  return [table(["actions", "tasks", "actions a task", "turns", "tool calls"], rows), ...correlated].join("\n");
+}
+
+function durationTable({ durations }: SuiteAnalysis): string {
+  const rows = durations.map(({ tool, tasks, mean, p50, p95 }) => [
+    tool,
+    count(tasks),
+    ...[mean, p50, p95].map(duration),
+  ]);
+  return table(["time by tool", "tasks", "mean", "median", "95 % within"], rows);
+}
+
+function toolTable(tools: readonly ToolUse[]): string {
+  const rows = tools
+    .slice(0, MAX_TOOLS)
+    .map(({ name, calls, errors, tasks, meanMs }) => [
+      name,
+      count(calls),
+      count(errors),
+      count(tasks),
+      duration(meanMs),
+    ]);
+  return table(["tool of the agent", "calls", "errors", "tasks", "mean time"], rows);
+}
+
+/** Abstract against verbose instructions, with what is left out of it. */
+function guidanceText(guidance: GuidanceComparison): string {
+  const rows = guidance.metrics.map((metric) => [
+    ...pairCells(metric),
+    [metric.wins, metric.losses, metric.ties].map(count).join("/"),
+  ]);
+  return [
+    table(["pairs", "n", "abstract", "verbose", "difference, 95 %", "p", "verbose better/worse/same"], rows),
+    ...leftOut(guidance),
+  ].join("\n");
+}
+
+/** A score over the pairs: its name, how many pairs, both means, the difference, and how sure it is. */
+export function pairCells({ label, baseline, candidate, difference, p, test }: MetricComparison): string[] {
+  return [
+    label,
+    count(difference.n),
+    share(baseline),
+    share(candidate),
+    differenceText(difference),
+    p === null ? "-" : `${pText(p)} (${TEST_NAMES[test]})`,
+  ];
+}
+
+export const TEST_NAMES = { mcnemar: "McNemar", sign_flip: "sign flips" } as const;
+
+/** Each reason why tasks are in no pair, with their number. */
+export function leftOut({ ungradedPairs, sameGuidance, unpaired }: Omit<GuidanceComparison, "metrics">): string[] {
+  const { notInRun, own, none, notMutual } = unpaired;
+  const reasons = [
+    [ungradedPairs, "pairs not graded on both sides"],
+    [sameGuidance, "pairs that are not one abstract and one verbose task"],
+    [notInRun, "tasks whose counterpart is not in the run"],
+    [own, "tasks that are their own counterpart"],
+    [none, "tasks without a counterpart"],
+    [notMutual, "tasks whose counterpart is another's"],
+  ] as const;
+  const counted = reasons.filter(([tasks]) => tasks > 0).map(([tasks, reason]) => `${reason} ${count(tasks)}`);
+  return counted.length === 0 ? [] : [`Left out: ${counted.join("; ")}.`];
+}

@@ -1,0 +1,253 @@
+import { type Message, repliesBy } from "../models/model.js";
+import { otherModels } from "../models/retry.js";
+import { stripControls } from "../platform/text.js";
+import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
+import type { LeftBehind } from "../tasks/suite-task.js";
+import { count, duration, share } from "../text/format.js";
+import { timesOf } from "../traces/task-result.js";
+import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
+import { type ChatTrace, isChatTrace, isSuiteTrace, type Judgement, type Trace } from "../traces/trace.js";
+import { callLines } from "./text.js";
+import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
+
+/** Characters shown of one message; the exported trace has all of it. */
+const MAX_MESSAGE_CHARS = 1_500;
+
+/** Recipients of a mail that are listed. */
+const MAX_RECIPIENTS = 6;
+
+/** A trace for the terminal: the question, the messages and calls, the answer and the gold answer. */
+export function traceText(trace: Trace | ChatTrace): string {
+  const isChat = isChatTrace(trace);
+  const heading = `${trace.traceId}  ${trace.agentId} (${trace.model})`;
+  const head = isChat
+    ? [
+        `${heading}  session ${trace.sessionId}`,
+        `chat  ${trace.inbox ?? "any mailbox"}  ${trace.queryDate ?? "no cutoff"}`,
+        "",
+        `Question: ${trace.question}`,
+      ]
+    : [
+        `${heading}  run ${trace.runId}`,
+        `task ${trace.taskId}  ${whereOf(trace.task)}`,
+        ...suiteLines(trace.task),
+        "",
+        `${isQuestion(trace.task) ? "Question" : "Task"}: ${instructionOf(trace.task)}`,
+      ];
+  const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
+  const foot = [
+    "",
+    `Ending:   ${trace.ending} after ${trace.turns.length} turns, ${duration(trace.durationMs)}`,
+    `Time:     ${timeText(trace)}`,
+    ...timelineText(timelineOf(trace)).map((line) => `          ${line}`),
+    ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
+    ...answeredBy(trace),
+    `Answer:   ${trace.answer ?? "-"}`,
+    ...(isOfSuite(trace) ? [] : [`Sources:  ${trace.sources.join(", ") || "-"}`]),
+    ...(isChat
+      ? scores.length === 0
+        ? []
+        : [`Scores:   ${scores.join(", ")}`]
+      : [
+          ...goldLines(trace),
+          ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
+          `Scores:   ${scores.join(", ") || "none: a failed task is not scored"}`,
+        ]),
+  ];
+  return stripControls([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
+}
+
+function whereOf(task: TaskFacts): string {
+  return isQuestion(task)
+    ? `${task.inbox_address}  ${task.query_date}`
+    : `${task.suite}  ${task.tool}  ${task.snapshot}`;
+}
+
+/** What a suite says of its task. */
+function suiteLines(task: TaskFacts): string[] {
+  if (isQuestion(task)) return [];
+  const { tags, relatedApps, actionNumber, counterpart } = task;
+  return [
+    `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} actions of a person`,
+    ...(counterpart === null ? [] : [`counterpart ${counterpart}`]),
+  ];
+}
+
+function isOfSuite(trace: Trace | ChatTrace): boolean {
+  return "task" in trace && isSuiteTrace(trace);
+}
+
+/** What the answer, or what was left behind, is measured by. */
+function goldLines(trace: Trace): string[] {
+  const question = questionOf(trace.task);
+  const gold =
+    question === null ? [] : [`Gold:     ${question.answer}`, `Mails:    ${question.message_ids.join(", ") || "-"}`];
+  if (!isSuiteTrace(trace)) return gold;
+  const { score, state, reason } = trace.grade;
+  const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
+  return [...gold, grade, ...pictureLine(trace.left)];
+}
+
+/** Shown only where there are any; `art-e report` shows the pictures themselves. */
+function pictureLine({ pictures, omitted }: LeftBehind = { pictures: [], omitted: 0 }): string[] {
+  if (pictures.length + omitted === 0) return [];
+  const named = pictures.map(
+    ({ path, cell, width, height }) => `${path}${cell === null ? "" : ` cell ${cell}`} (${width} x ${height})`,
+  );
+  return [`Pictures: ${[...named, ...(omitted === 0 ? [] : [`${count(omitted)} not kept`])].join(", ")}`];
+}
+
+/** Shown only if another model than the requested one replied. */
+function answeredBy({ model, turns }: Pick<Trace, "model" | "turns">): string[] {
+  const others = otherModels(model, repliesBy(turns));
+  return others.length === 0 ? [] : [`By:       ${others.join(", ")}, as the replies say; ${model} was asked`];
+}
+
+function timeText(trace: Trace | ChatTrace): string {
+  const { modelTimeMs, toolTimeMs, waitingTimeMs } = timesOf(trace);
+  return `model ${duration(modelTimeMs)}, tools ${duration(toolTimeMs)}, waiting ${duration(waitingTimeMs)}`;
+}
+
+function judgeText({ verdict, reason, model, cast, agreement }: Judgement): string {
+  const votes = cast.length < 2 ? "" : `, ${cast.length} votes, agreement ${share(agreement)}`;
+  return `${verdict ?? "no verdict"}: ${reason} (${model}${votes})`;
+}
+
+function messageLines(message: Message): string[] {
+  const content = message.content === "" ? [] : indent(shorten(message.content));
+  if (message.role === "tool") {
+    const result = message.isError ? content : indent(resultText(message.content));
+    return ["", `[${message.name}${message.isError ? ", error" : ""}]`, ...result];
+  }
+  const calls =
+    message.role === "assistant"
+      ? message.toolCalls.flatMap((call) =>
+          call.invalid === undefined ? callLines(call.name, call.arguments) : [`  -> ${call.name}(${call.invalid})`],
+        )
+      : [];
+  return ["", `[${message.role}]`, ...content, ...calls];
+}
+
+/** A tool result: search results as a list, a mail with its headers, anything else unchanged. */
+function resultText(content: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    return shorten(content);
+  }
+  const machine = readMachineResult(value);
+  if (machine !== null) return machineResultText(machine, shorten);
+  const view = readToolResult(value);
+  if (view.kind === "hits") {
+    const of = view.total === null || view.total <= view.hits.length ? "" : ` of ${count(view.total)}`;
+    const hits = view.hits.flatMap(({ messageId, date, sender, subject, snippet }) => [
+      [date?.slice(0, 10), sender, subject].filter((part) => (part ?? "") !== "").join("  ") || messageId,
+      ...(subject === null ? [] : [`  ${messageId}`]),
+      ...(snippet === "" ? [] : [`  ${snippet.replace(/\s+/g, " ")}`]),
+    ]);
+    return [`${count(view.hits.length)}${of} mails`, ...hits].join("\n");
+  }
+  if (view.kind === "mail") {
+    const { messageId, date, sender, recipients, subject, body } = view.mail;
+    const to = recipients.slice(0, MAX_RECIPIENTS).join(", ");
+    const more = recipients.length > MAX_RECIPIENTS ? ` and ${count(recipients.length - MAX_RECIPIENTS)} more` : "";
+    return [
+      messageId,
+      `${date ?? "no date"}  ${sender} to ${to || "nobody named"}${more}`,
+      subject,
+      "",
+      shorten(body),
+    ].join("\n");
+  }
+  return shorten(content);
+}
+
+function indent(text: string): string[] {
+  return text.split("\n").map((line) => `  ${line}`);
+}
+
+function shorten(text: string): string {
+  return text.length <= MAX_MESSAGE_CHARS
+    ? text
+    : `${text.slice(0, MAX_MESSAGE_CHARS)}\n… (${text.length - MAX_MESSAGE_CHARS} characters more)`;
+}
+
+/** What each kind of time is called. */
+export const TIMELINE_WORDS: Readonly<Record<TimelineKind, string>> = {
+  model: "model",
+  tool: "tools",
+  slot: "waiting for a slot",
+  throttled: "throttled",
+  failed_attempt: "failed attempts",
+  pause: "pauses before retries",
+  waiting: "waiting",
+  other: "other",
+};
+
+const LETTERS: Readonly<Record<TimelineKind, string>> = {
+  model: "M",
+  tool: "t",
+  slot: "s",
+  throttled: "~",
+  failed_attempt: "x",
+  pause: ".",
+  waiting: "w",
+  other: "-",
+};
+
+/** Characters of the line; a stretch shorter than half of one is not seen in it. */
+const WIDTH = 60;
+
+/** A line of time, a letter for what each part of it went into, and what they mean; none where nothing is known. */
+export function timelineText(segments: readonly TimelineSegment[]): string[] {
+  const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  if (segments.every(({ kind }) => kind === "other")) return [];
+  const at = (ms: number) => Math.round((ms / total) * WIDTH);
+  const line = segments.map(({ kind, startMs, durationMs }) =>
+    LETTERS[kind].repeat(at(startMs + durationMs) - at(startMs)),
+  );
+  const legend = sumByKind(segments).map(({ kind, ms }) => `${LETTERS[kind]} ${TIMELINE_WORDS[kind]} ${duration(ms)}`);
+  return [line.join(""), legend.join(", ")];
+}
+
+/** What a command printed, a file holds or a notebook shows; `shorten` cuts long texts. */
+function machineResultText(view: MachineResultView, shorten: (text: string) => string): string {
+  switch (view.kind) {
+    case "command":
+      return commandText(view, shorten);
+    case "file":
+      return [
+        shorten(view.content),
+        `(lines ${view.firstLine} to ${view.lastLine} of ${count(view.totalLines)} of ${view.path})`,
+      ].join("\n");
+    case "notebook":
+      return notebookText(view, shorten);
+  }
+}
+
+function commandText(
+  { stdout, stderr, exitCode, stopped }: Extract<MachineResultView, { kind: "command" }>,
+  shorten: (text: string) => string,
+): string {
+  const printed = [
+    ...(stdout.trim() === "" ? [] : [shorten(stdout.trimEnd())]),
+    ...(stderr.trim() === "" ? [] : ["stderr:", shorten(stderr.trimEnd())]),
+  ];
+  if (exitCode !== 0) return [...printed, stopped ?? `exit code ${exitCode ?? "none"}`].join("\n");
+  return printed.length === 0 ? "(no output)" : printed.join("\n");
+}
+
+function notebookText(
+  { path, outputs, stopped }: Extract<MachineResultView, { kind: "notebook" }>,
+  shorten: (text: string) => string,
+): string {
+  const cells = outputs.flatMap(({ cell, text, error }) => [
+    `cell ${cell}:`,
+    ...(text.trim() === "" ? [] : [shorten(text.trimEnd())]),
+    ...(error === null ? [] : [error]),
+  ]);
+  return [`${path}${outputs.length === 0 ? ": no output" : ""}`, ...cells, ...(stopped === null ? [] : [stopped])].join(
+    "\n",
+  );
+}

@@ -1,0 +1,235 @@
+import type { Message, ToolMessage } from "../models/model.js";
+import { questionOf } from "../tasks/question.js";
+import type { SameMail } from "../traces/score.js";
+import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
+import { isSuiteTrace, type ToolCallRecord, type Trace, type Turn } from "../traces/trace.js";
+import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./report-data.js";
+
+/** Looks up gold mail. */
+export interface MailSource {
+  readonly mailOf: (messageId: string) => MailView | null;
+  readonly sameMail: SameMail;
+}
+
+/** A trace for the page: each call with its result, and the gold mail. */
+export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
+  const message_ids = questionOf(trace.task)?.message_ids ?? [];
+  const canonicalGold = new Set(message_ids.map(sameMail));
+  const { listed, opened } = idsIn(trace);
+  const allIds = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
+  const isAmong = (ids: readonly string[], gold: string) => ids.some((id) => sameMail(id) === sameMail(gold));
+  const gold = message_ids.flatMap((id): GoldMailView[] => {
+    const mail = mailOf(id);
+    if (mail === null) return [];
+    const reached = isAmong(opened, id) ? "read" : isAmong(listed, id) ? "found" : "missed";
+    return [{ ...mail, reached, cited: isAmong(trace.sources, id) }];
+  });
+  return {
+    traceId: trace.traceId,
+    timeline: timelineOf(trace).map(roundOff),
+    maxTurns: trace.maxTurns,
+    steps: stepsOf(trace),
+    sources: trace.sources,
+    gold,
+    goldMissing: message_ids.filter((id) => mailOf(id) === null),
+    goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
+    scores: trace.scores,
+    judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
+    left: isSuiteTrace(trace) ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
+  };
+}
+
+/** To a tenth of a ms. */
+function roundOff(segment: TimelineSegment): TimelineSegment {
+  const tenth = (ms: number) => Math.round(ms * 10) / 10;
+  return { ...segment, startMs: tenth(segment.startMs), durationMs: tenth(segment.durationMs) };
+}
+
+/** The Message-IDs of mails that searches listed and of mails that were opened. */
+function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
+  const views = toolCalls.map(({ result }) => readToolResult(result));
+  return {
+    listed: views.flatMap((view) => (view.kind === "hits" ? view.hits.map(({ messageId }) => messageId) : [])),
+    opened: views.flatMap((view) => (view.kind === "mail" ? [view.mail.messageId] : [])),
+  };
+}
+
+/** Tool results are shown with their calls; a tool message is a step of its own only if its call is unknown. */
+function stepsOf({ messages, toolCalls, turns }: Trace): StepView[] {
+  // Some servers restart call ids in every turn, so an id can occur again.
+  const records = new Queues(toolCalls, ({ id }) => id);
+  const answers = new Queues(messages.filter(isToolMessage), ({ toolCallId }) => toolCallId);
+  const calledIds = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
+  const steps: StepView[] = [];
+  let turn = 0;
+  for (const message of messages) {
+    if (message.role === "tool" && calledIds.has(message.toolCallId)) continue;
+    const calls = callsOf(message).map(({ id, name, invalid, arguments: callArguments }): CallView => {
+      return { name, arguments: invalid ?? callArguments, ...answerTo(records.next(id), answers.next(id)) };
+    });
+    const model = message.role === "assistant" ? toTurn(turns[turn++]) : null;
+    steps.push({ role: message.role, text: message.content, calls, turn: model });
+  }
+  return steps;
+}
+
+/** A first-in, first-out queue per key. */
+class Queues<T> {
+  private readonly queues = new Map<string, T[]>();
+
+  constructor(items: readonly T[], keyOf: (item: T) => string) {
+    for (const item of items) this.queues.set(keyOf(item), [...(this.queues.get(keyOf(item)) ?? []), item]);
+  }
+
+  next(key: string): T | undefined {
+    return this.queues.get(key)?.shift();
+  }
+}
+
+function isToolMessage(message: Message): message is ToolMessage {
+  return message.role === "tool";
+}
+
+function callsOf(message: Message) {
+  return message.role === "assistant" ? message.toolCalls : [];
+}
+
+/** Some agents execute only the first call of a reply; the others have neither result nor error. */
+function answerTo(record: ToolCallRecord | undefined, message: ToolMessage | undefined) {
+  if (record !== undefined) return { result: record.result, error: record.error, durationMs: record.durationMs };
+  const { content = null, isError = false } = message ?? {};
+  return { result: isError ? null : content, error: isError ? content : null, durationMs: null };
+}
+
+function toTurn(turn: Turn | undefined): TurnView | null {
+  if (turn === undefined) return null;
+  const { latencyMs, waitedMs = 0, usage, costUsd, finishReason, retries } = turn;
+  const tokens = usage === null ? null : { input: usage.inputTokens, output: usage.outputTokens };
+  const ms = { latencyMs: Math.round(latencyMs), waitedMs: Math.round(waitedMs) };
+  return { ...ms, tokens, costUsd, finishReason, retries: retries.length };
+}
+
+/** The result of a tool that works in a task's machine, classified by its shape, whatever the tool is called. */
+export type MachineResultView =
+  | {
+      readonly kind: "command";
+      readonly stdout: string;
+      readonly stderr: string;
+      /** Null: it was stopped. */
+      readonly exitCode: number | null;
+      /** Why it was stopped. */
+      readonly stopped: string | null;
+    }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly content: string;
+      readonly firstLine: number;
+      readonly lastLine: number;
+      readonly totalLines: number;
+    }
+  | {
+      readonly kind: "notebook";
+      readonly path: string;
+      readonly outputs: readonly NotebookOutput[];
+      readonly stopped: string | null;
+    };
+
+interface NotebookOutput {
+  readonly cell: number;
+  readonly text: string;
+  readonly error: string | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Null where it is the result of another tool. */
+export function readMachineResult(value: unknown): MachineResultView | null {
+  if (!isRecord(value)) return null;
+  return readCommand(value) ?? readFile(value) ?? readNotebook(value);
+}
+
+function readCommand({ stdout, stderr, exit_code, stopped }: Fields): MachineResultView | null {
+  if (typeof stdout !== "string" || typeof stderr !== "string") return null;
+  if (exit_code !== null && typeof exit_code !== "number") return null;
+  return { kind: "command", stdout, stderr, exitCode: exit_code, stopped: textOf(stopped) };
+}
+
+function readFile({ path, content, first_line, last_line, total_lines }: Fields): MachineResultView | null {
+  if (typeof path !== "string" || typeof content !== "string") return null;
+  if (typeof first_line !== "number" || typeof last_line !== "number" || typeof total_lines !== "number") return null;
+  return { kind: "file", path, content, firstLine: first_line, lastLine: last_line, totalLines: total_lines };
+}
+
+function readNotebook({ path, outputs, stopped }: Fields): MachineResultView | null {
+  if (typeof path !== "string" || !Array.isArray(outputs)) return null;
+  const read = outputs.flatMap((output): NotebookOutput[] => {
+    if (!isRecord(output) || typeof output.cell !== "number") return [];
+    const error = isRecord(output.error) ? `${textOf(output.error.name)}: ${textOf(output.error.message)}` : null;
+    return [{ cell: output.cell, text: textOf(output.text) ?? "", error }];
+  });
+  return { kind: "notebook", path, outputs: read, stopped: textOf(stopped) };
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+/** A tool result, classified by its shape as in scoring, whatever the tool is called. */
+export type ToolResultView =
+  | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
+  | { readonly kind: "mail"; readonly mail: MailView }
+  | { readonly kind: "other"; readonly value: unknown };
+
+/** A mail in a list of search results. */
+export interface Hit {
+  readonly messageId: string;
+  readonly subject: string | null;
+  readonly sender: string | null;
+  readonly date: string | null;
+  readonly snippet: string;
+}
+
+export function readToolResult(value: unknown): ToolResultView {
+  const list = Array.isArray(value) ? value : isPlainRecord(value) ? value.emails : undefined;
+  if (Array.isArray(list) && list.every((item) => isPlainRecord(item) && typeof item.message_id === "string")) {
+    return { kind: "hits", hits: list.map(toHit), total: isPlainRecord(value) ? numberOf(value.total) : null };
+  }
+  if (isPlainRecord(value) && typeof value.message_id === "string" && typeof value.body === "string") {
+    const recipients = [value.to, value.cc, value.bcc].flatMap((each) => (Array.isArray(each) ? each.map(String) : []));
+    return {
+      kind: "mail",
+      mail: {
+        messageId: value.message_id,
+        subject: textOf(value.subject) ?? "",
+        sender: textOf(value.sender) ?? "",
+        recipients,
+        date: textOf(value.date),
+        body: value.body,
+      },
+    };
+  }
+  return { kind: "other", value };
+}
+
+function toHit(item: Readonly<Record<string, unknown>>): Hit {
+  return {
+    messageId: String(item.message_id),
+    subject: textOf(item.subject),
+    sender: textOf(item.sender),
+    date: textOf(item.date),
+    snippet: textOf(item.snippet) ?? "",
+  };
+}
+
+function isPlainRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

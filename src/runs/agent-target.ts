@@ -1,0 +1,263 @@
+import { basename } from "node:path";
+import type { AgentBackend } from "../agents/agent.js";
+import { AgentProcesses } from "../agents/agent-process.js";
+import { endpointAgent, withAgentRetry } from "../agents/endpoint-agent.js";
+import { playgroundAgent } from "../agents/playground-agent.js";
+import { openSubprocessAgent } from "../agents/subprocess-agent.js";
+import { parseModelName } from "../models/names.js";
+import { playgroundTokenOf, playgroundUrlOf } from "../models/open-model.js";
+import type { AppSettings } from "../platform/context.js";
+import type { Environment } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
+import { parseServerUrl } from "../platform/http.js";
+import { programVersion } from "../platform/program-version.js";
+import { flagName, splitShellWords, stripControls, trimEndOf } from "../platform/text.js";
+import type { Db } from "../store/open-store.js";
+import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
+import { needsMachine } from "../suites/named-paths.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
+import { offeredTools } from "../tools/load-tools.js";
+import type { ToolResources } from "../tools/tool-handler.js";
+import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
+import type { CreatedModel } from "./create-model.js";
+import type { RunOptionName, RunOptions, RunRequest } from "./options.js";
+
+/** Options that choose questions of a dataset. */
+const OF_DATASETS: readonly RunOptionName[] = [
+  "split",
+  "dataset",
+  "useJson",
+  "revision",
+  "minRealism",
+  "maxSources",
+  "ids",
+  "inbox",
+  "excludeKnownBad",
+  "protocol",
+];
+
+/** Options about mail, and about answers that have a gold answer. */
+const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
+const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
+
+/** What the tasks of a suite have to do with mail. */
+interface SuiteMail {
+  readonly inboxes: readonly AttachedInbox[];
+  /** Whether any has a gold answer. */
+  readonly hasAnswers: boolean;
+}
+
+export function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
+  const inboxes = tasks.map(attachedInbox).filter((inbox) => inbox !== null);
+  return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
+}
+
+export function refuseDatasetFlags(given: ReadonlySet<string>): void {
+  refuse(OF_DATASETS, given, "is not for tasks of a suite");
+}
+
+export function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
+  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
+  if (!hasAnswers) {
+    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
+  }
+}
+
+/** An agent at a server has tools of its own, and what is graded lies in a machine here. */
+export function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
+  if (target === undefined || target.kind === "command") return;
+  const [first, ...others] = tasks.filter(needsMachine);
+  if (first === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
+    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+  );
+}
+
+function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
+  const other = names.find((name) => given.has(name));
+  if (other === undefined) return;
+  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
+}
+
+export interface OpenAgentTarget {
+  readonly backend: AgentBackend;
+  close(): Promise<void>;
+}
+
+/** Connects to the external agent of a run. */
+export async function openAgentTarget(
+  db: Db,
+  where: AgentTarget,
+  run: RunSettings,
+  {
+    model,
+    options,
+    settings,
+    resources,
+  }: { model: CreatedModel; options: RunOptions; settings: AppSettings; resources: ToolResources },
+): Promise<OpenAgentTarget> {
+  if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
+  const once =
+    where.kind === "api" ? overApi(where, run, options, settings.env) : overEndpoint(where, run, model, settings.env);
+  return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
+}
+
+type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;
+
+function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, options: RunOptions, env: Environment) {
+  const [provider = ""] = run.model.split("/");
+  return playgroundAgent({
+    apiUrl: url,
+    workspace,
+    agentId: run.agentId,
+    model: provider === "playground" ? null : { provider, id: run.model },
+    tellTask,
+    token: playgroundTokenOf(url, env),
+    idleMs: options.requestTimeout * 1_000,
+  });
+}
+
+function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: CreatedModel, env: Environment) {
+  const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
+  // One request is a whole answer, and may take as long as the task.
+  const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };
+  return endpointAgent({ name: run.agentId, endpoint, priceOf });
+}
+
+/** It is the user's own program: it gets the environment of art-e, keys included, as in their shell. */
+async function openCommand(
+  db: Db,
+  argv: readonly string[],
+  { priceOf }: CreatedModel,
+  settings: AppSettings,
+  resources: ToolResources,
+): Promise<OpenAgentTarget> {
+  const env = Object.fromEntries(
+    Object.entries(settings.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const onStderr = (text: string) => {
+    if (settings.verbose) process.stderr.write(stripControls(text));
+  };
+  const programs = new AgentProcesses({ argv, env }, onStderr, secretsOf(settings.env));
+  const toolsFor = offeredTools(db, resources);
+  const backend = await openSubprocessAgent({ programs, toolsFor, version: programVersion(), priceOf });
+  return {
+    backend,
+    async close() {
+      await programs.close();
+      await backend.close();
+    },
+  };
+}
+
+/** By name: most variables are no secrets. Values shorter than 8 are no keys, and could be words of a mail. */
+const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
+
+function secretsOf(env: Environment): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    SECRET_NAME.test(name) && value && value.length >= 8 ? [value] : [],
+  );
+}
+
+/** Options that an external agent of each kind would ignore. */
+const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
+  api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
+    " ",
+  ),
+  command:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout rpm tpm".split(
+      " ",
+    ),
+  endpoint:
+    "protocol cache unsafeHostPython modelId modelProvider baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost requestTimeout".split(
+      " ",
+    ),
+};
+
+const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
+
+/** The external agent of a new run; undefined: the agent loop of this program. */
+export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
+  const { apiUrl, agentCommand, agentUrl, workspace } = options;
+  const given = Object.entries({
+    "--api-url": apiUrl,
+    "--agent-command": agentCommand,
+    "--agent-url": agentUrl,
+  }).filter(([, value]) => value !== undefined);
+  if (given.length > 1) {
+    throw contradiction(`${given.map(([flag]) => flag).join(" and ")} name different agents`, "Leave one of them out.");
+  }
+  const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
+  if (url === undefined && (workspace !== undefined || options.tellTask)) {
+    throw contradiction(
+      `${workspace === undefined ? "--tell-task" : "--workspace"} is for --api-url, which is not given`,
+      "Add --api-url URL (or API_URL), or leave it out: the agent then runs in this program.",
+    );
+  }
+  if (url !== undefined) {
+    const flag = apiUrl === undefined ? "API_URL" : "--api-url";
+    const inWorkspace = workspace ?? (env.WORKSPACE_ID || null);
+    return { kind: "api", url: checkUrl(flag, url), workspace: inWorkspace, tellTask: options.tellTask };
+  }
+  if (agentUrl !== undefined) return { kind: "endpoint", url: checkUrl("--agent-url", agentUrl) };
+  if (agentCommand === undefined) return undefined;
+  const argv = splitShellWords(agentCommand, "--agent-command");
+  if (argv.length > 0) return { kind: "command", argv };
+  throw new UserError("flag_invalid", "--agent-command: expected a program.", "Name one: 'python my_agent.py'.");
+}
+
+/** The external agent of a stored run, with the options given now. The environment does not change a stored run. */
+export function requestedAgentTarget(stored: AgentTarget | undefined, options: RunOptions): AgentTarget | undefined {
+  const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
+  if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored?.kind === "api") {
+    return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
+  }
+  const env = stored?.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
+  const asked = agentTargetOf(options, env) ?? stored;
+  return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
+}
+
+/** Rejects options that an external agent would ignore. */
+export function refuseFlagsTargetIgnores(
+  { kind }: AgentTarget,
+  { options, given }: Pick<RunRequest, "options" | "given">,
+): void {
+  const ignored = NOT_FOR[kind].find((name) => given.has(name));
+  if (ignored !== undefined) {
+    throw contradiction(`${flagName(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
+  }
+  if (given.has("cutoff") && options.cutoff === "off" && kind !== "command") {
+    throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
+  }
+}
+
+/** The model's name in results, where only the external agent knows the model. */
+export function targetModelName(where: AgentTarget, agentId: string, options: RunOptions): string {
+  if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
+  if (where.kind === "endpoint") return `endpoint/${agentId}`;
+  const { modelId, modelProvider } = options;
+  return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
+}
+
+/** Whether the agent reads this database's mail: it runs in this process, or as a subprocess with our tools. */
+export function usesMailHere(elsewhere: AgentTarget | undefined): boolean {
+  return elsewhere === undefined || elsewhere.kind === "command";
+}
+
+function checkUrl(flag: string, text: string): string {
+  const url = parseServerUrl(text);
+  if (url === null) {
+    throw new UserError(
+      "flag_invalid",
+      `${flag}: expected the address of a server.`,
+      "Give it as http(s)://host[:port][/path], without user name, password or query.",
+    );
+  }
+  return trimEndOf(url.href, "/");
+}
+
+function contradiction(what: string, hint: string): UserError {
+  return new UserError("flags_contradict", `${what}.`, hint);
+}

@@ -1,0 +1,386 @@
+import { randomUUID } from "node:crypto";
+import {
+  type AgentBackend,
+  type AgentTask,
+  type OpenedTask,
+  renderPrompt,
+  type Suite,
+  type Transcript,
+} from "../agents/agent.js";
+import { type AgentRun, listTools, newTranscript, runAgent } from "../agents/agent-loop.js";
+import { type AttemptedAnswer, attemptAnswer } from "../agents/attempt-answer.js";
+import { NO_EVALS } from "../evals/use-evals.js";
+import { type Model, ModelError, NO_USAGE, type TaskActivity } from "../models/model.js";
+import { isProvider, isRemote } from "../models/names.js";
+import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
+import { warnOfOtherModel } from "../models/retry.js";
+import type { AppContext } from "../platform/context.js";
+import type { JsonObject } from "../platform/json.js";
+import { redactJson } from "../platform/text.js";
+import { findHostPython } from "../sandbox/run-python.js";
+import { createRunJudge } from "../scoring/judge-settings.js";
+import { isScorerName } from "../scoring/scorers.js";
+import type { Db } from "../store/open-store.js";
+import { type Ending, isFailure } from "../tasks/ending.js";
+import type { PlannedTask, TaskId } from "../tasks/question.js";
+import { toTool } from "../tools/load-tools.js";
+import type { Mailbox } from "../tools/mailbox.js";
+import { openExternalResources } from "../tools/mcp-connections.js";
+import type { SearchPool } from "../tools/search-pool.js";
+import type { Agent, AttachedTool, Tool } from "../tools/tool.js";
+import type { ToolResources } from "../tools/tool-handler.js";
+import type { RunSettings } from "../traces/run-settings.js";
+import type { Judge, Trace } from "../traces/trace.js";
+import type { OpenAgentTarget } from "./agent-target.js";
+import type { Budget } from "./budget.js";
+import type { CreatedModel } from "./create-model.js";
+import { failsEveryTask, ServerWatch } from "./faults.js";
+import type { RunOptions } from "./options.js";
+import type { RunPlan } from "./plan.js";
+import { type Scoring, withVerdict } from "./score-traces.js";
+import { agentOf } from "./settings.js";
+
+/** Answers the tasks of a run in this process. Throws a UserError where the judge has no key. */
+export async function localAnswerer(
+  { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
+  plan: RunPlan,
+  options: RunOptions,
+  { settings, note }: AppContext,
+): Promise<AnswererOfRun> {
+  const { runId, model, tools, suite } = plan;
+  const judge = await createRunJudge(plan.settings, model, options.requestTimeout * 1_000, settings, note);
+  const outside = openExternalResources(settings.env);
+  let target: OpenAgentTarget | null = null;
+  return {
+    activity: { throttle: model.throttle },
+    onConcurrency: model.onConcurrency,
+    shortfall: () => judge?.shortfall() ?? null,
+    async start({ mailbox, onActivity }) {
+      const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
+      if (plan.settings.elsewhere !== undefined) {
+        const { openAgentTarget } = await import("./agent-target.js");
+        const how = { model, options, settings, resources };
+        target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
+      }
+      const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
+      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources, note);
+      return answerHere(context, new ServerWatch());
+    },
+    close: async () => void (await Promise.all([outside.close(), target?.close()])),
+  };
+}
+
+export interface Answered {
+  readonly trace: Trace;
+  /** A failure without a reply: it counts only if the server answers again. */
+  readonly isHeld: boolean;
+}
+
+/** Answers the tasks of a run, in this process or on other machines. */
+export interface TaskAnswerer {
+  readonly watch: Pick<ServerWatch, "fault" | "isAnswering" | "close">;
+  /** Null: it was interrupted, or no task can succeed any more. It is left for a resume. */
+  answer(task: PlannedTask, signal: AbortSignal): Promise<Answered | null>;
+  /** Called when the trace is in the database. */
+  saved?(trace: Trace): void;
+}
+
+/** What answers a run: on this machine, or on others. All that could be refused has been, and nothing has begun. */
+export interface AnswererOfRun {
+  readonly activity: RunActivity;
+  readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** One line about answers that the judge gave no verdict on. */
+  shortfall(): string | null;
+  start(run: StartedRun): Promise<TaskAnswerer>;
+  /** Also where it was not started. */
+  close(): Promise<void>;
+}
+
+interface StartedRun {
+  readonly db: Db;
+  readonly mailbox: Mailbox;
+  readonly budget: Budget;
+  readonly onActivity: OnActivity;
+  /** False: no further task may start. */
+  mayStart(): boolean;
+}
+
+/** What is shown of a run that goes on: the state of the rate limiter, or of the workers. */
+export interface RunActivity {
+  readonly throttle: RateLimiter | null;
+  readonly workers?: () => WorkersState;
+}
+
+/** Who answers over a queue. */
+export interface WorkersState {
+  readonly workers: readonly { readonly name: string; readonly perSecond: number }[];
+  /** Tasks that workers have. */
+  readonly active: number;
+  /** What their requests wait for; null where none does. */
+  readonly waitingFor: NonNullable<RateLimiterState["why"]> | null;
+}
+
+/** Answers in this process. */
+export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnswerer {
+  const watched = watchedBy(context, watch);
+  return {
+    watch,
+    async answer(task, signal) {
+      let isHeld = false;
+      const trace = await answerTask(watched, task, signal, (error) => {
+        if (!signal.aborted) isHeld = watch.failed(error);
+      }).catch((error) => {
+        if (!signal.aborted) throw error;
+        return null;
+      });
+      if (trace === null) return null;
+      const isLeft = trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null);
+      return isLeft ? null : { trace, isHeld };
+    },
+  };
+}
+
+/** Local models are not watched: a replay fails as its recording did. */
+function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
+  const { model, backend } = context;
+  const [provider = ""] = model.id.split("/");
+  if (backend !== undefined) return { ...context, backend: watch.backend(backend) };
+  const isHere = isProvider(provider) && !isRemote(provider);
+  return isHere ? context : { ...context, model: watch.model(model) };
+}
+
+/** What the answers of a run depend on. */
+interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
+  readonly settings: RunSettings;
+  readonly model: CreatedModel;
+  readonly tools: readonly AttachedTool[];
+  readonly judge: Judge | null;
+}
+
+/** The resources of a run's tools. */
+export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolResources {
+  return settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
+}
+
+export function scoringOf(
+  settings: RunSettings,
+  { mailbox }: Pick<ToolResources, "mailbox">,
+  { judge, evals }: Pick<Scoring, "judge" | "evals">,
+): Scoring {
+  return {
+    sameMail: (id) => mailbox.mails.canonicalId(id),
+    scorers: settings.scorers.filter(isScorerName),
+    evals,
+    judge,
+  };
+}
+
+/** Throws a UserError where a tool cannot be used. */
+export function buildAnswerContext(
+  { runId, settings, model, tools, suite, judge, backend, onActivity }: AnswerContextParts,
+  resources: ToolResources,
+  note: (text: string) => void,
+): AnswerContext {
+  return {
+    runId,
+    agent: agentOf(settings),
+    model: warnOfOtherModel(model.model, note),
+    tools: tools.map((tool) => toTool(tool, resources)),
+    suite,
+    taskTimeoutMs: settings.taskTimeoutMs,
+    maxTaskCostUsd: settings.maxTaskCostUsd,
+    // Evals run when answers are saved.
+    scoring: scoringOf(settings, resources, { judge, evals: NO_EVALS }),
+    backend,
+    onActivity,
+  };
+}
+
+const JUDGING: TaskActivity = { type: "judging" };
+
+/**
+ * Opens one task, has the agent do it, grades what came of it, closes it, and has the answer judged where there is a
+ * judge. Errors of the model or its server become the trace's ending and are passed to `onFailure`; they are not
+ * thrown. What was spent before a failure stays in the trace.
+ */
+async function answerTask(
+  shared: AnswerContext,
+  planned: PlannedTask,
+  signal: AbortSignal,
+  onFailure: (error: unknown) => void,
+): Promise<Trace> {
+  const startedAt = new Date();
+  const { runId, agent, model } = shared;
+  const run = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
+  const opening = await shared.suite.open(planned.task, signal);
+  if (!opening.ok) {
+    return { ...traceFields(run, planned, notAttempted("not_started", opening.reason, startedAt)), ...opening.record };
+  }
+  const { opened } = opening;
+  let trace: Trace;
+  try {
+    const attempted = await attempt(shared, planned, opened, signal);
+    if (attempted.thrown !== null) {
+      onFailure(attempted.thrown);
+      chargeFailedRetries(attempted.rollout, attempted.thrown);
+    }
+    const record = await opened.grade(attempted.rollout, signal);
+    trace = withoutSecrets({ ...traceFields(run, planned, attempted), ...record }, opened.secrets ?? []);
+  } finally {
+    await opened.close();
+  }
+  if (shared.scoring.judge !== null) shared.onActivity?.({ id: planned.task.id, epoch: planned.epoch }, JUDGING);
+  return withVerdict(trace, shared.scoring, signal);
+}
+
+/** Tools show an agent none of them; it may have put one together from its parts. */
+function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
+  return secrets.length === 0 ? trace : (redactJson(trace as unknown as JsonObject, secrets) as unknown as Trace);
+}
+
+function attempt(
+  shared: AnswerContext,
+  { task: { id }, epoch }: PlannedTask,
+  { instruction, variables, access }: OpenedTask,
+  signal: AbortSignal,
+): Promise<AttemptedAnswer> {
+  const { maxTurns } = shared.agent.settings;
+  const backend = shared.backend ?? agentLoopBackend(shared);
+  return attemptAnswer(
+    {
+      timeoutMs: shared.taskTimeoutMs,
+      run(transcript, taskSignal, workspace) {
+        const context = { ...access, signal: taskSignal, workspace };
+        const onActivity = (activity: TaskActivity) => shared.onActivity?.({ id, epoch }, activity);
+        return backend.answer({ id, epoch, instruction, variables, maxTurns, context, onActivity }, transcript);
+      },
+      endingOf: endingOfFailure,
+    },
+    signal,
+  );
+}
+
+type Attempted = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
+
+/** What the traces of one run have in common. */
+interface RunFields {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly maxTurns: number;
+}
+
+/** What the traces of all tasks hold, before they are scored. */
+export function traceFields(
+  { runId, agentId, model, maxTurns }: RunFields,
+  { task, epoch }: PlannedTask,
+  { times, rollout, error }: Attempted,
+) {
+  return {
+    traceId: `trace_${randomUUID()}`,
+    sessionId: `session_${randomUUID()}`,
+    runId,
+    taskId: task.id,
+    epoch,
+    agentId,
+    model,
+    ...times,
+    ...rollout,
+    error,
+    maxTurns,
+    sources: [...rollout.sources],
+    scores: {},
+    judge: null,
+  };
+}
+
+/** A task on which no agent has worked, and why. */
+export function notAttempted(ending: Ending, reason: string, startedAt = new Date()): Attempted {
+  const ended = new Date();
+  const times = {
+    startedAt: startedAt.toISOString(),
+    endedAt: ended.toISOString(),
+    durationMs: ended.getTime() - startedAt.getTime(),
+  };
+  const transcript = { messages: [], toolCalls: [], turns: [] };
+  return { times, rollout: { ...transcript, ending, answer: null, sources: [] }, error: reason };
+}
+
+/** Null: a bug of this program, which must not be recorded as a failure of the model. */
+function endingOfFailure(thrown: unknown): Ending | null {
+  // A replay throws the time-out that was recorded.
+  if (thrown instanceof DOMException && thrown.name === "TimeoutError") return "timeout";
+  // The task itself is fine: it is left for a resume with a working key or model name.
+  if (failsEveryTask(thrown) !== null) return "interrupted";
+  return thrown instanceof ModelError ? "model_error" : null;
+}
+
+/** Attempts before a final failure belong to no turn: the trace records them as an incomplete one. */
+function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
+  if (!(thrown instanceof ModelError) || thrown.retries.length === 0) return;
+  transcript.turns.push({
+    startedAt: new Date().toISOString(),
+    latencyMs: 0,
+    waitedMs: thrown.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
+    finishReason: "other",
+    rawFinishReason: thrown.kind,
+    usage: NO_USAGE,
+    costUsd: 0,
+    retries: [...thrown.retries],
+    cached: false,
+  });
+}
+
+/** The agent loop as a backend. */
+function agentLoopBackend(shared: AnswerContext): AgentBackend {
+  return {
+    answer(task, transcript) {
+      const run = agentRun(shared, task);
+      transcript.messages.push(...newTranscript(run).messages);
+      return runAgent(run, transcript);
+    },
+  };
+}
+
+function agentRun(
+  { agent, model, tools, maxTaskCostUsd }: AnswerContext,
+  { id, epoch, instruction, variables, context, onActivity }: AgentTask,
+): AgentRun {
+  return {
+    model,
+    tools,
+    system: renderPrompt(agent.prompt, {
+      ...variables,
+      max_turns: agent.settings.maxTurns,
+      // Computed only where the prompt uses them.
+      get tools() {
+        return listTools(tools);
+      },
+    }),
+    question: instruction,
+    task: { id, epoch },
+    settings: agent.settings,
+    context,
+    maxCostUsd: maxTaskCostUsd,
+    onActivity,
+  };
+}
+
+/** What all tasks of a run have in common. */
+export interface AnswerContext {
+  readonly runId: string;
+  readonly agent: Agent;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  /** Opens the tasks. */
+  readonly suite: Pick<Suite, "open">;
+  readonly taskTimeoutMs: number;
+  readonly maxTaskCostUsd: number | null;
+  readonly scoring: Scoring;
+  /** An external agent; undefined: the agent loop of this process. */
+  readonly backend?: AgentBackend | undefined;
+  /** Hears what the tasks under way are doing. Must not throw. */
+  readonly onActivity?: OnActivity | undefined;
+}
+
+export type OnActivity = (task: { readonly id: TaskId; readonly epoch: number }, activity: TaskActivity) => void;

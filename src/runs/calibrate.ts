@@ -1,0 +1,172 @@
+import { readFileSync } from "node:fs";
+import pLimit from "p-limit";
+import { z } from "zod";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import {
+  anyCheapModel,
+  createJudge,
+  JUDGE_CONCURRENCY,
+  JUDGE_TIMEOUT_MS,
+  type JudgeOptions,
+  judgeSettings,
+} from "../scoring/judge-settings.js";
+import { kappa } from "../statistics/agreement.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { wilson } from "../statistics/intervals.js";
+import { count } from "../text/format.js";
+import type { Calibration, Label, LabelledVerdict } from "../traces/score.js";
+import { addCost } from "../traces/task-result.js";
+import type { Judge, JudgeSettings } from "../traces/trace.js";
+
+/** A calibration as a user asks for it. */
+interface CalibrateOptions extends JudgeOptions {
+  /** File of labels. */
+  readonly labels: string;
+}
+
+interface JudgeCalibration {
+  readonly judge: JudgeSettings;
+  readonly figures: CalibrationRun;
+  /** One line about answers that the judge gave no verdict on. */
+  readonly shortfall: string | null;
+}
+
+/** Compares the verdicts of a judge with labels that people gave. Throws where there is no judge. */
+export async function calibrateJudge(options: CalibrateOptions, context: AppContext): Promise<JudgeCalibration> {
+  const { settings, note, signal } = context;
+  const items = readLabels(options.labels);
+  const judge = judgeSettings(options, null, anyCheapModel(settings.env), settings.env);
+  if (judge === null) {
+    throw new UserError(
+      "judge_missing",
+      "There is no judge to calibrate.",
+      "Name one: --judge provider/model, or set the key of a provider.",
+    );
+  }
+  const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note });
+  const bar = context.progress("Judging");
+  const showProgress = (judged: number) => bar.update(judged, items.length, `${count(judged)}/${count(items.length)}`);
+  const figures = await calibrate(items, created.judge, JUDGE_CONCURRENCY, showProgress, signal).finally(() =>
+    bar.stop(),
+  );
+  return { judge, figures, shortfall: created.shortfall() };
+}
+
+interface CalibrationRun extends Calibration {
+  readonly costUsd: number | null;
+}
+
+/** Has the judge score answers that people have labelled, and measures how far they agree. */
+async function calibrate(
+  items: readonly Labelled[],
+  judge: Judge,
+  concurrency: number,
+  onProgress: (judged: number) => void,
+  signal: AbortSignal,
+): Promise<CalibrationRun> {
+  let judged = 0;
+  let costUsd: number | null = 0;
+  const rows = await pLimit(concurrency).map([...items], async (item): Promise<LabelledVerdict> => {
+    signal.throwIfAborted();
+    const { verdict, reason, agreement, costUsd: cost } = await judge.judge(item, signal);
+    costUsd = addCost(costUsd, cost);
+    onProgress(++judged);
+    return { ...item, verdict, reason, agreement };
+  });
+  signal.throwIfAborted();
+  return { ...calibration(rows), costUsd };
+}
+
+export function calibration(rows: readonly LabelledVerdict[]): Calibration {
+  const scored = rows.filter(({ verdict }) => verdict !== null);
+  const count = (label: boolean, verdict: boolean) =>
+    scored.filter((row) => (row.label === "correct") === label && (row.verdict === "correct") === verdict).length;
+  const bothCorrect = count(true, true);
+  const judgeOnly = count(false, true);
+  const labelOnly = count(true, false);
+  const neither = count(false, false);
+  return {
+    labels: rows.length,
+    unscored: rows.length - scored.length,
+    accuracy: rate(bothCorrect + neither, scored.length),
+    precision: rate(bothCorrect, bothCorrect + judgeOnly),
+    recall: rate(bothCorrect, bothCorrect + labelOnly),
+    kappa: kappa([
+      [bothCorrect, judgeOnly],
+      [labelOnly, neither],
+    ]),
+    confusion: { bothCorrect, judgeOnly, labelOnly, neither },
+    disagreements: scored.filter(({ label, verdict }) => (label === "correct") !== (verdict === "correct")),
+  };
+}
+
+function rate(successes: number, n: number): Estimate {
+  return { value: n === 0 ? null : successes / n, n, ...wilson(successes, n) };
+}
+
+/** Labels as people write them. */
+const LABELS: Readonly<Record<string, Label>> = {
+  correct: "correct",
+  true: "correct",
+  yes: "correct",
+  partly: "partly",
+  partial: "partly",
+  wrong: "wrong",
+  incorrect: "wrong",
+  false: "wrong",
+  no: "wrong",
+  abstained: "abstained",
+};
+
+/** One line of a labels file: a question, its gold answer, an answer, and a person's label. */
+const labelledSchema = z.object({
+  question: z.string().min(1),
+  gold: z.string(),
+  answer: z.string(),
+  label: z
+    .union([z.boolean(), z.string(), z.number()])
+    .transform((label) => {
+      const word = String(label).trim().toLowerCase();
+      return LABELS[word === "1" ? "true" : word === "0" ? "false" : word];
+    })
+    .refine((label) => label !== undefined, "label must be correct, partly, wrong, abstained, true or false")
+    .transform((label) => label as Label),
+});
+
+type Labelled = z.output<typeof labelledSchema>;
+
+const HINT =
+  'A line is {"question": "...", "gold": "...", "answer": "...", "label": "correct"}; label: correct, partly, wrong, abstained, true or false.';
+
+/** Reads labelled answers, one JSON object a line. Throws a UserError that names the unusable line. */
+function readLabels(path: string): Labelled[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new UserError("labels_unreadable", `${path} cannot be read: ${(cause as Error).message}`, HINT, 2, { cause });
+  }
+  const items = text
+    .split("\n")
+    .flatMap((line, i) => (line.trim() === "" ? [] : [readLine(line, `${path}, line ${i + 1}`)]));
+  if (items.length === 0) throw new UserError("labels_empty", `${path} holds no labels.`, HINT);
+  return items;
+}
+
+function readLine(line: string, where: string): Labelled {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new UserError("labels_invalid", `${where} is not JSON.`, HINT);
+  }
+  const { data, error } = labelledSchema.safeParse(value);
+  if (data !== undefined) return data;
+  const [issue] = error.issues;
+  throw new UserError(
+    "labels_invalid",
+    `${where}: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "cannot be used"}.`,
+    HINT,
+  );
+}

@@ -1,0 +1,82 @@
+import {
+  type ComparableRun,
+  comparableRun,
+  compareRuns,
+  PUBLISHED,
+  type PublishedResults,
+  protocolDifferences,
+  type RunComparison,
+  type RunHead,
+  scorersAmong,
+  sharedMetrics,
+  sharedScores,
+} from "../analysis/compare.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { RunSources, unfinished } from "./totals.js";
+
+export interface CompareOptions {
+  /** The baseline first: run ids, latest, or results files. */
+  readonly runs: readonly string[];
+  readonly metric?: readonly string[] | undefined;
+  /** Questions to show that were lost, and that were won. */
+  readonly flips: number;
+  /** Beside the published figures though there was no judge. */
+  readonly published: boolean;
+  readonly force: boolean;
+}
+
+export interface Comparison {
+  readonly runs: readonly RunHead[];
+  readonly comparisons: readonly RunComparison[];
+  readonly published: {
+    readonly figures: PublishedResults["figures"];
+    /** How each run was made otherwise than the published figures, by run id. */
+    readonly differences: Readonly<Record<string, readonly string[]>>;
+  } | null;
+}
+
+/** Compares each run with the first, question by question. */
+export async function compareStoredRuns(options: CompareOptions, context: AppContext): Promise<Comparison> {
+  const sources = new RunSources(context.settings.db);
+  try {
+    const runs: ComparableRun[] = [];
+    for (const name of options.runs) {
+      const { head, results } = await sources.open(name);
+      const why = unfinished(head);
+      if (why !== null) context.note(`art-e: ${why}`);
+      runs.push(comparableRun(head, results()));
+    }
+    return compareAll(runs, options);
+  } finally {
+    sources.close();
+  }
+}
+
+function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Comparison {
+  const [baseline, ...candidates] = runs as [ComparableRun, ...ComparableRun[]];
+  const comparisons = candidates.map((candidate) => {
+    const shared = sharedScores(baseline.head.scores, candidate.head.scores);
+    const scorers = scorersAmong(options.metric ?? sharedMetrics(shared), shared);
+    const comparison = compareRuns(baseline, candidate, scorers, options.flips);
+    if (!options.force) refuseIncomparable(comparison);
+    return comparison;
+  });
+  const judged = runs.filter(({ head }) => (head.scores.judgeCorrect?.n ?? 0) > 0);
+  const beside = options.published ? runs : judged;
+  const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, protocolDifferences(head)]));
+  return {
+    runs: runs.map(({ head }) => head),
+    comparisons,
+    published: beside.length === 0 ? null : { figures: PUBLISHED.figures, differences },
+  };
+}
+
+function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison): void {
+  if (incomparable.length === 0) return;
+  throw new UserError(
+    "runs_incomparable",
+    `${baseline} and ${candidate} cannot be compared. They differ in ${incomparable.join("; ")}.`,
+    "Run both over the same questions and the same mail, or add --force to compare them all the same.",
+  );
+}

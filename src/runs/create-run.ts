@@ -1,0 +1,133 @@
+import { readFingerprint } from "../mail/corpus.js";
+import { chunk, yieldBetween } from "../platform/async.js";
+import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
+import type { PlannedTask, TaskSet } from "../tasks/question.js";
+import { attemptPages, remainingPositions, saveRunTasks, saveTasks, tasksAt } from "../traces/results-store.js";
+import type { RunLimits, RunSettings } from "../traces/run-settings.js";
+import {
+  acquireRunLock,
+  addRunTags,
+  insertRun,
+  type RunChange,
+  type RunOwner,
+  type RunRow,
+  reopenRun,
+  setRunName,
+} from "../traces/runs-store.js";
+import type { TaskResult } from "../traces/task-result.js";
+
+/** The tasks of one attempt at a run, and the results of earlier ones. Both are read from the database one by one. */
+export interface RunSession {
+  /** In the run's order. */
+  readonly tasks: Iterable<PlannedTask>;
+  /** Number of `tasks`. */
+  readonly left: number;
+  /** Tasks that earlier attempts finished. */
+  readonly finished: number;
+  /** Their results. */
+  readonly done: AsyncIterable<TaskResult>;
+}
+
+export interface NewRunRequest {
+  readonly runId: string;
+  /** What a person calls it; undefined: nothing. */
+  readonly name?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  /** The dataset of the questions, or the suite. */
+  readonly set: TaskSet;
+  readonly tasks: readonly PlannedTask[];
+  readonly settings: RunSettings;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
+  readonly worker: RunOwner;
+  readonly waiting?: LockWait;
+}
+
+/** Tasks inserted per event loop tick: a few milliseconds. */
+const AT_ONCE = 100;
+
+/**
+ * Questions per transaction. Each transaction rewrites the index's pages, which would be most of the log for few
+ * questions.
+ */
+const A_TRANSACTION = 2_000;
+
+/**
+ * Lays a new run down in the file, with all that is to be answered, and gives the loop back now and then. The run is
+ * there as a whole or not at all; questions without a run are of no consequence. Nobody else may use the connection
+ * meanwhile.
+ */
+export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
+  const { runId, name, tags = [], set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;
+  const datasetId = await withWriteTransaction(db, waiting, () => saveTasks(db, set, []));
+  for (const many of chunk(tasks, A_TRANSACTION)) {
+    await withWriteTransaction(db, waiting, async () => {
+      for await (const some of yieldBetween(chunk(many, AT_ONCE))) {
+        const these = some.map(({ task }) => task);
+        saveTasks(db, set, these);
+      }
+    });
+  }
+  await withWriteTransaction(db, waiting, async () => {
+    insertRun(db, {
+      id: runId,
+      agentId: settings.agentId,
+      model: settings.model,
+      datasetId,
+      split: set.split,
+      settings,
+      ...(limits === undefined ? {} : { limits }),
+      ...(output === undefined ? {} : { output }),
+      corpusFingerprint: readFingerprint(db) ?? "",
+      totalTasks: tasks.length,
+      startedAt: new Date().toISOString(),
+    });
+    if (name !== undefined) setRunName(db, runId, name);
+    addRunTags(db, runId, tags);
+    let before = 0;
+    for await (const some of yieldBetween(chunk(tasks, AT_ONCE))) {
+      saveRunTasks(db, runId, some, before);
+      before += some.length;
+    }
+    acquireRunLock(db, runId, worker);
+  });
+  const positions = Array.from(tasks, (_, i) => i + 1);
+  return { tasks: tasksAt(db, runId, positions), left: positions.length, finished: 0, done: noResults() };
+}
+
+async function* noResults(): AsyncGenerator<TaskResult> {}
+
+/** Resumes a run: its tasks without a result and, with `retryFailed`, the failed ones. */
+export async function resumeRun(
+  db: Db,
+  run: RunRow,
+  request: RunChange & { retryFailed: boolean; worker: RunOwner; waiting?: LockWait },
+): Promise<RunSession> {
+  const { retryFailed, worker, waiting = WAIT_INDEFINITELY, ...change } = request;
+  await withWriteTransaction(db, waiting, () => {
+    acquireRunLock(db, run.id, worker);
+    reopenRun(db, run.id, change);
+  });
+  const positions = await findLeft(db, run.id, retryFailed);
+  return {
+    tasks: tasksAt(db, run.id, positions),
+    left: positions.length,
+    finished: run.totalTasks - positions.length,
+    done: finishedBefore(db, run.id, retryFailed),
+  };
+}
+
+/** Positions, in the run's order, of the tasks that are left. */
+export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
+  const positions: number[] = [];
+  for await (const some of yieldBetween(remainingPositions(db, runId, retryFailed))) positions.push(...some);
+  return positions;
+}
+
+async function* finishedBefore(db: Db, runId: string, retryFailed: boolean): AsyncGenerator<TaskResult> {
+  for await (const page of yieldBetween(attemptPages(db, runId))) {
+    for (const { result, isFailed, isSuperseded } of page) {
+      if (!isSuperseded && !(isFailed && retryFailed)) yield result;
+    }
+  }
+}

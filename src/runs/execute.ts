@@ -1,0 +1,273 @@
+import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
+import { yieldBetween } from "../platform/async.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { checkJudgePriced } from "../scoring/judge-settings.js";
+import {
+  type Db,
+  deferCheckpoints,
+  FileWatch,
+  limitPageCache,
+  openReadOnly,
+  openStore,
+  waitForWriter,
+} from "../store/open-store.js";
+import { openMailbox } from "../tools/mailbox.js";
+import { SearchPool } from "../tools/search-pool.js";
+import { type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
+import type { Emit } from "../traces/progress.js";
+import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
+import { attemptPages } from "../traces/results-store.js";
+import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
+import type { Gate } from "../traces/score.js";
+import { agentTargetOf, usesMailHere } from "./agent-target.js";
+import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
+import { Budget } from "./budget.js";
+import { checkPriced } from "./create-model.js";
+import { estimateRun, type RunEstimate } from "./estimate.js";
+import { openGates } from "./gates.js";
+import { checkNewRunName } from "./manage.js";
+import { limitsText, type RunOptions, type RunRequest } from "./options.js";
+import { planNewRun, planRepeat, planResume, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan.js";
+import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
+import { notesOnSent } from "./settings.js";
+import { fromDatabase, saveResults } from "./totals.js";
+
+/** Runs an agent over the questions; see `execute`. */
+export function runBenchmark(
+  request: RunRequest,
+  context: AppContext,
+  monitor: OpenMonitor,
+  openQueue: OpenQueue,
+): Promise<RunOutcome> {
+  if (request.options.queue !== undefined) refuseFlagsQueueIgnores(request);
+  return withDatabase(request, context, async (opened) => {
+    return execute(opened, request, context, monitor, openQueue);
+  });
+}
+
+/** What a run would take; see `estimate`. */
+export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
+  return withDatabase(request, context, async (opened) => {
+    return estimate(opened, request, context);
+  });
+}
+
+async function withDatabase<T>(
+  request: RunRequest,
+  context: AppContext,
+  use: (opened: OpenDatabase) => Promise<T>,
+): Promise<T> {
+  const path = context.settings.db;
+  const readsMail = needsMail(request, context);
+  const db = openStore(path, { mustExist: readsMail });
+  const watch = new FileWatch(path);
+  limitPageCache(db);
+  deferCheckpoints(db);
+  // The search threads start while the rest of the program is loaded and the run is created.
+  const searchThreads = readsMail && request.callsModel ? new SearchPool(path) : undefined;
+  try {
+    return await use({ db, searchThreads, watch });
+  } finally {
+    await searchThreads?.close();
+    db.close();
+  }
+}
+
+/** An external agent with mail of its own needs none here: a database for the results is created. */
+function needsMail({ options }: RunRequest, { settings }: AppContext): boolean {
+  if (options.resume !== undefined || options.repeat !== undefined) return true;
+  if (options.suite !== undefined) return false;
+  return usesMailHere(agentTargetOf(options, settings.env));
+}
+
+/** The database, open on this thread and on the search threads. */
+interface OpenDatabase {
+  readonly db: Db;
+  readonly searchThreads: SearchPool | undefined;
+  readonly watch: FileWatch;
+}
+
+/** Shows how a run goes. */
+interface RunMonitor {
+  readonly emit: Emit;
+  /** Tasks that have begun and are not answered yet. */
+  underWay(): number;
+  stop(): void;
+}
+
+export type OpenMonitor = (activity: RunActivity) => RunMonitor;
+
+/** Answers a run's tasks by the workers of a queue, which this room knows nothing of. Throws a UserError. */
+export type OpenQueue = (
+  plan: RunPlan,
+  url: string,
+  options: RunOptions,
+  context: AppContext,
+) => Promise<AnswererOfRun>;
+
+interface RunOutcome {
+  readonly end: SessionEnd;
+  readonly gates: readonly Gate[];
+  /** Path of the results file that was written. */
+  readonly output: string | undefined;
+  /** One line about answers that the judge gave no verdict on. */
+  readonly shortfall: string | null;
+}
+
+/** What a run would take. Nothing is sent and nothing is written. */
+async function estimate(opened: OpenDatabase, request: RunRequest, context: AppContext): Promise<RunEstimate> {
+  return withPlan(opened.db, request, context, (plan) => estimateRun(opened.db, plan, request.options));
+}
+
+/**
+ * One attempt at a run, new or resumed, until its tasks are answered or it is stopped. Everything that could be
+ * refused is refused before the first task.
+ */
+async function execute(
+  opened: OpenDatabase,
+  request: RunRequest,
+  context: AppContext,
+  openMonitor: OpenMonitor,
+  openQueue: OpenQueue,
+): Promise<RunOutcome> {
+  const { db } = opened;
+  return withPlan(db, request, context, async (plan, gates) => {
+    checkJudgePriced(plan.settings.judge, plan.limits);
+    const evals = evalsAmong(db, plan.settings.scorers, context.settings);
+    refuseUncountedRubrics(evals, plan.limits);
+    const opening = await openAnswerer(opened, plan, request.options, context, openQueue);
+    const end = await answerAll(opened, plan, { opening, evals }, request.options, context, openMonitor);
+    if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
+    // A run that was stopped is not gated: it can be resumed first.
+    const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
+    return { end, gates: gated, output: plan.output, shortfall: opening.shortfall() };
+  });
+}
+
+async function withPlan<T>(
+  db: Db,
+  request: RunRequest,
+  context: AppContext,
+  use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
+): Promise<T> {
+  const gates = await openGates(request.options, context);
+  const plan = await planRun(db, request, context);
+  try {
+    for (const note of notesOnSent(plan.settings)) context.note(note);
+    gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
+    checkPriced(plan.model, plan.settings, plan.limits);
+    noteStoredLimits(plan, request.options, context);
+    return await use(plan, gates);
+  } finally {
+    plan.model.close();
+    await plan.suite.close();
+  }
+}
+
+async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { repeat, resume, suite, name } = request.options;
+  if (name !== undefined) {
+    if (resume !== undefined) {
+      throw new UserError(
+        "flags_contradict",
+        "--name names a new run, and --resume goes on with one.",
+        `Name that one: art-e runs rename ${resume} "${name}"`,
+      );
+    }
+    checkNewRunName(db, name);
+  }
+  if (repeat !== undefined) return planRepeat(db, repeat, request, context);
+  if (resume !== undefined) return planResume(db, resume, request, context);
+  if (suite === undefined) return planNewRun(db, request, context);
+  return planSuiteRun(db, suite, request, context);
+}
+
+/** Throws a UserError for what could only be found out when the first task is answered. */
+async function openAnswerer(
+  opened: OpenDatabase,
+  plan: RunPlan,
+  options: RunOptions,
+  context: AppContext,
+  openQueue: OpenQueue,
+): Promise<AnswererOfRun> {
+  if (options.queue === undefined) return localAnswerer(opened, plan, options, context);
+  return openQueue(plan, options.queue, options, context);
+}
+
+async function answerAll(
+  { db, watch }: OpenDatabase,
+  plan: RunPlan,
+  { opening, evals }: { readonly opening: AnswererOfRun; readonly evals: ScoringEvals },
+  options: RunOptions,
+  context: AppContext,
+  openMonitor: OpenMonitor,
+): Promise<SessionEnd> {
+  const { settings } = context;
+  const stopNow = context.untilSecond(() => {
+    const tasks = monitor.underWay();
+    return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
+  });
+  const live = openLiveTraces(db, options, context);
+  const mailDb = openReadOnly(settings.db);
+  const monitor = openMonitor(opening.activity);
+  const waiting = waitForWriter(context, stopNow);
+  const writer = forwardTraces(threadedResultWriter(settings.db, waiting), live);
+  const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
+  try {
+    const owner = options.force ? forcedProcess : thisProcess;
+    const session = await plan.begin(owner, { ...waiting, signal: context.signal });
+    const budget = new Budget(plan.limits, getRun(db, plan.runId).activeMs);
+    for await (const page of yieldBetween(attemptPages(db, plan.runId))) {
+      for (const { result } of page) budget.charge(result);
+    }
+    const mailbox = openMailbox(mailDb);
+    const mayStart = () => !context.signal.aborted && budget.reached() === null;
+    const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
+      monitor.emit({ type: "task_activity", taskId, epoch, activity });
+    const answerer = await opening.start({ db, mailbox, budget, mayStart, onActivity });
+    const end = await runTasks(
+      db,
+      {
+        runId: plan.runId,
+        answerer,
+        scoring: scoringOf(plan.settings, { mailbox }, { evals, judge: null }),
+        session,
+        budget,
+        writer,
+        onConcurrency: opening.onConcurrency,
+        windDown: context.signal,
+        waiting,
+      },
+      monitor.emit,
+      stopNow,
+    );
+    return await guard.ended(end, writer.recent());
+  } catch (error) {
+    throw await guard.explain(error, writer.recent());
+  } finally {
+    monitor.stop();
+    await Promise.all([writer.close(), opening.close(), live?.close(stopNow)]);
+    mailDb.close();
+  }
+}
+
+/** A resumed run keeps limits that were given with an earlier command. */
+function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { note }: AppContext): void {
+  const text = limitsText(limits);
+  if (text === "" || (options.resume === undefined && options.repeat === undefined)) return;
+  note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
+}
+
+/** The writer, which also forwards what it has saved; null: it does not. */
+function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): ThreadedResultWriter {
+  if (live === null) return writer;
+  return {
+    ...writer,
+    async save(trace, result, failed) {
+      const isSaved = await writer.save(trace, result, failed);
+      if (isSaved) live.add(trace);
+      return isSaved;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { AppContext, ProgressBar } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import type { Table, TableSource } from "../trace-formats/table.js";
+import { encodeTable, type TableFormat, tasksTable, toolCallsTable, turnsTable } from "../trace-formats/tables.js";
+import { scoredNames } from "./report.js";
+import { countTasks, type RunSource, RunSources, refuseTwice } from "./totals.js";
+
+interface TableRequest {
+  /** Of runs in the database, or paths of results files. */
+  readonly names: readonly string[];
+  /** Undefined: all that these runs have. */
+  readonly tables: readonly TableName[] | undefined;
+  readonly format: TableFormat;
+  /** A folder; undefined: one table of a text format, to `write`. */
+  readonly output: string | undefined;
+}
+
+interface WrittenTable {
+  readonly table: TableName;
+  /** Null: standard output. */
+  readonly path: string | null;
+  readonly rows: number;
+}
+
+export interface ExportedTables {
+  readonly runs: readonly string[];
+  /** Those of them that were read from results files, and so are in no table of traces. */
+  readonly withoutTraces: readonly string[];
+  readonly tables: readonly WrittenTable[];
+}
+
+/** Writes runs as tables, one row in memory at a time (of Parquet: one row group). */
+export async function exportTables(
+  { names, tables, format, output }: TableRequest,
+  { settings, progress, signal }: AppContext,
+  write: (pieces: Iterable<string>) => Promise<void>,
+): Promise<ExportedTables> {
+  const sources = new RunSources(settings.db);
+  const bar = progress("Exporting");
+  try {
+    const runs: RunSource[] = [];
+    for (const name of names) runs.push(await sources.open(name));
+    refuseTwice(runs);
+    const withoutTraces = runs.filter(({ traces }) => traces === null).map(({ head }) => head.runId);
+    const written: WrittenTable[] = [];
+    for (const name of tables ?? tablesOf(withoutTraces.length < runs.length)) {
+      if (name !== "tasks" && withoutTraces.length === runs.length) throw noTraces(name, withoutTraces);
+      const table = tableOf(name, runs);
+      const counter = new RowCounter(table, runs, bar, signal);
+      const path = output === undefined ? null : tablePath(output, name, format);
+      const pieces = await encodeTable(format, table, counter.rows());
+      if (output !== undefined) await mkdir(output, { recursive: true });
+      if (path === null) await write(pieces as Iterable<string>);
+      else await writeFileAtomically(path, pieces);
+      written.push({ table: name, path, rows: counter.count });
+    }
+    return { runs: runs.map(({ head }) => head.runId), withoutTraces, tables: written };
+  } finally {
+    bar.stop();
+    sources.close();
+  }
+}
+
+function tablesOf(hasTraces: boolean): readonly TableName[] {
+  return hasTraces ? TABLES : ["tasks"];
+}
+
+function tableOf(name: TableName, runs: readonly RunSource[]): AnyTable {
+  if (name === "turns") return turnsTable;
+  return name === "tool_calls" ? toolCallsTable : tasksTable(scoredNames(runs.map(({ head }) => head)));
+}
+
+function noTraces(table: TableName, runs: readonly string[]): UserError {
+  return new UserError(
+    "traces_missing",
+    `There is no table ${table} of ${runs.join(", ")}: a results file has no traces.`,
+    "Name the run in its database instead, or export the tasks only (--tables tasks).",
+  );
+}
+
+export const TABLES = ["tasks", "turns", "tool_calls"] as const;
+
+type TableName = (typeof TABLES)[number];
+
+/** The path of a table in a folder. */
+export function tablePath(folder: string, table: TableName, format: TableFormat): string {
+  return join(folder, `${table}.${format}`);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the rows of a table are read by its own columns only.
+type AnyTable = Table<any>;
+
+/** Counts rows, shows the progress over the tasks, and stops when the user asks to. */
+class RowCounter {
+  count = 0;
+  private tasks = 0;
+  private readonly total: number;
+
+  constructor(
+    private readonly table: AnyTable,
+    private readonly runs: readonly RunSource[],
+    private readonly bar: ProgressBar,
+    private readonly signal: AbortSignal,
+  ) {
+    this.total = countTasks(runs);
+  }
+
+  *rows(): Generator<unknown> {
+    for (const run of this.runs) {
+      for (const row of this.table.rows(this.watch(run))) {
+        this.count++;
+        yield row;
+      }
+    }
+  }
+
+  private watch({ head, results, traces }: RunSource): TableSource {
+    return {
+      head,
+      results: () => this.observe(results()),
+      traces: traces === null ? null : () => this.observe(traces()),
+    };
+  }
+
+  private *observe<T>(tasks: Iterable<T>): Generator<T> {
+    for (const task of tasks) {
+      this.signal.throwIfAborted();
+      this.bar.update(++this.tasks, this.total, `${this.table.name}: ${this.tasks} tasks`);
+      yield task;
+    }
+  }
+}

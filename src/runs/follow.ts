@@ -1,0 +1,409 @@
+import { estimateOf, sumsOf } from "../analysis/slices.js";
+import type { TaskActivity } from "../models/model.js";
+import { yieldBetween } from "../platform/async.js";
+import { SCORES } from "../scoring/scorers.js";
+import { ClusteredMean } from "../statistics/intervals.js";
+import type { Db } from "../store/open-store.js";
+import { type Ending, isFailure } from "../tasks/ending.js";
+import type { TaskId } from "../tasks/question.js";
+import type { FinishedTaskLine, RunEvent, RunProcessState, RunProgress } from "../traces/progress.js";
+import { attemptsSavedAfter, dataVersion, type SavedAttempt } from "../traces/results-store.js";
+import { headlineScorer } from "../traces/run-totals.js";
+import { getRun } from "../traces/runs-store.js";
+import type { ScoreDescription } from "../traces/score.js";
+import { addCost } from "../traces/task-result.js";
+import type { RunActivity } from "./answer-task.js";
+
+/** The lists of a state are cut there: a page need not show more. */
+const MOST_TASKS = 100;
+const MOST_RETRIES = 8;
+
+interface TaskUnderWay {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly startedAt: number;
+  readonly activity: TaskActivity | null;
+  readonly since: number;
+}
+
+/** What the tasks of this process's run are doing, from the run's events. */
+export class TasksUnderWay {
+  private readonly tasks = new Map<string, TaskUnderWay>();
+  private retries: RunProcessState["retries"][number][] = [];
+
+  constructor(private readonly activity: RunActivity) {}
+
+  add(event: RunEvent): void {
+    switch (event.type) {
+      case "task_started": {
+        const { taskId, epoch } = event;
+        const now = Date.now();
+        this.tasks.set(epochKey(event), { taskId, epoch, startedAt: now, activity: null, since: now });
+        break;
+      }
+      case "task_activity":
+        this.setActivity(epochKey(event), event.activity);
+        break;
+      case "task_answered":
+        this.tasks.delete(epochKey(event));
+        break;
+      case "run_finished":
+        this.tasks.clear();
+    }
+  }
+
+  state(isStopping: boolean): RunProcessState {
+    const { throttle, workers } = this.activity;
+    return {
+      stopping: isStopping,
+      underWay: [...this.tasks.values()].slice(0, MOST_TASKS).map(({ startedAt, since, ...task }) => ({
+        ...task,
+        startedAt: new Date(startedAt).toISOString(),
+        since: new Date(since).toISOString(),
+      })),
+      underWayCount: this.tasks.size,
+      limiter: throttle?.state() ?? null,
+      workers: workers?.() ?? null,
+      retries: this.retries,
+    };
+  }
+
+  private setActivity(key: string, activity: TaskActivity): void {
+    const task = this.tasks.get(key);
+    if (task === undefined) return;
+    this.tasks.set(key, { ...task, activity, since: Date.now() });
+    if (activity.type !== "retry") return;
+    const { taskId, epoch } = task;
+    const newest = { taskId, epoch, ...activity.retry, at: new Date().toISOString() };
+    this.retries = [newest, ...this.retries].slice(0, MOST_RETRIES);
+  }
+}
+
+/** How often the file is looked at. */
+const POLL_MS = 500;
+
+/** Reading takes at most this share of the time. */
+const MOST_BUSY = 0.1;
+
+type ProgressListener = (progress: RunProgress) => void;
+
+/** What a server knows of the runs that its own process executes. */
+type ProcessOf = (runId: string) => RunProcessState | null;
+
+/** Tells listeners how far runs have got, whenever that changes. Those of one run share one reader. */
+export class RunSubscriptions {
+  private readonly byRun = new Map<string, PolledRun>();
+
+  /**
+   * @param processOf null for runs of other processes
+   * @param onFault called with what could not be read; the run is looked at again later
+   */
+  constructor(
+    private readonly db: Db,
+    private readonly processOf: ProcessOf,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
+
+  /** Calls the listener with the present progress, and with every later one, until the function returned is called. */
+  subscribe(runId: string, listener: ProgressListener): () => void {
+    let run = this.byRun.get(runId);
+    if (run === undefined) {
+      run = new PolledRun(new RunProgressReader(this.db, runId), () => this.processOf(runId), this.onFault);
+      this.byRun.set(runId, run);
+    }
+    const polled = run;
+    polled.add(listener);
+    return () => {
+      polled.remove(listener);
+      if (polled.isIdle && this.byRun.get(runId) === polled) this.byRun.delete(runId);
+    };
+  }
+
+  /** Reads all runs once more, and tells their listeners. */
+  async refresh(): Promise<void> {
+    await Promise.all([...this.byRun.values()].map((run) => run.poll()));
+  }
+}
+
+class PolledRun {
+  private readonly listeners = new Set<ProgressListener>();
+  private newest: RunProgress | null = null;
+  private newestJson = "";
+  /** What `newest` tells can change by a write to the file alone: nobody executes the run. */
+  private hasEnded = false;
+  private timer: NodeJS.Timeout | undefined;
+  /** The reader must not be called again before it is done. */
+  private polling: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly reader: RunProgressReader,
+    private readonly processState: () => RunProcessState | null,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
+
+  get isIdle(): boolean {
+    return this.listeners.size === 0;
+  }
+
+  add(listener: ProgressListener): void {
+    this.listeners.add(listener);
+    if (this.newest !== null) listener(this.newest);
+    if (this.listeners.size === 1) void this.poll();
+  }
+
+  remove(listener: ProgressListener): void {
+    this.listeners.delete(listener);
+    if (this.isIdle) clearTimeout(this.timer);
+  }
+
+  poll(): Promise<void> {
+    clearTimeout(this.timer);
+    this.polling = this.polling.then(() => this.pollOnce());
+    return this.polling;
+  }
+
+  private async pollOnce(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const hasChanged = await this.reader.read();
+      const process = this.processState();
+      if (hasChanged || process !== null || !this.hasEnded) this.publish(this.reader.progress(process));
+    } catch (error) {
+      this.hasEnded = false;
+      this.onFault(error);
+    }
+    clearTimeout(this.timer);
+    if (this.isIdle) return;
+    const tookMs = performance.now() - startedAt;
+    this.timer = setTimeout(() => this.poll(), Math.max(POLL_MS, tookMs / MOST_BUSY)).unref();
+  }
+
+  private publish(progress: RunProgress): void {
+    // The rate alone changes with every millisecond.
+    const json = JSON.stringify({ ...progress, tasksPerMinute: null });
+    this.newest = progress;
+    this.hasEnded = progress.status !== "running" && progress.process === null;
+    if (json === this.newestJson) return;
+    this.newestJson = json;
+    for (const listener of this.listeners) listener(progress);
+  }
+}
+
+/** Tasks that finished earlier than this say nothing of the present rate. */
+const WINDOW_MS = 15 * 60_000;
+
+/** Fewer finished tasks say nothing of a rate. */
+const FEWEST = 3;
+
+/** A time that changes all the time would be sent all the time. */
+const STEP_MS = 5_000;
+
+interface Pace {
+  /** Null where too few tasks have finished lately to tell. */
+  readonly tasksPerMinute: number | null;
+  readonly msLeft: number | null;
+}
+
+/** @param endedAt when the newest tasks finished, in ms, in any order */
+export function estimatePace(endedAt: readonly number[], tasksLeft: number, now: number): Pace {
+  const recent = endedAt.filter((at) => at > now - WINDOW_MS);
+  const first = Math.min(...recent);
+  if (recent.length < FEWEST || first >= now) return { tasksPerMinute: null, msLeft: null };
+  const perMs = (recent.length - 1) / (now - first);
+  return { tasksPerMinute: perMs * 60_000, msLeft: Math.round(tasksLeft / perMs / STEP_MS) * STEP_MS };
+}
+
+const MOST_NEWEST = 10;
+const MOST_FAILURES = 10;
+
+/** Finished tasks whose times tell how fast the run goes on. */
+const PACE_TASKS = 50;
+
+/** What stays in memory of each task: tens of thousands may be finished. */
+interface Scored {
+  readonly taskId: TaskId;
+  readonly ending: Ending;
+  readonly scores: Readonly<Record<string, number | null>>;
+}
+
+type FinishedFigures = Pick<
+  RunProgress,
+  "doneTasks" | "failedTasks" | "endings" | "scores" | "costUsd" | "tokens" | "retries" | "newest" | "failures"
+>;
+
+type ScoreLine = RunProgress["scores"][number];
+
+/** The finished tasks of a run, added as they are saved. */
+class FinishedTasks {
+  private readonly tasks = new Map<string, Scored>();
+  private newest: FinishedTaskLine[] = [];
+  private failures: FinishedTaskLine[] = [];
+  private ends: number[] = [];
+  private costUsd: number | null = 0;
+  private tokens = 0;
+  private retries = 0;
+
+  /** A later attempt at a task takes the place of an earlier one, whose cost still counts. */
+  add({ result, startedAt }: SavedAttempt): void {
+    const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
+    const key = epochKey(result);
+    if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
+    this.tasks.set(key, { taskId, ending, scores });
+    this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
+    this.tokens += usage.inputTokens + usage.outputTokens;
+    this.retries += retries;
+    const line = toLine(result, startedAt);
+    this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
+    if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
+    this.ends = [Date.parse(line.endedAt), ...this.ends].slice(0, PACE_TASKS);
+  }
+
+  /** When the newest tasks ended, in ms. */
+  get endTimes(): readonly number[] {
+    return this.ends;
+  }
+
+  /** Takes longer, the more tasks there are. */
+  figures(): FinishedFigures {
+    const { costUsd, tokens, retries } = this;
+    const endings: Partial<Record<Ending, number>> = {};
+    let failedTasks = 0;
+    for (const { ending } of this.tasks.values()) {
+      endings[ending] = (endings[ending] ?? 0) + 1;
+      if (isFailure(ending)) failedTasks++;
+    }
+    const scores = this.estimates();
+    const withScore = (line: FinishedTaskLine) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
+    return {
+      doneTasks: this.tasks.size,
+      failedTasks,
+      endings,
+      scores,
+      costUsd,
+      tokens,
+      retries,
+      newest: this.newest.map(withScore),
+      failures: this.failures.map(withScore),
+    };
+  }
+
+  private scoreOf(task: FinishedTaskLine, scorer: string | undefined): number | null {
+    return scorer === undefined ? null : (this.tasks.get(epochKey(task))?.scores[scorer] ?? null);
+  }
+
+  /** The repeats of a question are one cluster. */
+  private estimates(): ScoreLine[] {
+    const byScorer = new Map<string, Map<TaskId, number[]>>();
+    for (const { taskId, scores } of this.tasks.values()) {
+      for (const [scorer, value] of Object.entries(scores)) {
+        if (value === null) continue;
+        const byTask = byScorer.get(scorer) ?? new Map<TaskId, number[]>();
+        byScorer.set(scorer, byTask);
+        byTask.set(taskId, [...(byTask.get(taskId) ?? []), value]);
+      }
+    }
+    const headline = headlineScorer((scorer) => byScorer.has(scorer));
+    const rank = (scorer: string) => (scorer === headline ? -1 : (ORDER.get(scorer) ?? ORDER.size));
+    return [...byScorer]
+      .sort(([a], [b]) => rank(a) - rank(b))
+      .map(([scorer, byTask]) => scoreLine(scorer, [...byTask.values()]));
+  }
+}
+
+const ORDER: ReadonlyMap<string, number> = new Map(Object.keys(SCORES).map((scorer, i) => [scorer, i]));
+
+function scoreLine(scorer: string, questions: readonly (readonly number[])[]): ScoreLine {
+  const sums = new ClusteredMean();
+  for (const values of questions) {
+    const { n, sum, squares } = sumsOf(values);
+    sums.add(n, sum, squares);
+  }
+  const known: ScoreDescription | undefined = SCORES[scorer];
+  // An eval, or a scorer of another version.
+  const { label, kind, better } = known ?? { label: scorer, kind: "rate", better: "higher" };
+  return { scorer, label, better, ...estimateOf({ kind, ...(known?.scale && { scale: known.scale }) }, sums) };
+}
+
+function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTaskLine {
+  const { taskId, epoch, traceId, question, ending, error, costUsd, executionTimeMs, waitingTimeMs, retries } = result;
+  return {
+    taskId,
+    epoch,
+    traceId,
+    question,
+    ending,
+    error: error ?? null,
+    score: null,
+    costUsd,
+    durationMs: executionTimeMs,
+    waitedMs: waitingTimeMs ?? null,
+    retries,
+    endedAt: new Date(Date.parse(startedAt) + executionTimeMs).toISOString(),
+  };
+}
+
+/** Reads from the file how far a run has got; the run may be executed by any process. */
+class RunProgressReader {
+  private readonly finished = new FinishedTasks();
+  private position = 0;
+  private version: string | null = null;
+  private figures: FinishedFigures | null = null;
+
+  constructor(
+    private readonly db: Db,
+    private readonly runId: string,
+  ) {}
+
+  /**
+   * Adds what has been saved since the last call. Yields to the event loop between pages. False where the file has not
+   * changed.
+   */
+  async read(): Promise<boolean> {
+    const version = dataVersion(this.db);
+    if (version === this.version) return false;
+    this.version = version;
+    for await (const page of yieldBetween(attemptsSavedAfter(this.db, this.runId, this.position))) {
+      for (const attempt of page) {
+        this.finished.add(attempt);
+        this.position = attempt.position;
+        this.figures = null;
+      }
+    }
+    return true;
+  }
+
+  /** Throws a UserError where the run was deleted. */
+  progress(process: RunProcessState | null): RunProgress {
+    const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits } = getRun(
+      this.db,
+      this.runId,
+    );
+    this.figures ??= this.finished.figures();
+    const { figures } = this;
+    const left = totalTasks - figures.doneTasks;
+    const isGoingOn = status === "running" && left > 0;
+    const pace = isGoingOn ? estimatePace(this.finished.endTimes, left, Date.now()) : null;
+    return {
+      runId: id,
+      name,
+      agentId,
+      model,
+      dataset: dataset.source,
+      split,
+      status,
+      startedAt,
+      completedAt,
+      totalTasks,
+      ...figures,
+      maxCostUsd: limits.maxCostUsd,
+      tasksPerMinute: pace?.tasksPerMinute ?? null,
+      msLeft: pace?.msLeft ?? null,
+      process,
+    };
+  }
+}
+
+/** One key for all attempts at a repeat of a task. */
+function epochKey({ taskId, epoch }: { readonly taskId: TaskId; readonly epoch: number }): string {
+  return `${taskId}/${epoch}`;
+}

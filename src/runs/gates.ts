@@ -1,0 +1,172 @@
+import { appendFileSync } from "node:fs";
+import { type ComparableRun, comparableRun, compareRuns, incomparable, type RunHead } from "../analysis/compare.js";
+import { failUnder, noWorseThan } from "../analysis/gates.js";
+import { isEvalScore } from "../evals/definition.js";
+import type { AppContext } from "../platform/context.js";
+import { EXIT, UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import { junit } from "../reports/junit-report.js";
+import { stepSummary } from "../reports/markdown-report.js";
+import { gateText } from "../reports/run-text.js";
+import { SCORES } from "../scoring/scorers.js";
+import { refuseInputs } from "../trace-formats/output-files.js";
+import { type Gate, METRIC_ALIASES, scaleOf, scaleText, scorerOfMetric } from "../traces/score.js";
+import { type RunSource, RunSources, unfinished } from "./totals.js";
+
+const DEFAULT_MARGIN = 0.02;
+
+/** The gates of a run. Reads the baseline, before anything is spent. */
+export async function openGates(options: GateOptions, context: AppContext): Promise<Gates> {
+  checkGateOptions(options);
+  return new Gates(
+    options,
+    context,
+    options.baseline === undefined ? null : await readBaseline(options.baseline, context),
+  );
+}
+
+class Gates {
+  private readonly metric: string;
+
+  constructor(
+    private readonly options: GateOptions,
+    private readonly context: AppContext,
+    private readonly baseline: ComparableRun | null,
+  ) {
+    this.metric = options.metric ?? "accuracy";
+  }
+
+  get isRequested(): boolean {
+    return this.baseline !== null || this.options.failUnder !== undefined || this.options.junit !== undefined;
+  }
+
+  /** Refuses a run that cannot be compared with the baseline. */
+  checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
+    const differ = this.baseline === null ? [] : incomparable(this.baseline.head, run);
+    if (differ.length === 0) return;
+    throw new UserError(
+      "runs_incomparable",
+      `--baseline ${this.options.baseline} cannot be compared with this run. They differ in ${differ.join("; ")}.`,
+      "Make the baseline anew over the same questions and the same mail.",
+    );
+  }
+
+  /** Checks a finished run, and writes the JUnit file and the step summary. */
+  async check({ head, results }: RunSource): Promise<Gate[]> {
+    this.checkComparable(head);
+    const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
+    if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
+    const scorer = scorerOfMetric(this.metric, head.scores);
+    if (this.options.junit !== undefined) await writeFileAtomically(this.options.junit, junit(head, scorer, results));
+    const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
+    if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.context);
+    return gates;
+  }
+
+  private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
+    const scorer = scorerOfMetric(this.metric, baseline.head.scores, run.head.scores);
+    const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
+    if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
+    const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
+    return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
+  }
+}
+
+/** Throws with the exit code of gates, naming those that were missed. */
+export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
+  const missed = gates.filter(({ passed }) => !passed);
+  if (missed.length === 0) return;
+  throw new UserError(
+    "gate_missed",
+    `Run ${runId} missed ${missed.length} of ${gates.length} gates: ${missed.map((gate) => gateText(gate).replace(/^missed {2}/, "")).join("; ")}.`,
+    `art-e stats --run ${runId} shows its scores, art-e compare shows which questions it lost.`,
+    EXIT.gate,
+  );
+}
+
+async function readBaseline(name: string, { settings }: AppContext): Promise<ComparableRun> {
+  const sources = new RunSources(settings.db, "newest");
+  try {
+    const { head, results } = await sources.open(name);
+    const why = unfinished(head);
+    if (why !== null) {
+      throw new UserError(
+        "run_unfinished",
+        `--baseline ${name}: ${why}`,
+        `Finish it (art-e run --resume ${head.runId}), or name another baseline.`,
+      );
+    }
+    return comparableRun(head, results());
+  } finally {
+    sources.close();
+  }
+}
+
+/** The file is the CI runner's: where it cannot be written, the run does not fail. */
+function appendSummary(path: string, markdown: string, { note, settings }: AppContext): void {
+  try {
+    refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
+    appendFileSync(path, markdown);
+  } catch (error) {
+    note(`art-e: the step summary could not be written: ${(error as Error).message}`);
+  }
+}
+
+/** What a run must reach, and files about it. */
+export interface GateOptions {
+  readonly failUnder?: readonly { readonly metric: string; readonly limit: number }[] | undefined;
+  /** A run or a results file. */
+  readonly baseline?: string | undefined;
+  readonly noWorseThan?: number | undefined;
+  readonly metric?: string | undefined;
+  readonly junit?: string | undefined;
+}
+
+/**
+ * Refuses contradictions and unknown metrics before anything is spent. Which scores the judge gives is not known yet.
+ */
+function checkGateOptions({ failUnder = [], baseline, noWorseThan, metric, junit }: GateOptions): void {
+  const without =
+    baseline === undefined && noWorseThan !== undefined
+      ? "--no-worse-than goes with --baseline"
+      : baseline === undefined && junit === undefined && metric !== undefined
+        ? "--metric goes with --baseline or --junit"
+        : null;
+  if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
+  const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
+  const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
+  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
+  if (unknown !== undefined) {
+    throw new UserError("metric_unknown", `There is no metric "${unknown}".`, `There are ${known.join(", ")}.`);
+  }
+  refuseImpossible(failUnder);
+  if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? "accuracy");
+}
+
+/** A limit that no run can miss, or none can reach, is a typing error. */
+function refuseImpossible(thresholds: NonNullable<GateOptions["failUnder"]>): void {
+  for (const { metric, limit } of thresholds) {
+    const scale = scaleOfMetric(metric);
+    if (limit >= scale.min && limit <= scale.max) continue;
+    throw new UserError(
+      "threshold_impossible",
+      `--fail-under ${metric}=${limit}: ${metric} is ${scaleText(scale)}.`,
+      scale.max === 1 && limit > 1 && limit <= 100 ? `Write ${limit / 100} for ${limit} %.` : "Give a limit within it.",
+    );
+  }
+}
+
+function refuseIdleMargin(margin: number, metric: string): void {
+  const scale = scaleOfMetric(metric);
+  if (margin < scale.max - scale.min) return;
+  throw new UserError(
+    "threshold_impossible",
+    `--no-worse-than ${margin}: ${metric} is ${scaleText(scale)}, so nothing could ever be worse by more.`,
+    "Give a smaller one, such as 0.02.",
+  );
+}
+
+/** Of an eval, whose scores are not in the table, and of `accuracy`, whichever it is: 0 to 1. */
+function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
+  return scaleOf(SCORES[scorerOfMetric(metric)] ?? { kind: "rate" });
+}

@@ -1,0 +1,180 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import type { ToolSpec } from "../models/model.js";
+import type { AppContext } from "../platform/context.js";
+import { sha256OfFile } from "../platform/download.js";
+import { isScorerName, SCORERS } from "../scoring/scorers.js";
+import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";
+import { isFailure } from "../tasks/ending.js";
+import type { TaskSet } from "../tasks/question.js";
+import { agentSettingsSchema } from "../tools/tool.js";
+import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
+import { openImport } from "../trace-formats/open-import.js";
+import { saveChat } from "../traces/chats-store.js";
+import { openRowWriter, saveTasks, toResultRow } from "../traces/results-store.js";
+import type { RunSettings } from "../traces/run-settings.js";
+import { completeImportedRun, hasRun, hasTrace, insertRun } from "../traces/runs-store.js";
+import { toTaskResult } from "../traces/task-result.js";
+import { isSuiteTrace, type Trace } from "../traces/trace.js";
+
+export interface ImportedTraces {
+  readonly format: string;
+  /** Ids of the runs that were made. */
+  readonly runs: readonly string[];
+  /** Traces of them. */
+  readonly traces: number;
+  /** Traces without a task, which are kept as chats. */
+  readonly chats: number;
+  /** What traces lack, with how many. */
+  readonly lacking: Readonly<Record<string, number>>;
+}
+
+/** Reads the traces of a file into the database: all of them, or none where one cannot be used. */
+export async function importTraces(path: string, { settings, note, signal }: AppContext): Promise<ImportedTraces> {
+  const source = await openImport(path);
+  const sha256 = await sha256OfFile(path, signal);
+  const file: ImportedFile = { format: source.format, name: basename(path), sha256 };
+  const db = openStore(settings.db, { mustExist: false });
+  const waiting = { signal, onWait: () => note(`art-e: another program is writing to ${settings.db}; waiting.`) };
+  try {
+    return await withWriteTransaction(db, waiting, async () => {
+      const runs = new Map<string, ImportedRunWriter>();
+      let traces = 0;
+      let chats = 0;
+      for await (const { trace, where } of source.traces()) {
+        signal.throwIfAborted();
+        if (hasTrace(db, trace.traceId)) throw notUsable(where, `trace ${trace.traceId} is in this database already`);
+        if (!("runId" in trace)) {
+          saveChat(db, trace);
+          chats++;
+          continue;
+        }
+        const run = runs.get(trace.runId) ?? new ImportedRunWriter(db, trace, file, source.run(), where);
+        runs.set(trace.runId, run);
+        run.add(trace, where);
+        traces++;
+      }
+      for (const run of runs.values()) run.complete(source.tools());
+      return { format: source.format, runs: [...runs.keys()], traces, chats, lacking: source.lacking() };
+    });
+  } finally {
+    db.close();
+  }
+}
+
+/** The file that traces are imported from. */
+interface ImportedFile {
+  readonly format: string;
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** A run of another database or another program, made of the traces that name it. */
+class ImportedRunWriter {
+  private readonly write: ReturnType<typeof openRowWriter>;
+  private readonly tasks = new Set<string>();
+  private readonly scorers = new Set<string>();
+  private readonly set: TaskSet;
+  private readonly settings: RunSettings;
+  private readonly runId: string;
+  private epochs = 1;
+  private startedAt: string;
+  private completedAt: string;
+
+  constructor(
+    private readonly db: Db,
+    first: Trace,
+    file: ImportedFile,
+    private readonly facts: RunFacts,
+    where: string,
+  ) {
+    if (hasRun(db, first.runId)) throw notUsable(where, `run ${first.runId} is in this database already`);
+    this.runId = first.runId;
+    this.write = openRowWriter(db);
+    const split = isSuiteTrace(first) ? "suite" : (facts.split ?? first.task.split ?? "test");
+    this.set = { source: file.name, revision: null, ...facts.dataset, sha256: file.sha256, split };
+    this.settings = { ...settingsOf(first, file), ...facts.settings };
+    this.startedAt = first.startedAt;
+    this.completedAt = first.endedAt;
+    insertRun(db, {
+      id: first.runId,
+      agentId: first.agentId,
+      model: first.model,
+      datasetId: saveTasks(db, this.set, []),
+      split,
+      settings: this.settings,
+      corpusFingerprint: facts.corpusFingerprint ?? "",
+      totalTasks: 0,
+      startedAt: first.startedAt,
+    });
+  }
+
+  add(trace: Trace, where: string): void {
+    const task = `${trace.epoch} ${trace.taskId}`;
+    if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
+    this.tasks.add(task);
+    if (!isSuiteTrace(trace)) saveTasks(this.db, this.set, [trace.task]);
+    this.write(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending)));
+    for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
+    this.epochs = Math.max(this.epochs, trace.epoch);
+    if (trace.startedAt < this.startedAt) this.startedAt = trace.startedAt;
+    if (trace.endedAt > this.completedAt) this.completedAt = trace.endedAt;
+  }
+
+  /** `tools`: what the model was told of them. */
+  complete(tools: readonly ToolSpec[]): void {
+    const { db, facts, settings, epochs, startedAt, completedAt, tasks } = this;
+    const { imported } = settings;
+    completeImportedRun(db, {
+      id: this.runId,
+      settings: {
+        ...settings,
+        tools: tools.map(({ name }) => name),
+        epochs,
+        scorers: Object.keys(SCORERS).filter((name) => this.scorers.has(name)),
+        ...(imported === undefined ? {} : { imported: { ...imported, tools } }),
+      },
+      totalTasks: tasks.size,
+      startedAt: facts.startedAt ?? startedAt,
+      completedAt,
+      status: facts.status ?? "completed",
+      tags: facts.tags ?? [],
+    });
+  }
+}
+
+const TASK_TIMEOUT_MS = 600_000;
+
+function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): RunSettings {
+  const { maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
+  const [first] = trace.messages;
+  return {
+    agentId: trace.agentId,
+    agentVersion: 0,
+    model: trace.model,
+    baseUrl: null,
+    wireApi: null,
+    prompt: first?.role === "system" ? first.content : "",
+    tools: [],
+    toolsDigest: createHash("sha256").update("[]").digest("hex"),
+    maxTurns: Math.max(1, trace.maxTurns),
+    maxTokens,
+    temperature: null,
+    toolCalls,
+    toolChoice,
+    cutoff: "query_date",
+    taskTimeoutMs: TASK_TIMEOUT_MS,
+    maxTaskCostUsd: null,
+    price: null,
+    concurrency: 1,
+    selection: {},
+    epochs: 1,
+    scorers: [],
+    judge: trace.judge === null ? null : judgeOf(trace.judge),
+    imported: { format, file: name, sha256, tools: [] },
+  };
+}
+
+function judgeOf({ model, baseUrl, protocol, version, votes }: NonNullable<Trace["judge"]>): RunSettings["judge"] {
+  return { model, baseUrl, protocol, version, votes };
+}

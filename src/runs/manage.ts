@@ -1,0 +1,275 @@
+import { estimateOf } from "../analysis/slices.js";
+import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
+import type { AppContext, AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { SCORES } from "../scoring/scorers.js";
+import { ClusteredMean } from "../statistics/intervals.js";
+import { type Db, waitForWriter, withStore, withWriteTransaction } from "../store/open-store.js";
+import { type Ending, isFailure } from "../tasks/ending.js";
+import type { TaskId } from "../tasks/question.js";
+import { iterateResults } from "../traces/results-store.js";
+import { HEADLINE_SCORERS, type Headline, headlineScorer, type RunTotals } from "../traces/run-totals.js";
+import {
+  acquireRunLock,
+  addRunTags,
+  costOfRun,
+  deleteRun,
+  getRun,
+  type ListedRun,
+  listRuns,
+  pageOfRuns,
+  type RunFilter,
+  type RunRow,
+  removeRunTags,
+  runOfName,
+  scoreSums,
+  setRunName,
+  setRunNote,
+  thisProcess,
+} from "../traces/runs-store.js";
+import type { TaskResult } from "../traces/task-result.js";
+import { getTrace } from "../traces/traces-store.js";
+import { computeRunTotals } from "./totals.js";
+
+/** A task of a run, as a list shows it. */
+interface ListedTask {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly ending: Ending;
+  readonly failed: boolean;
+  /** By the run's headline scorer; null: not scored. */
+  readonly score: number | null;
+  readonly sourcesCorrect: boolean | null;
+  readonly costUsd: number | null;
+  readonly traceId: string;
+  readonly question: string;
+}
+
+interface RunDetails {
+  readonly name: string | null;
+  readonly note: string | null;
+  readonly tags: readonly string[];
+  readonly dataset: string;
+  readonly totals: RunTotals;
+  readonly headline: Headline["scorer"] | null;
+  /** Failed ones first, then by score from the lowest. */
+  readonly tasks: readonly ListedTask[];
+}
+
+/** A run with its figures and its tasks. */
+export function runDetails(name: string, settings: AppSettings): Promise<RunDetails> {
+  return withStore(settings, async (db) => {
+    const run = getRun(db, name);
+    const totals = await computeRunTotals(db, run);
+    const headline = headlineScorer((scorer) => (totals.scores[scorer]?.n ?? 0) > 0);
+    const tasks = [...iterateResults(db, run.id)].map((result) => listedTask(result, headline));
+    return {
+      name: run.name,
+      note: run.note,
+      tags: run.tags,
+      dataset: run.dataset.source,
+      totals,
+      headline,
+      tasks: tasks.sort(worstFirst),
+    };
+  });
+}
+
+function listedTask(result: TaskResult, headline: Headline["scorer"] | null): ListedTask {
+  const { taskId, epoch, ending, sourcesCorrect, costUsd, traceId, question } = result;
+  return {
+    taskId,
+    epoch,
+    ending,
+    failed: isFailure(ending),
+    score: headline === null ? null : (result.scores[headline] ?? null),
+    sourcesCorrect,
+    costUsd,
+    traceId,
+    question,
+  };
+}
+
+/** What has no score comes before what has one: somebody should look at it. Equal ones stay in the order of tasks. */
+function worstFirst(a: ListedTask, b: ListedTask): number {
+  return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
+}
+
+/** A run with its headline figure over the completed tasks; null: nothing is scored yet. */
+interface RunWithHeadline extends ListedRun {
+  readonly headline: Headline | null;
+  /** US dollars, all attempts; null: the price of the model is not known. */
+  readonly costUsd: number | null;
+}
+
+interface RunList {
+  readonly runs: readonly RunWithHeadline[];
+  /** How many there are, listed or not. */
+  readonly total: number;
+}
+
+/** The newest runs that match; `limit` 0: all. */
+export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings): Promise<RunList> {
+  return withStore(settings, (db) => {
+    const { runs, total } = pageOfRuns(db, filter, 0, limit === 0 ? Number.POSITIVE_INFINITY : limit);
+    return {
+      runs: runs.map((run) => ({ ...run, headline: headlineOf(db, run.id), costUsd: costOfRun(db, run.id) })),
+      total,
+    };
+  });
+}
+
+function headlineOf(db: Db, runId: string): Headline | null {
+  for (const scorer of HEADLINE_SCORERS) {
+    const sums = new ClusteredMean();
+    const tasks = scoreSums(db, runId, scorer);
+    for (const { n, sum, squares } of tasks) sums.add(n, sum, squares);
+    const description = SCORES[scorer];
+    if (tasks.length > 0 && description !== undefined) return { scorer, ...estimateOf(description, sums) };
+  }
+  return null;
+}
+
+const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
+
+/** A run's labels after a change. */
+type RunLabels = Pick<RunRow, "id" | "name" | "note" | "tags">;
+
+/** Names a run, which can then be asked for by this name; null takes the name away. */
+export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunLabels> {
+  if (name !== null) checkRunName(name, "NAME");
+  return changeLabels(run, context, (db, id) => {
+    if (name !== null) refuseTakenName(db, name, id);
+    setRunName(db, id, name);
+  });
+}
+
+/** Writes a note beside a run; null takes the note away. */
+export function noteRun(run: string, note: string | null, context: AppContext): Promise<RunLabels> {
+  return changeLabels(run, context, (db, id) => setRunNote(db, id, note));
+}
+
+/** Adds tags to a run, or takes them away. */
+export function tagRun(
+  run: string,
+  tags: readonly string[],
+  how: "add" | "remove",
+  context: AppContext,
+): Promise<RunLabels> {
+  const invalid = tags.find((tag) => !TAG.test(tag));
+  if (invalid !== undefined) {
+    throw new UserError(
+      "tag_invalid",
+      `TAGS: "${invalid}" cannot be a tag.`,
+      "Take up to 50 letters, digits, dots, colons, dashes and underscores.",
+    );
+  }
+  return changeLabels(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
+}
+
+function changeLabels(name: string, context: AppContext, change: (db: Db, id: string) => void): Promise<RunLabels> {
+  return withStore(context.settings, async (db) => {
+    const { id } = getRun(db, name);
+    await withWriteTransaction(db, waitForWriter(context, context.signal), () => change(db, id));
+    const run = getRun(db, id);
+    return { id, name: run.name, note: run.note, tags: run.tags };
+  });
+}
+
+/** What is or would be deleted. */
+interface DeletedRuns {
+  readonly runs: readonly ListedRun[];
+  readonly deleted: boolean;
+}
+
+/** Deletes runs by id, beginning or name, with their results and traces. All or none. */
+export function deleteRuns(names: readonly string[], really: boolean, context: AppContext): Promise<DeletedRuns> {
+  return withStore(context.settings, async (db) => {
+    if (names.includes("latest")) {
+      throw new UserError("run_unknown", "RUNS: latest is not deleted.", "Name the run: art-e runs list");
+    }
+    const ids = new Set(names.map((name) => getRun(db, name).id));
+    return deleteAll(
+      db,
+      listRuns(db).filter(({ id }) => ids.has(id)),
+      really,
+      context,
+    );
+  });
+}
+
+/** Which runs to tidy away: those that match, but for the newest `keep` of them. */
+interface Pruning extends RunFilter {
+  readonly keep: number;
+  /** Only runs without a completed task. */
+  readonly empty: boolean;
+}
+
+/** Deletes runs that match, none that has a name, a note or a tag: somebody wants to find these again. */
+export function pruneRuns(pruning: Pruning, really: boolean, context: AppContext): Promise<DeletedRuns> {
+  const { keep, empty, ...filter } = pruning;
+  return withStore(context.settings, (db) => {
+    const runs = listRuns(db, filter)
+      .filter((run) => run.status !== "running" && (!empty || run.completedTasks === 0))
+      .slice(keep)
+      .filter((run) => run.name === null && run.note === null && run.tags.length === 0);
+    return deleteAll(db, runs, really, context);
+  });
+}
+
+async function deleteAll(
+  db: Db,
+  runs: readonly ListedRun[],
+  really: boolean,
+  context: AppContext,
+): Promise<DeletedRuns> {
+  if (!really || runs.length === 0) return { runs, deleted: false };
+  await withWriteTransaction(db, waitForWriter(context, context.signal), () => {
+    for (const { id } of runs) {
+      // A run that goes on is not deleted under its process.
+      acquireRunLock(db, id, thisProcess);
+      deleteRun(db, id);
+    }
+  });
+  return { runs, deleted: true };
+}
+
+/** A trace by its id, or as RUN/TASK. */
+export function readTrace(name: string, settings: AppSettings): Promise<ReturnType<typeof getTrace>> {
+  return withStore(settings, (db) => getTrace(db, name));
+}
+
+/** Figures of the imported mail. */
+export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
+  return withStore(settings, readCorpusStats);
+}
+
+/** As short as it takes to be told from others, and never like an id, a path or `latest`. */
+const NAME = /^(?!latest$|run_)[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
+
+/** Throws a UserError for what cannot name a run. `source` is the argument or flag that it comes from. */
+function checkRunName(name: string, source: string): void {
+  if (NAME.test(name) && !name.endsWith(".json")) return;
+  throw new UserError(
+    "name_invalid",
+    `${source}: "${name}" cannot name a run.`,
+    "Take up to 100 letters, digits, spaces, dots, dashes and underscores, not beginning with run_ nor ending with .json.",
+  );
+}
+
+/** Throws a UserError where the run that is to come cannot have the name of `--name`. */
+export function checkNewRunName(db: Db, name: string): void {
+  checkRunName(name, "--name");
+  refuseTakenName(db, name, null);
+}
+
+/** Throws a UserError where another run has the name. `id`: the run that is to have it; null: one that is to come. */
+function refuseTakenName(db: Db, name: string, id: string | null): void {
+  const holder = runOfName(db, name);
+  if (holder === null || holder === id) return;
+  throw new UserError(
+    "name_taken",
+    `Run ${holder} has the name "${name}".`,
+    `Take another, or rename that one: art-e runs rename ${holder} OTHER`,
+  );
+}

@@ -1,0 +1,433 @@
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import type { Suite, TaskList } from "../agents/agent.js";
+import { saveCurrentVersion } from "../agents/registry.js";
+import { getAgent, getVersion } from "../agents/registry-store.js";
+import { isEvalScore } from "../evals/definition.js";
+import { pinEvals } from "../evals/use-evals.js";
+import { checkMailboxes, readFingerprint } from "../mail/corpus.js";
+import { yieldBetween } from "../platform/async.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { checkWritable } from "../platform/files.js";
+import { flagName } from "../platform/text.js";
+import { artESuite } from "../questions/dataset.js";
+import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
+import { openFolderSuite } from "../suites/folder-suite.js";
+import { needsMachine } from "../suites/named-paths.js";
+import { openSuiteFolder } from "../suites/suite-folder.js";
+import type { PlannedSuiteTask, PlannedTask, Task } from "../tasks/question.js";
+import { attachedOrDefault, toolsDigest } from "../tools/load-tools.js";
+import type { Agent, AttachedTool } from "../tools/tool.js";
+import { tasksAt } from "../traces/results-store.js";
+import { type AgentTarget, NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
+import { getRun, type RunOwner, type RunRow } from "../traces/runs-store.js";
+import {
+  agentTargetOf,
+  refuseDatasetFlags,
+  refuseFlagsTargetIgnores,
+  refuseMachineTasks,
+  refuseMailFlags,
+  suiteMail,
+  targetModelName,
+  usesMailHere,
+} from "./agent-target.js";
+import { type CreatedModel, createModel, modelNameOf } from "./create-model.js";
+import { createRun, findLeft, type NewRunRequest, type RunSession, resumeRun } from "./create-run.js";
+import {
+  agentOfNewRun,
+  chosenScorers,
+  limitsOf,
+  noteUnsetConditions,
+  oracleSettings,
+  outputToKeep,
+  type RunOptionName,
+  type RunOptions,
+  type RunRequest,
+  recordedScorers,
+  refuseOracle,
+} from "./options.js";
+import { agentOf, differences, externalAgentSettings, newRunSettings, requestedSettings } from "./settings.js";
+
+/** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
+export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { options, given, callsModel } = request;
+  refuseDatasetFlags(given);
+  // API_URL in the environment is for questions: the tasks of most suites cannot be done there.
+  const target = agentTargetOf(options, { ...context.settings.env, API_URL: undefined });
+  if (target !== undefined) refuseFlagsTargetIgnores(target, request);
+  const oracle = oracleSettings(modelOf(db, target, options), options.oracle, openSuiteFolder(folder));
+  const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
+  const suite = await openFolderSuite(folder, { ...options, ...oracle, limit }, context);
+  const list = await suite.list();
+  const mail = suiteMail(list.tasks);
+  refuseMailFlags(given, mail);
+  refuseMachineTasks(target, list.tasks);
+  if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, options.partialInboxes);
+  const settings = { ...(await suiteSettings(db, { target, tasks: list.tasks, options }, context)), ...oracle };
+  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
+  return newRunPlan(db, { suite, list, settings, model }, options);
+}
+
+function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): string {
+  const agentId = agentOfNewRun(options);
+  return target === undefined
+    ? modelNameOf(options, getAgent(db, agentId)).id
+    : targetModelName(target, agentId, options);
+}
+
+/** Only answers that have a gold answer are judged. */
+async function suiteSettings(
+  db: Db,
+  run: {
+    readonly target: AgentTarget | undefined;
+    readonly tasks: readonly PlannedSuiteTask[];
+    readonly options: RunOptions;
+  },
+  context: AppContext,
+): Promise<RunSettings> {
+  const { target, tasks } = run;
+  const { inboxes, hasAnswers } = suiteMail(tasks);
+  const options = hasAnswers ? run.options : { ...run.options, noJudge: true };
+  const agentId = agentOfNewRun(options);
+  const access = { mailbox: inboxes.length > 0, machine: tasks.some(needsMachine) };
+  const settings =
+    target === undefined
+      ? newRunSettings(db, options, getAgent(db, agentId), context)
+      : externalAgentSettings(target, agentId, options, context.settings.env, access);
+  const scorers = hasAnswers ? chosenScorers(options.scorers, settings.judge !== null) : suiteEvals(options);
+  return {
+    ...settings,
+    scorers: await pinEvals(db, recordedScorers("suite", scorers), context.settings),
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
+  };
+}
+
+/** Without a gold answer only evals can score a task. */
+function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
+  const other = scorers.find((name) => !isEvalScore(name));
+  if (other === undefined) return scorers;
+  throw new UserError(
+    "flags_contradict",
+    "--scorers is for tasks with a gold answer (email_answer), and none of these has one.",
+    "Leave it out, or name evals.",
+  );
+}
+
+/**
+ * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
+ * incomparable: they are refused, unless --force records the difference.
+ */
+export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { options, given, callsModel } = request;
+  const run = getRun(db, name, "newest");
+  refuseOptionsOfNewRun(given, "resume", run.id);
+  const requested = requestedSettings(run.settings, request, context);
+  const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
+  if (changes.length > 0 && !options.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
+      `Go on with what it was begun with, or go on all the same and have the difference recorded: art-e run --resume ${run.id} --force`,
+    );
+  }
+  const settings =
+    changes.length === 0 ? run.settings : { ...requested, changes: [...(run.settings.changes ?? []), ...changes] };
+  const limits = limitsOf(options, run.limits);
+  const output = outputToKeep(options.output) ?? run.output;
+  if (options.output === undefined && output !== null) checkWritable("--output", output);
+  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
+  return {
+    runId: run.id,
+    agent: agentOf(settings),
+    settings,
+    suite: await suiteOfRun({ ...run, settings }, options, context),
+    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, callsModel }),
+    tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
+    tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
+    limits,
+    output: options.output ?? output ?? undefined,
+    over: run,
+    begin: (owner, waiting) =>
+      resumeRun(db, run, { settings, limits, output, retryFailed: options.retryFailed, worker: owner, waiting }),
+  };
+}
+
+function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
+  return [
+    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["the mail has grown since"]),
+    // A repeat has the tools of the run that it repeats, whatever has been made of them since.
+    ...(settings.repeats !== undefined ||
+    settings.elsewhere !== undefined ||
+    toolsDigest(db, settings.agentId) === settings.toolsDigest
+      ? []
+      : ["the agent's tools have changed since"]),
+  ];
+}
+
+/**
+ * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has
+ * changed since. Where the mail has changed it is refused, unless --force records the difference.
+ */
+export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { options, given, callsModel } = request;
+  const run = getRun(db, name);
+  refuseOptionsOfNewRun(given, "repeat", run.id);
+  const requested = requestedSettings(run.settings, request, context);
+  const changes = [
+    ...differences(run.settings, requested),
+    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
+  ];
+  if (changes.length > 0 && !options.force) {
+    throw new UserError(
+      "run_differs",
+      `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
+      "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
+    );
+  }
+  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
+  const settings = {
+    ...requested,
+    concurrency,
+    repeats: run.id,
+    ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),
+  };
+  const tasks: PlannedTask[] = [];
+  const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
+  for await (const task of yieldBetween(tasksAt(db, run.id, positions))) tasks.push(task);
+  const runId = newRunId();
+  const limits = limitsOf(options, run.limits);
+  const output = outputToKeep(options.output);
+  const set = { ...run.dataset, split: run.split };
+  return {
+    runId,
+    agent: agentOf(settings),
+    settings,
+    suite: await suiteOfRun({ ...run, settings }, options, context),
+    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: false, callsModel }),
+    tasks: async () => run.totalTasks,
+    tools: toolsOfRun(db, run),
+    limits,
+    output: options.output,
+    over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
+    begin: createRunOnce(db, { runId, name: options.name, set, tasks, settings, limits, output }),
+  };
+}
+
+/** Options that are about the tasks of a suite. */
+const ONLY_FOR_SUITES: readonly RunOptionName[] = [
+  "task",
+  "tool",
+  "tag",
+  "index",
+  "counterparts",
+  "functions",
+  "accountSettings",
+];
+
+function refuseSuiteOptions(given: ReadonlySet<string>): void {
+  const other = ONLY_FOR_SUITES.find((name) => given.has(name));
+  if (other === undefined) return;
+  const message = `${flagName(other)} is for tasks of a suite, and --suite is not given.`;
+  throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
+}
+
+/** Loads and selects the questions of a new run, and creates its model. */
+export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
+  const { options, given, callsModel } = request;
+  refuseSuiteOptions(given);
+  const { env } = context.settings;
+  const agentId = agentOfNewRun(options);
+  const target = agentTargetOf(options, env);
+  if (target !== undefined) refuseFlagsTargetIgnores(target, request);
+  if (target?.kind === "api" && options.apiUrl === undefined) {
+    context.note(`The agent is one of ${target.url}, as API_URL says.`);
+  }
+  const unpinned =
+    target === undefined
+      ? newRunSettings(db, options, getAgent(db, agentId), context)
+      : externalAgentSettings(target, agentId, options, env);
+  const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
+  refuseOracle(settings.model, options.oracle);
+  noteUnsetConditions(options, db, context);
+  // Before the download: a missing key is found at once.
+  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
+  const suite = artESuite(settings.cutoff, options, context);
+  const list = await suite.list();
+  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, options.partialInboxes);
+  return newRunPlan(db, { suite, list, settings, model }, options);
+}
+
+/** Options that workers decide on, or that need what is on this machine only. */
+const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
+
+/** Refuses options that the workers of a queue would ignore. */
+export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): void {
+  const ignored = NOT_OVER_A_QUEUE.find((name) => given.has(name));
+  if (ignored === undefined) return;
+  const why = ignored === "concurrency" ? "each worker has its own" : "the tasks are answered on other machines";
+  throw contradiction(`${flagName(ignored)} is not for a run over a queue: ${why}`);
+}
+
+/** Refuses runs that workers cannot answer. */
+export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
+  if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
+  if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
+  if (settings.oracle !== undefined) throw contradiction("The oracle's file is on this machine");
+  if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
+}
+
+function contradiction(what: string): UserError {
+  return new UserError(
+    "flags_contradict",
+    `${what}.`,
+    "Leave it out, or run without --queue (and without ART_E_QUEUE_URL).",
+  );
+}
+
+/** What opens the tasks of a stored run: they are in the database, and are not listed again. */
+async function suiteOfRun(
+  { split, dataset, settings }: RunRow,
+  options: RunOptions,
+  context: AppContext,
+): Promise<Suite> {
+  if (split !== "suite") return artESuite(settings.cutoff, options, context);
+  // Runs over questions start without loading what machines are made of.
+  const { openFolderSuite } = await import("../suites/folder-suite.js");
+  const { functions, oracle, cutoff } = settings;
+  const { accountSettings } = options;
+  return openFolderSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
+}
+
+/** What a new run is made of. */
+interface NewRun {
+  readonly suite: Suite;
+  readonly list: TaskList;
+  readonly settings: RunSettings;
+  readonly model: CreatedModel;
+}
+
+/** The plan of a new run over these tasks, each once for every epoch. */
+function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: RunOptions): RunPlan {
+  const { set } = list;
+  const { split, ...dataset } = set;
+  const tasks = repeated(list.tasks, options.epochs);
+  const runId = newRunId();
+  const limits = limitsOf(options, NO_LIMITS);
+  const output = outputToKeep(options.output);
+  // The plan keeps the number, not the tasks: they are freed when the run is created.
+  const count = tasks.length;
+  const create = createRunOnce(db, {
+    ...{ runId, name: options.name, tags: options.tags, set, tasks, settings, limits, output },
+  });
+  return {
+    runId,
+    agent: agentOf(settings),
+    settings,
+    model,
+    suite,
+    tasks: async () => count,
+    tools: toolsNow(db, settings),
+    limits,
+    output: options.output,
+    over: { dataset, split, corpusFingerprint: readFingerprint(db) ?? "" },
+    async begin(owner, waiting) {
+      if (settings.elsewhere === undefined) {
+        await withWriteTransaction(db, waiting, () => saveCurrentVersion(db, settings.agentId));
+      }
+      return create(owner, waiting);
+    },
+  };
+}
+
+/** A run that can start: nothing has been written or spent yet. */
+export interface RunPlan {
+  readonly runId: string;
+  readonly agent: Agent;
+  readonly settings: RunSettings;
+  readonly model: CreatedModel;
+  /** Opens the tasks. Close it in the end, as the model. */
+  readonly suite: Suite;
+  /** Counts the tasks to answer; of a stored run that reads all of it. */
+  tasks(): Promise<number>;
+  readonly tools: readonly AttachedTool[];
+  readonly limits: RunLimits;
+  /** Path of the results file; resuming the run writes it again. */
+  readonly output: string | undefined;
+  /** Which questions, over which mail. */
+  readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
+  /** Creates or locks the run. Once. */
+  begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
+}
+
+/** Options that choose what is answered: a run that was created has them in the database. */
+const SELECTS_TASKS: readonly RunOptionName[] = [
+  "split",
+  "dataset",
+  "useJson",
+  "revision",
+  "limit",
+  "minRealism",
+  "maxSources",
+  "ids",
+  "inbox",
+  "excludeKnownBad",
+  "shuffle",
+  "seed",
+  "epochs",
+  "price",
+  "protocol",
+  "suite",
+  "task",
+  "tool",
+  "tag",
+  "index",
+  "counterparts",
+];
+
+/** Options of a resumed run that a repeat does not take. */
+const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
+
+function refuseOptionsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", runId: string): void {
+  const names = how === "resume" ? SELECTS_TASKS : [...SELECTS_TASKS, ...RESUME_ONLY];
+  const other = names.find((name) => given.has(name));
+  if (other === undefined) return;
+  const message =
+    how === "resume"
+      ? `--resume answers what is missing of run ${runId}: ${flagName(other)} cannot choose anything else.`
+      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagName(other)} cannot change that.`;
+  throw new UserError("flags_contradict", message, "Leave it out, or begin a new run.");
+}
+
+/** Creates the run on the first call, and frees the tasks then: they are in the database from there on. */
+function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
+  let { tasks } = run;
+  const { tasks: _, ...rest } = run;
+  return (owner, waiting) => {
+    const all = tasks;
+    tasks = [];
+    return createRun(db, { ...rest, tasks: all, worker: owner, waiting });
+  };
+}
+
+/** All of them once for each epoch. */
+function repeated<T extends Task>(tasks: readonly T[], epochs: number): PlannedTask<T>[] {
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
+}
+
+/** Sorts by time; the random part tells apart runs of the same second. */
+function newRunId(): string {
+  const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
+  return `run_${time}_${randomBytes(3).toString("hex")}`;
+}
+
+/** The tools the agent has now. An external agent has its own. */
+function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
+  return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
+}
+
+/** The tools a run was created with. */
+function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
+  if (settings.elsewhere !== undefined) return [];
+  return getVersion(db, settings.agentId, settings.agentVersion).tools;
+}

@@ -1,0 +1,383 @@
+import { setImmediate } from "node:timers/promises";
+import type { z } from "zod";
+import {
+  type ComparableRun,
+  compareRuns,
+  pairOutcomes,
+  QuestionTally,
+  type RunHead,
+  runFileSchema,
+  runHeadSchema,
+  scorersAmong,
+  sharedMetrics,
+  sharedScores,
+} from "../analysis/compare.js";
+import { type AnalysedTask, analysedTask, analyseSuite, type SuiteAnalysis } from "../analysis/suite.js";
+import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
+import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
+import { openMailLookup } from "../mail/mailbox.js";
+import { otherModels } from "../models/retry.js";
+import { yieldBetween } from "../platform/async.js";
+import type { AppSettings } from "../platform/context.js";
+import { programVersion } from "../platform/program-version.js";
+import type { Report } from "../reports/html-report.js";
+import {
+  type EvalFigures,
+  type Figure,
+  type ReportComparison,
+  type ReportHead,
+  type Slice as ReportSlice,
+  type RunFigures,
+  type ScoreMeaning,
+  type ToolUse,
+  type TraceView,
+  traceKey,
+} from "../reports/report-data.js";
+import { RunTally, TaskRows, ToolUseTally } from "../reports/report-figures.js";
+import { runLabels } from "../reports/text.js";
+import { type MailSource, traceView } from "../reports/trace-view.js";
+import { SCORES } from "../scoring/scorers.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { benchmarkResultSchema, HEADLINE_SCORERS, type RunTotals, type Slice } from "../traces/run-totals.js";
+import { getRun, type RunRow } from "../traces/runs-store.js";
+import { SLICES, type SliceName } from "../traces/slice.js";
+import type { TaskResult } from "../traces/task-result.js";
+import type { Trace } from "../traces/trace.js";
+import {
+  computeRunTotals,
+  countTasks,
+  fromFile,
+  type RunSource,
+  RunSources,
+  refuseTwice,
+  resultsWithTraces,
+  storedSource,
+} from "./totals.js";
+
+/** Ctrl-C is checked every so many tasks. */
+const AT_ONCE = 50;
+
+/** The score shown first: the judge's where every run has one, else one that every run has. */
+const LEADING = ["judgeScore", "semanticScore", "taskScore"];
+
+interface ReportListener {
+  /** Called for every task with the number done and the total. */
+  onTask(done: number, total: number): void;
+  /** A conversation; `view` builds it on demand. */
+  onTrace(key: string, view: () => TraceView): void;
+}
+
+/**
+ * Reads the figures of finished or stopped runs, task by task, with one trace in memory at a time, and compares each
+ * run with the first. Where the conversations are is for the caller to say.
+ */
+export async function collectReport(
+  runs: readonly ReportRun[],
+  listener: ReportListener,
+  signal: AbortSignal,
+): Promise<Report> {
+  const meanings = scoreMeanings(runs);
+  const tasks = countTasks(runs);
+  const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
+  const rows = new TaskRows(meanings);
+  const labels = runLabels(runs.map(({ head }) => head));
+  const evals = new EvalTally(runs, meanings);
+  const comparable: ComparableRun[] = [];
+  const figures: RunFigures[] = [];
+  let done = 0;
+  for (const [index, run] of runs.entries()) {
+    const tally = new RunTally(meanings, leading);
+    const questions = new QuestionTally();
+    const analysed: AnalysedTask[] = [];
+    for (const [result, trace] of tasksOf(run)) {
+      const toolCalls = trace?.toolCalls.length ?? null;
+      tally.add(result, trace);
+      rows.add(index, result, toolCalls);
+      evals.add(index, result);
+      if (runs.length > 1) questions.add(result);
+      analysed.push(...[analysedTask(result, toolCalls)].filter((task) => task !== null));
+      if (trace !== null && run.stored !== null) {
+        const { mails } = run.stored;
+        listener.onTrace(traceKey(index, result.taskId, result.epoch), () => traceView(trace, mails));
+      }
+      listener.onTask(++done, tasks);
+      if (done % AT_ONCE === 0) await setImmediate();
+      signal.throwIfAborted();
+    }
+    figures.push({
+      ...describe(run, meanings, analysed),
+      ...tally.figures(),
+      label: labels[index] ?? run.head.runId,
+    });
+    comparable.push({ head: run.head, questions: questions.questions() });
+  }
+  const head: ReportHead = {
+    version: programVersion(),
+    createdAt: new Date().toISOString(),
+    scores: meanings,
+    leading,
+    runs: figures,
+    evals: evals.figures(),
+    comparisons: compareReportRuns(comparable),
+    traces: { kind: "none" },
+  };
+  return { head, tasks: rows.all() };
+}
+
+function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {
+  if (stored !== null) yield* stored.traces();
+  else for (const result of results()) yield [result, null];
+}
+
+/** The results of these runs one by one, each with its run. */
+export function* resultsOf(runs: readonly ReportRun[]): Generator<readonly [ReportRun, TaskResult]> {
+  for (const run of runs) for (const result of run.results()) yield [run, result];
+}
+
+function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
+  const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;
+  const { runId, agentId, model, split, startedAt, corpusFingerprint, totalTasks } = head;
+  const { status = "completed", plannedTasks = totalTasks } = head;
+  return {
+    hasConversations: stored !== null,
+    name: head.name ?? null,
+    ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
+    answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
+    // Only the name of a file: its path may be private.
+    dataset: dataset.revision === null ? (dataset.source.split(/[\\/]/).at(-1) ?? "") : dataset.source,
+    scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
+    slices: Object.fromEntries(
+      SLICES.flatMap((slice) => {
+        const parts = slicesOf(slices[slice] ?? [], meanings);
+        if (parts.length === 0) return [];
+        return [[slice, BY_TASKS.has(slice) ? parts.sort((a, b) => b.tasks - a.tasks) : parts]];
+      }),
+    ),
+    suite: suite === undefined ? null : { ...suite, ...analyseSuite(analysed) },
+    tokens: { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens },
+  };
+}
+
+/** Slices with many parts: those with the most tasks come first. */
+const BY_TASKS: ReadonlySet<SliceName> = new Set(["inbox", "tool", "app", "tag"]);
+
+function slicesOf(parts: readonly Slice[], meanings: readonly ScoreMeaning[]): ReportSlice[] {
+  return parts.map(({ value, tasks, scores }) => ({
+    label: value,
+    tasks,
+    scores: Object.fromEntries(meanings.map(({ name }) => [name, figureOf(scores[name])])),
+  }));
+}
+
+/** Without the method of the interval, which the page does not show. */
+function figureOf(estimate: Estimate | undefined): Figure {
+  const { value = null, n = 0, low = null, high = null } = estimate ?? {};
+  return { value, n, low, high };
+}
+
+interface AnalysedRun {
+  readonly totals: RunTotals;
+  /** Of a run over a suite; null elsewhere. */
+  readonly analysis: (SuiteAnalysis & { readonly tools: readonly ToolUse[] }) | null;
+}
+
+/** The figures of one run. */
+export function analyseRun(name: string, settings: AppSettings): Promise<AnalysedRun> {
+  return withStore(settings, async (db) => {
+    const run = getRun(db, name);
+    const totals = await computeRunTotals(db, run);
+    if (totals.suite === undefined) return { totals, analysis: null };
+    const tools = new ToolUseTally();
+    const tasks: AnalysedTask[] = [];
+    for await (const [result, trace] of yieldBetween(resultsWithTraces(db, run.id))) {
+      tools.add(trace);
+      tasks.push(...[analysedTask(result, trace.toolCalls.length)].filter((task) => task !== null));
+    }
+    return { totals, analysis: { ...analyseSuite(tasks), tools: tools.all() } };
+  });
+}
+
+/** The scores that a task of any of these runs has: first the known ones in their order, then others. */
+export function scoredNames(heads: readonly Pick<RunHead, "scores">[]): string[] {
+  const scored = heads.flatMap(({ scores }) =>
+    Object.entries(scores).flatMap(([name, { n }]) => (n > 0 ? [name] : [])),
+  );
+  const known = Object.keys(SCORES).filter((name) => scored.includes(name));
+  return [...new Set([...known, ...scored])];
+}
+
+/** What the scores of these runs mean; unknown ones are from other versions. */
+export function scoreMeanings(runs: readonly ReportRun[]): ScoreMeaning[] {
+  return scoredNames(runs.map(({ head }) => head)).map((name) => {
+    const { label, kind, better, meaning } = SCORES[name] ?? evalMeaning(runs, name) ?? UNKNOWN;
+    return { name, label: label === "" ? name : label, kind, better, meaning };
+  });
+}
+
+/** The criterion of the version that scored the first of the runs that has one; null: it is no eval. */
+function evalMeaning(runs: readonly ReportRun[], name: string): typeof UNKNOWN | null {
+  if (!isEvalScore(name)) return null;
+  const [first] = runs.flatMap(({ stored }) => stored?.evalOf(name) ?? []);
+  return {
+    ...UNKNOWN,
+    kind: "rate",
+    meaning: first?.stored.definition.criterion ?? "An eval that is not in this database.",
+  };
+}
+
+const UNKNOWN: Omit<ScoreMeaning, "name"> = {
+  label: "",
+  kind: "mean",
+  better: "higher",
+  meaning: "Not a score of this version of art-e.",
+};
+
+/** What evals say of runs, by eval and run, and what their newest tests say of them. */
+class EvalTally {
+  private readonly scores: readonly EvalScore[];
+  private readonly byRun: readonly ReadonlyMap<EvalScore, PassTally>[];
+
+  constructor(
+    private readonly runs: readonly ReportRun[],
+    meanings: readonly ScoreMeaning[],
+  ) {
+    const scores = meanings
+      .map(({ name }) => name)
+      .filter(isEvalScore)
+      .sort();
+    this.scores = scores;
+    this.byRun = runs.map(() => new Map(scores.map((score) => [score, new PassTally()])));
+  }
+
+  add(run: number, { taskId, scores }: TaskResult): void {
+    for (const [score, passes] of this.byRun[run] ?? []) {
+      const value = scores[score] ?? null;
+      if (value !== null) passes.add(taskId, value);
+    }
+  }
+
+  figures(): EvalFigures[] {
+    const figures = this.scores.flatMap((score) => this.runs.map((_, run) => this.figuresOf(score, run)));
+    return figures.filter(({ passRate }) => passRate.n > 0);
+  }
+
+  private figuresOf(score: EvalScore, run: number): EvalFigures {
+    const found = this.runs[run]?.stored?.evalOf(score) ?? null;
+    const test = found?.test?.report ?? null;
+    const passes = this.byRun[run]?.get(score) ?? new PassTally();
+    const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null);
+    return {
+      score,
+      run,
+      name: evalOfScore(score),
+      version: found?.stored.definition.version ?? null,
+      reference: found?.stored.definition.reference ?? false,
+      passRate: boundsOf(passRate),
+      corrected: corrected && boundsOf(corrected),
+      falseAlarms: falseAlarms && boundsOf(falseAlarms),
+      test: test && {
+        good: test.agreement.good,
+        bad: test.agreement.bad,
+        thresholds: test.thresholds,
+        passed: test.rejections.length === 0,
+      },
+    };
+  }
+}
+
+function boundsOf({ value, n, low, high }: Estimate): Figure {
+  return { value, n, low, high };
+}
+
+const reported = benchmarkResultSchema
+  .pick({ startedAt: true, usage: true, retries: true, answeredBy: true, slices: true })
+  .strip().shape;
+
+const reportedHeadSchema = runHeadSchema.extend(reported);
+const reportedFileSchema = runFileSchema.extend(reported);
+
+/** A run of a report: of the database, with traces and mail, or of a results file, without. */
+export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSchema>>, "traces"> {
+  /** Null: of a results file. One trace is in memory at a time. */
+  readonly stored: {
+    traces(): Iterable<readonly [TaskResult, Trace]>;
+    readonly mails: MailSource;
+    /** The version of an eval that gave its scores; null: it is not in the database. */
+    evalOf(score: EvalScore): DescribedEval | null;
+  } | null;
+}
+
+/** Opens runs by their names, which may be results files, for the length of `use`. */
+export async function withReportRuns<T>(
+  names: readonly string[],
+  { db }: AppSettings,
+  use: (runs: readonly ReportRun[]) => Promise<T>,
+): Promise<T> {
+  const sources = new RunSources(db);
+  try {
+    const runs: ReportRun[] = [];
+    for (const name of names) {
+      const found = sources.find(name);
+      runs.push(found.kind === "file" ? fileRun(found.path) : await storedRun(found.db, found.run));
+    }
+    refuseTwice(runs);
+    return await use(runs);
+  } finally {
+    sources.close();
+  }
+}
+
+/** A run of the database. */
+export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
+  const { head, results } = storedSource(db, run, await computeRunTotals(db, run), reportedHeadSchema);
+  return {
+    head,
+    results,
+    stored: {
+      traces: () => resultsWithTraces(db, run.id),
+      mails: mailSource(db),
+      evalOf: (score) => describedEvalOfRun(db, score, run),
+    },
+  };
+}
+
+function fileRun(path: string): ReportRun {
+  const { head, results } = fromFile(path, reportedFileSchema);
+  return { head, results, stored: null };
+}
+
+function mailSource(db: Db): MailSource {
+  const mails = openMailLookup(db);
+  return {
+    sameMail: mails.canonicalId,
+    mailOf(id) {
+      const mail = mails.get(id);
+      if (mail === null) return null;
+      const { messageId, subject, sender, date, body, to, cc, bcc } = mail;
+      return { messageId, subject, sender, date, body, recipients: [...to, ...cc, ...bcc] };
+    },
+  };
+}
+
+/** Each run of a report against the first. Runs that are not comparable have the reasons and no figures. */
+function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {
+  const [baseline, ...candidates] = runs;
+  if (baseline === undefined) return [];
+  return candidates.map((candidate, i) => toComparison(baseline, candidate, i + 1));
+}
+
+function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: number): ReportComparison {
+  const shared = sharedScores(baseline.head.scores, candidate.head.scores);
+  const scorers = scorersAmong(sharedMetrics(shared), shared);
+  const { questions, ungraded, incomparable, settings, metrics } = compareRuns(baseline, candidate, scorers, 0);
+  const isComparable = incomparable.length === 0 && questions.common > 0;
+  const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
+  return {
+    ...{ candidate: index, questions, ungraded, incomparable, settings },
+    headline:
+      HEADLINE_SCORERS.find((name) => scores.some(({ metric }) => metric === name)) ?? scores[0]?.metric ?? null,
+    metrics: isComparable ? metrics : [],
+    outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),
+  };
+}

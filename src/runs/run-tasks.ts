@@ -1,0 +1,268 @@
+import { setMaxListeners } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { readFingerprint } from "../mail/corpus.js";
+import { batchCalls } from "../platform/async.js";
+import type { AppContext } from "../platform/context.js";
+import {
+  type Db,
+  type FileWatch,
+  type LockWait,
+  WAIT_INDEFINITELY,
+  withWriteTransaction,
+} from "../store/open-store.js";
+import { isFailure } from "../tasks/ending.js";
+import type { PlannedTask } from "../tasks/question.js";
+import type { Emit } from "../traces/progress.js";
+import type { ResultWriter } from "../traces/result-writer.js";
+import { saveScoringSettings } from "../traces/results-store.js";
+import type { RunTotals } from "../traces/run-totals.js";
+import { finishRun, getRun } from "../traces/runs-store.js";
+import { taskCost, toTaskResult } from "../traces/task-result.js";
+import type { Trace } from "../traces/trace.js";
+import type { TaskAnswerer } from "./answer-task.js";
+import type { Budget, LimitReached } from "./budget.js";
+import type { RunSession } from "./create-run.js";
+import { type ServerFault, saveLostTraces } from "./faults.js";
+import { type Scoring, withScores } from "./score-traces.js";
+import { computeRunTotals } from "./totals.js";
+
+const GROWN = "mail was imported while it ran";
+
+interface RunDatabase {
+  readonly db: Db;
+  readonly path: string;
+  readonly runId: string;
+  readonly watch: FileWatch;
+}
+
+/**
+ * Watches the database of a run while other programs may change it. A database that is deleted or replaced stops the
+ * run. Mail imported meanwhile, which later tasks can find and earlier ones could not, is recorded with the run.
+ */
+export function detectLostDatabase({ db, path, runId, watch }: RunDatabase, waiting: LockWait, { note }: AppContext) {
+  const before = readFingerprint(db);
+  const lost = async (recent: readonly string[]): Promise<Error | null> => {
+    const fault = watch.check();
+    return fault === null ? null : saveLostTraces(fault, { db, path, runId, recent });
+  };
+  return {
+    /** The error to report: that the database was lost, if that is the cause of `error`. */
+    explain: async (error: unknown, recent: readonly string[]): Promise<unknown> => (await lost(recent)) ?? error,
+    async ended(end: SessionEnd, recent: readonly string[]): Promise<SessionEnd> {
+      const error = await lost(recent);
+      if (error !== null) throw error;
+      if (readFingerprint(db) === before) return end;
+      note(`art-e: ${GROWN}: later tasks could find it, earlier ones could not.`);
+      const { settings } = getRun(db, runId);
+      const changes = [...(settings.changes ?? []), GROWN];
+      await withWriteTransaction(db, waiting, () => saveScoringSettings(db, runId, { ...settings, changes }));
+      return end;
+    },
+  };
+}
+
+export interface RunTasksRequest {
+  readonly runId: string;
+  readonly answerer: TaskAnswerer;
+  readonly scoring: Scoring;
+  readonly session: RunSession;
+  readonly budget: Budget;
+  readonly writer: ResultWriter;
+  /** Calls the listener at once, and whenever the number of concurrent tasks changes. */
+  readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** When it aborts, no further task starts, and running tasks are finished. */
+  readonly windDown?: AbortSignal;
+  readonly waiting?: LockWait;
+}
+
+/** What ended an attempt at a run before its last task. */
+export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
+
+const NEVER = new AbortController().signal;
+
+export interface SessionEnd {
+  readonly totals: RunTotals;
+  /** Tasks of the run, answered or not. */
+  readonly asked: number;
+  /** Null: every task is answered. */
+  readonly stopped: Stopped | null;
+}
+
+/**
+ * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running
+ * tasks end as interrupted and are not saved. When the budget is spent, running tasks are finished. When the server
+ * is dead, running tasks are abandoned and answered when the run is resumed. In each case no further task starts.
+ */
+export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
+  const { runId, answerer, session, budget, writer, windDown, waiting = WAIT_INDEFINITELY } = request;
+  const { watch } = answerer;
+  const started = performance.now();
+  // A bug in one task stops the others before the error is thrown.
+  const fault = new AbortController();
+  const serverDead = new AbortController();
+  const stop = AbortSignal.any([signal, fault.signal, serverDead.signal]);
+  // Every running judgement listens to it: many listeners are no leak here.
+  setMaxListeners(0, stop);
+  let left = session.left;
+  const asked = session.left + session.finished;
+  /** Tasks that failed without a reply: saved if the server answers again, otherwise left for a resume. */
+  const held: Trace[] = [];
+
+  /** Tasks in order, until there is a reason to start no more. */
+  function* startable(): Generator<PlannedTask> {
+    try {
+      for (const task of session.tasks) {
+        if (stop.aborted || windDown?.aborted || budget.reached() !== null || watch.fault !== null) return;
+        yield task;
+      }
+    } catch (error) {
+      fault.abort(error);
+    }
+  }
+
+  /** Null: interrupted. */
+  const answer = async (task: PlannedTask): Promise<Trace | null> => {
+    emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
+    const answered = await answerer.answer(task, stop);
+    if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
+    if (answered === null) return null;
+    const { trace, isHeld } = answered;
+    // Before the slot is free: the next task may exceed the budget.
+    budget.add(taskCost(trace), trace.ending);
+    emit({ type: "task_answered", taskId: trace.taskId, epoch: trace.epoch });
+    if (!isHeld) return trace;
+    held.push(trace);
+    return null;
+  };
+
+  const saveHeld = async (): Promise<void> => {
+    for (const trace of held.splice(0)) await save(trace);
+  };
+
+  // What is answered is scored also where the run was stopped meanwhile.
+  const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
+
+  const scored = async (answered: Trace): Promise<Trace> => {
+    try {
+      return await scoreJoined(answered);
+    } catch (error) {
+      writer.keep?.(answered);
+      throw error;
+    }
+  };
+
+  const save = async (answered: Trace): Promise<void> => {
+    const trace = await scored(answered);
+    const result = toTaskResult(trace);
+    const isSaved = await writer.save(trace, result, isFailure(trace.ending));
+    if (!isSaved) return;
+    answerer.saved?.(trace);
+    left--;
+    emit({ type: "task_finished", result });
+  };
+
+  /** Where another program locks the database and the user stops waiting, the run stays as if it had been killed. */
+  const end = async (status: "completed" | "interrupted") => {
+    const activeMs = performance.now() - started;
+    const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
+    await withWriteTransaction(db, waiting, write).catch((error) => {
+      if (!waiting.signal.aborted) throw error;
+    });
+  };
+  try {
+    emit({ type: "run_started", runId, tasks: asked });
+    for await (const result of session.done) {
+      if (stop.aborted || windDown?.aborted) break;
+      emit({ type: "task_kept", result });
+    }
+    const stopAll = (error: unknown) => {
+      fault.abort(error);
+      return null;
+    };
+    await runConcurrently(startable(), request.onConcurrency, {
+      answer: (task) => answer(task).catch(stopAll),
+      save: async (answered) => {
+        if (answered !== null) await save(answered).catch(stopAll);
+        if (watch.isAnswering) await saveHeld().catch(stopAll);
+      },
+    });
+    fault.signal.throwIfAborted();
+    if (!stop.aborted && !windDown?.aborted && budget.reached() === null) {
+      watch.close();
+      if (watch.fault === null) await saveHeld();
+    }
+  } catch (error) {
+    await end("interrupted").catch(() => undefined);
+    throw error;
+  }
+  await end(left > 0 ? "interrupted" : "completed");
+  emit({ type: "run_finished", runId, interrupted: left > 0 });
+  const totals = await computeRunTotals(db, getRun(db, runId));
+  if (left === 0) return { totals, asked, stopped: null };
+  const limit = budget.reached();
+  const byRun: Stopped | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
+  const isByUser = signal.aborted || windDown?.aborted || byRun === null;
+  return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
+}
+
+/** The two steps of a task. Neither may reject. */
+interface Stages<Task, Answered> {
+  /** Uses a slot. */
+  answer(task: Task): Promise<Answered>;
+  /** Saving uses no slot, so a slow disk does not idle the model. Runs after what other tasks wait for. */
+  save(answered: Answered): Promise<void>;
+}
+
+/**
+ * Works through tasks in their order: answers as many at once as there are places, and saves at most as many again. A
+ * task is taken when a place is free, and nothing is kept of one that is saved: a long run has as many tasks in
+ * memory as are under way. Many free places are filled one a turn of the loop, so that the first task is under way
+ * before the last is begun.
+ * @param onPlaces calls back at once, and whenever the number of places changes
+ */
+export function runConcurrently<Task, Answered>(
+  tasks: Iterable<Task>,
+  onPlaces: (listener: (places: number) => void) => void,
+  { answer, save }: Stages<Task, Answered>,
+): Promise<void> {
+  const waiting = tasks[Symbol.iterator]();
+  let places = 0;
+  let answering = 0;
+  let saving = 0;
+  let isEmpty = false;
+  let isFilling = false;
+  return new Promise((resolve, reject) => {
+    const hasRoom = () => answering < places && answering + saving < 2 * places && !isEmpty;
+    const carryOut = async (task: Task) => {
+      answering++;
+      const answered = await answer(task);
+      answering--;
+      saving++;
+      fill();
+      await nextTurn();
+      await save(answered);
+      saving--;
+      fill();
+    };
+    const fill = () => {
+      if (hasRoom()) {
+        const { done, value } = waiting.next();
+        isEmpty = done === true;
+        if (!done) carryOut(value).catch(reject);
+      }
+      if (hasRoom() && !isFilling) {
+        isFilling = true;
+        setImmediate(fillMore);
+      }
+      if (isEmpty && answering + saving === 0) resolve();
+    };
+    const fillMore = () => {
+      isFilling = false;
+      fill();
+    };
+    onPlaces((now) => {
+      places = Math.max(1, now);
+      fill();
+    });
+  });
+}

@@ -1,0 +1,256 @@
+import pLimit from "p-limit";
+import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
+import type { EvalOutcome } from "../evals/eval-outcome.js";
+import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
+import { parseModelName } from "../models/names.js";
+import { hasKey } from "../models/open-model.js";
+import { type AppContext, Interrupted } from "../platform/context.js";
+import type { Environment } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
+import {
+  asksJudge,
+  cheapModel,
+  createJudge,
+  isJudgeOff,
+  JUDGE_CONCURRENCY,
+  JUDGE_TIMEOUT_MS,
+  type JudgeOptions,
+  judgeSettings,
+} from "../scoring/judge-settings.js";
+import { isScorerName, type ScorerName, scoreTrace } from "../scoring/scorers.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { isFailure } from "../tasks/ending.js";
+import { questionOf } from "../tasks/question.js";
+import { count } from "../text/format.js";
+import { openMailbox } from "../tools/mailbox.js";
+import {
+  openScoreWriter,
+  releaseRun,
+  saveScoringSettings,
+  type TaskCursor,
+  tracesAfter,
+} from "../traces/results-store.js";
+import type { RunTotals } from "../traces/run-totals.js";
+import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
+import type { SameMail } from "../traces/score.js";
+import { toTaskResult } from "../traces/task-result.js";
+import { isSuiteTrace, type Judge, type Judgement, type JudgeSettings, type Trace } from "../traces/trace.js";
+import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./options.js";
+import { computeRunTotals, saveResults } from "./totals.js";
+
+interface ScoreOptions extends JudgeOptions {
+  readonly run: string;
+  readonly scorers?: readonly ScorerChoice[] | undefined;
+  /** Results file to write. */
+  readonly output?: string | undefined;
+}
+
+interface ScoredStoredRun {
+  readonly totals: RunTotals;
+  /** One line about answers that the judge gave no verdict on. */
+  readonly shortfall: string | null;
+}
+
+/** Scores the stored traces of a run again. Its agent is not called. `onProgress` hears how many are done. */
+export function scoreStoredRun(options: ScoreOptions, context: AppContext): Promise<ScoredStoredRun> {
+  const { settings, note, signal } = context;
+  return withStore(settings, async (db) => {
+    const run = getRun(db, options.run);
+    const asked = judgeOf(run, options, settings.env);
+    const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
+    const scorers = await pinEvals(db, recordedScorers(run.split, chosen), settings);
+    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
+    const judge = asked === null ? null : await createJudge(asked, settings, connection);
+    const { mails } = openMailbox(db);
+    const bar = context.progress("Scoring");
+    const request = {
+      scorers,
+      scoring: {
+        sameMail: mails.canonicalId,
+        scorers: scorers.filter(isScorerName),
+        evals: evalsAmong(db, scorers, settings),
+        judge: judge?.judge ?? null,
+      },
+      concurrency: JUDGE_CONCURRENCY,
+      worker: thisProcess,
+      onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),
+    };
+    const { scored, stopped } = await scoreRun(db, run, request, signal).finally(() => bar.stop());
+    if (stopped) {
+      throw new Interrupted(
+        `scoring of ${run.id} stopped: ${count(scored)} tasks are saved. Go on with the same command.`,
+      );
+    }
+    const totals = await computeRunTotals(db, getRun(db, run.id));
+    if (options.output !== undefined) await saveResults(db, options.output, totals);
+    return { totals, shortfall: judge?.shortfall() ?? null };
+  });
+}
+
+/** Tasks of suites are scored by what their evaluation functions gave, and by their answers where these have gold. */
+function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
+  if (split !== "suite") return chosenScorers(options.scorers, hasVerdicts);
+  const hasAnswers = settings.scorers.includes("exactMatch");
+  const evals = options.scorers?.filter(isEvalScore) ?? [];
+  const isOnlyEvals = evals.length === (options.scorers?.length ?? 0);
+  if (!hasAnswers && (!isOnlyEvals || asksJudge(options))) {
+    throw new UserError(
+      "flags_contradict",
+      `--${isOnlyEvals ? "judge" : "scorers"} is for tasks with a gold answer, and run ${id} has none.`,
+      "Leave it out.",
+    );
+  }
+  return hasAnswers ? chosenScorers(options.scorers, hasVerdicts) : evals;
+}
+
+/**
+ * The judge asked for; else the judge of the run, else the one a run would have by default, where there is a key for
+ * it.
+ */
+function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
+  if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
+    return judgeSettings(options, null, null, env);
+  const { provider } = parseModelName(run.settings.model, null);
+  const judge = judgeSettings(options, run.settings.judge, cheapModel(provider, run.settings.baseUrl, env), env);
+  if (judge === null || asksJudge(options) || judge.baseUrl !== null) return judge;
+  return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
+}
+
+/** Traces per batch where a judge is asked. Where the process is killed, at most one batch is scored again. */
+const BATCH = 50;
+
+interface ScoredRun {
+  readonly scored: number;
+  /** The signal aborted before all were scored. */
+  readonly stopped: boolean;
+}
+
+interface ScoreRunRequest {
+  readonly scoring: Scoring;
+  /** Names of the scorers, as the run records them. */
+  readonly scorers: readonly string[];
+  /** Concurrent traces. */
+  readonly concurrency: number;
+  readonly worker: RunOwner;
+  /** Called after every saved batch with the number of traces scored so far. */
+  readonly onProgress: (scored: number) => void;
+}
+
+/**
+ * Grades the stored traces of a run again, a batch at a time, without asking its agent anything. Stopped or killed,
+ * what has been written stays, and doing it again ends in the same. Refuses a run that is being worked on.
+ */
+export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
+  const { worker, scoring, scorers, onProgress } = request;
+  const limit = pLimit(request.concurrency);
+  acquireRunLock(db, run.id, worker);
+  try {
+    const score = async (traces: readonly Trace[]) =>
+      withScores(await limit.map(traces, (trace) => withVerdict(trace, scoring, signal)), scoring, signal);
+    const rescored = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
+    // A run that was stopped half-way has scores of two settings: the new ones are recorded.
+    const judge: JudgeSettings | null = scoring.judge?.settings ?? run.settings.judge;
+    saveScoringSettings(db, run.id, { ...run.settings, scorers: [...scorers], judge });
+    return rescored;
+  } finally {
+    releaseRun(db, run.id, worker.name);
+  }
+}
+
+/** Scores the traces of a run and saves them a batch at a time. The caller holds the run's lock. */
+export async function rewriteScores(
+  db: Db,
+  runId: string,
+  { batch: size, onProgress }: { readonly batch: number } & Pick<ScoreRunRequest, "onProgress">,
+  score: (traces: readonly Trace[]) => Promise<readonly Trace[]>,
+  signal: AbortSignal,
+): Promise<ScoredRun> {
+  const save = openScoreWriter(db);
+  let scored = 0;
+  let place: TaskCursor | null = null;
+  while (!signal.aborted) {
+    const batch = tracesAfter(db, runId, place, size);
+    place = batch.at(-1) ?? null;
+    if (place === null) return { scored, stopped: false };
+    const traces = await score(batch).catch((error: unknown) => {
+      if (signal.aborted) return [];
+      throw error;
+    });
+    // Traces that were in progress have no verdict now, and may have had one before: they are not saved.
+    if (signal.aborted) break;
+    save(traces.map((trace) => ({ trace, result: toTaskResult(trace) })));
+    scored += traces.length;
+    onProgress(scored);
+  }
+  return { scored, stopped: true };
+}
+
+/** What all traces of a run are scored with. */
+export interface Scoring {
+  readonly sameMail: SameMail;
+  readonly scorers: readonly ScorerName[];
+  readonly evals: ScoringEvals;
+  /** Null: no judge is called; a verdict that a trace has already still counts. */
+  readonly judge: Judge | null;
+}
+
+/** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
+export async function withVerdict(
+  trace: Trace,
+  { judge }: Pick<Scoring, "judge">,
+  signal: AbortSignal,
+): Promise<Trace> {
+  const task = questionOf(trace.task);
+  if (judge === null || task === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
+  const { question, answer: gold } = task;
+  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
+}
+
+/**
+ * Scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it left behind
+ * is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that are not run now
+ * stay. Evals run over all traces together. Throws only the signal's reason.
+ */
+export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
+  const scored = traces.map((trace) => (isScorable(trace) ? withOwnScores(trace, scoring) : trace));
+  const { definitions } = scoring.evals;
+  if (definitions.length === 0) return scored;
+  const outcomes = await scoring.evals.run(scored.filter(isScorable), signal);
+  let next = 0;
+  return scored.map((trace) => (isScorable(trace) ? withEvals(trace, definitions, outcomes[next++] ?? []) : trace));
+}
+
+function isScorable(trace: Trace): boolean {
+  return !isFailure(trace.ending) || isSuiteTrace(trace);
+}
+
+function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
+  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
+  const now = scoreTrace(trace, sameMail, isFailure(trace.ending) ? [] : scorers);
+  return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
+}
+
+/** With what evals said of the trace. */
+export function withEvals<T extends Pick<Trace, "scores">>(
+  trace: T,
+  evals: readonly EvalDefinition[],
+  outcomes: readonly EvalOutcome[],
+): T {
+  const added = evals.flatMap((definition, i) => {
+    const outcome = outcomes[i];
+    return outcome === undefined ? [] : [[scoreNameOf(definition), toScore(outcome)] as const];
+  });
+  return { ...trace, scores: { ...trace.scores, ...Object.fromEntries(added) } };
+}
+
+function isBy(judgement: Judgement | null, { settings }: Judge): boolean {
+  if (judgement === null || judgement.verdict === null) return false;
+  const { model, baseUrl, protocol, version, votes } = settings;
+  return (
+    judgement.model === model &&
+    judgement.baseUrl === baseUrl &&
+    judgement.protocol === protocol &&
+    judgement.version === version &&
+    judgement.votes === votes
+  );
+}

@@ -1,0 +1,206 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { currentVersion } from "../agents/registry.js";
+import { readImportFilter } from "../mail/corpus.js";
+import { checkBaseUrl, parseModelName } from "../models/names.js";
+import { baseUrlOf, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
+import { rulesFor, sentParameters } from "../models/request-parameters.js";
+import type { AppContext } from "../platform/context.js";
+import type { Environment } from "../platform/environment.js";
+import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
+import type { Db } from "../store/open-store.js";
+import { attachedOrDefault, offeredToolIds, toolsDigest } from "../tools/load-tools.js";
+import { type Agent, agentSettingsSchema } from "../tools/tool.js";
+import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
+import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./agent-target.js";
+import { modelNameOf } from "./create-model.js";
+import { chosenScorers, type RunOptions, type RunRequest, requestedOracle, wantsJudge } from "./options.js";
+
+/** The agent as it was when the run was created: its row may have changed since. */
+export function agentOf(settings: RunSettings): Agent {
+  const { agentId, prompt, model, maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
+  return {
+    id: agentId,
+    name: agentId,
+    description: "",
+    prompt,
+    model,
+    settings: agentSettingsSchema.parse({
+      maxTurns,
+      maxTokens,
+      reasoningTokens,
+      toolCalls,
+      toolChoice,
+      ...(temperature === null ? {} : { temperature }),
+    }),
+  };
+}
+
+/** A stored run's settings, with the options that were given now in their place. */
+export function requestedSettings(
+  stored: RunSettings,
+  { options, given }: Pick<RunRequest, "options" | "given">,
+  { settings: { env } }: AppContext,
+): RunSettings {
+  const where = requestedAgentTarget(stored.elsewhere, options);
+  if (where !== undefined) refuseFlagsTargetIgnores(where, { options, given });
+  const agentId = options.agent ?? stored.agentId;
+  if (where === undefined && options.baseUrl === undefined) {
+    refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
+  }
+  if (stored.judge !== null && !asksJudge(options)) {
+    refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
+  }
+  const cheap =
+    where === undefined ? cheapModel(modelNameOf(options, agentOf(stored)).provider, stored.baseUrl, env) : null;
+  const judge = asksJudge(options) ? judgeSettings(options, stored.judge, cheap, env) : stored.judge;
+  const isRescored = options.scorers !== undefined || (judge === null) !== (stored.judge === null);
+  const requested: RunSettings = {
+    ...stored,
+    agentId,
+    ...(where === undefined ? {} : { elsewhere: where }),
+    model: requestedModel(stored, where, agentId, options),
+    baseUrl: options.baseUrl ?? stored.baseUrl,
+    wireApi: options.wireApi ?? stored.wireApi,
+    maxTurns: options.maxTurns ?? stored.maxTurns,
+    maxTokens: options.maxTokens ?? stored.maxTokens,
+    ...(options.reasoningTokens === undefined ? {} : { reasoningTokens: options.reasoningTokens }),
+    temperature: options.temperature ?? stored.temperature,
+    cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
+    taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
+    maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
+    ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
+    ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    ...requestedOracle(stored, options.oracle),
+    scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
+    judge,
+  };
+  return stored.sent === undefined ? requested : withSent(requested);
+}
+
+function requestedModel(
+  stored: RunSettings,
+  where: AgentTarget | undefined,
+  agentId: string,
+  options: RunOptions,
+): string {
+  if (where === undefined) return modelNameOf(options, agentOf(stored)).id;
+  return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
+}
+
+/** What differs between two settings, a line each. */
+export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {
+  const changed = differing(stored, asked);
+  // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
+  return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
+}
+
+function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
+  return Object.entries(asked).flatMap(([name, now]) => {
+    const before = stored[name as keyof RunSettings];
+    const [a, b] = [JSON.stringify(before), JSON.stringify(now)];
+    return a === b ? [] : [`${name} was ${a} and would be ${b}`];
+  });
+}
+
+/** The settings of a new run of this agent. */
+export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
+  const name = modelNameOf(options, agent);
+  const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
+  // A judge that nobody asked for is not paid for where no scorer uses it.
+  const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
+  const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
+  const judge = judgeSettings(options, null, cheap, settings.env);
+  const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
+  const mailFilter = readImportFilter(db);
+  return withSent({
+    agentId: agent.id,
+    agentVersion: currentVersion(db, agent.id),
+    model: name.id,
+    baseUrl,
+    wireApi: options.wireApi ?? null,
+    prompt: agent.prompt,
+    tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns: options.maxTurns ?? agent.settings.maxTurns,
+    maxTokens: options.maxTokens ?? agent.settings.maxTokens,
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    temperature: options.temperature ?? agent.settings.temperature ?? null,
+    toolCalls: agent.settings.toolCalls,
+    toolChoice: agent.settings.toolChoice,
+    ...settingsOfAnyAgent(options),
+    ...(mailFilter === null ? {} : { mailFilter }),
+    maxTaskCostUsd: options.maxTaskCost ?? null,
+    ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    scorers: chosenScorers(options.scorers, judge !== null),
+    judge,
+  });
+}
+
+/** The settings of a new run with an external agent: what it ignores has its default. */
+export function externalAgentSettings(
+  target: AgentTarget,
+  agentId: string,
+  options: RunOptions,
+  env: Environment,
+  access: { readonly mailbox: boolean; readonly machine: boolean } = { mailbox: true, machine: false },
+): RunSettings {
+  const tools = target.kind === "command" ? offeredToolIds(access) : [];
+  const { maxTurns, maxTokens, toolCalls, toolChoice } = agentSettingsSchema.parse({});
+  const judge = judgeSettings(options, null, null, env);
+  return {
+    agentId,
+    agentVersion: 0,
+    elsewhere: target,
+    model: targetModelName(target, agentId, options),
+    baseUrl: null,
+    wireApi: null,
+    prompt: "",
+    tools,
+    toolsDigest: createHash("sha256").update(JSON.stringify(tools)).digest("hex"),
+    maxTurns: options.maxTurns ?? maxTurns,
+    maxTokens,
+    temperature: null,
+    toolCalls,
+    toolChoice,
+    ...settingsOfAnyAgent(options),
+    maxTaskCostUsd: null,
+    scorers: chosenScorers(options.scorers, judge !== null),
+    judge,
+  };
+}
+
+function settingsOfAnyAgent(options: RunOptions) {
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
+  return {
+    cutoff: options.cutoff,
+    taskTimeoutMs: options.taskTimeout * 1_000,
+    price: options.price ?? null,
+    concurrency: options.concurrency,
+    epochs: options.epochs,
+    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+  };
+}
+
+/** The settings with the parameters that are really sent: some models do not accept all of them. */
+function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
+  const { maxTokens, reasoningTokens, temperature, tools } = settings;
+  const baseUrl = settings.baseUrl === null ? null : checkBaseUrl(settings.baseUrl);
+  const rules = rulesFor(parseModelName(settings.model, null), wireApiOf(settings.wireApi, baseUrl));
+  if (rules === null) return settings;
+  const toolChoice = settings.toolChoice === "required" ? "required" : "auto";
+  const asked = { maxTokens, reasoningTokens, temperature: temperature ?? undefined, toolChoice } as const;
+  return { ...settings, sent: sentParameters(rules, { ...asked, hasTools: tools.length > 0 }) };
+}
+
+const FLAGS: Readonly<Record<string, string>> = { temperature: "temperature", toolChoice: "tool choice" };
+
+/** One line for each parameter of the user that is not sent as given. */
+export function notesOnSent({ sent, model }: RunSettings): string[] {
+  return (sent?.adjusted ?? [])
+    .filter(({ parameter }) => parameter in FLAGS)
+    .map(({ parameter, asked, sent: instead, reason }) => {
+      const what = instead === null ? "is not sent" : `is sent as ${instead}`;
+      return `art-e: the ${FLAGS[parameter]} ${asked} ${what} to ${model}: ${reason}.`;
+    });
+}

@@ -1,0 +1,211 @@
+import { readFileSync, statSync } from "node:fs";
+import type { z } from "zod";
+import { AllScores, RunAggregate } from "../analysis/aggregate.js";
+import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/compare.js";
+import { yieldBetween } from "../platform/async.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import { programVersion } from "../platform/program-version.js";
+import { SCORES } from "../scoring/scorers.js";
+import { type Db, openStore } from "../store/open-store.js";
+import type { InputFile } from "../trace-formats/output-files.js";
+import { attemptPages, iterateResults } from "../traces/results-store.js";
+import type { BenchmarkResult, RunTotals } from "../traces/run-totals.js";
+import { getRun, type LatestRun, type RunRow } from "../traces/runs-store.js";
+import type { TaskResult } from "../traces/task-result.js";
+import type { Trace } from "../traces/trace.js";
+import { iterateTraces } from "../traces/traces-store.js";
+
+/** Writes the results file of a run: all stored results, of this and of earlier attempts. */
+export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
+  const run = getRun(db, totals.runId);
+  const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;
+  const head = {
+    ...totals,
+    settings: run.settings,
+    limits: run.limits,
+    versions: { "art-e": programVersion(), node: process.versions.node, sqlite },
+    dataset: run.dataset,
+    corpusFingerprint: run.corpusFingerprint,
+  };
+  await writeFileAtomically(path, resultsFile(head, iterateResults(db, totals.runId)));
+}
+
+/** The results of a run by task id and epoch, each with its trace. One trace is in memory at a time. */
+export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [TaskResult, Trace]> {
+  const traces = iterateTraces(db, { runId });
+  try {
+    for (const result of iterateResults(db, runId)) {
+      // Results and traces come in the same order, one trace a result.
+      const { value: trace } = traces.next();
+      if (trace === undefined) return;
+      yield [result, trace];
+    }
+  } finally {
+    // An open iterator would keep the database from being closed.
+    traces.return(undefined);
+  }
+}
+
+/** A run from the database or from a results file. */
+export interface RunSource<Head = RunHead> {
+  readonly head: Head;
+  /** In the order of task ids and epochs. Can be iterated again. */
+  results(): Iterable<TaskResult>;
+  /** As `results`; null: a results file has none. */
+  readonly traces: (() => Iterable<Trace>) | null;
+}
+
+/** What a run's name means: a results file, or a run of the database. */
+type FoundRun =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
+
+/** Opens runs by name: the path of a results file, or a run of the database, which is opened when first needed. */
+export class RunSources {
+  private db: Db | null = null;
+
+  constructor(
+    private readonly path: string,
+    private readonly latest: LatestRun = "completed_a_task",
+  ) {}
+
+  async open(name: string): Promise<RunSource> {
+    const found = this.find(name);
+    if (found.kind === "file") return fromFile(found.path, runFileSchema);
+    return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
+  }
+
+  find(name: string): FoundRun {
+    if (isFile(name)) return { kind: "file", path: name };
+    if (/[/\\]|\.json$/.test(name)) {
+      throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
+    }
+    this.db ??= openStore(this.path, { mustExist: true });
+    return { kind: "stored", db: this.db, run: getRun(this.db, name, this.latest) };
+  }
+
+  close(): void {
+    this.db?.close();
+  }
+}
+
+/** A run of the database whose totals are known already. */
+export function fromDatabase(db: Db, totals: RunTotals): RunSource {
+  return storedSource(db, getRun(db, totals.runId), totals, runHeadSchema);
+}
+
+/** The same, with as much of its head as the schema reads. */
+export function storedSource<Head>(db: Db, run: RunRow, totals: RunTotals, schema: z.ZodType<Head>): RunSource<Head> {
+  const { settings, dataset, corpusFingerprint } = run;
+  return {
+    head: schema.parse({ ...totals, settings, dataset, corpusFingerprint }),
+    results: () => iterateResults(db, run.id),
+    traces: () => iterateTraces(db, { runId: run.id }),
+  };
+}
+
+/** The results files among names of runs, as inputs that no output may destroy; `use`: what for. */
+export function resultsFiles(names: readonly string[], use: "report" | "export"): InputFile[] {
+  return names.filter(isFile).map((path) => ({ name: `a results file to ${use}`, path }));
+}
+
+function isFile(name: string): boolean {
+  return statSync(name, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId"> }[]): void {
+  const ids = runs.map(({ head }) => head.runId);
+  const twice = ids.find((id, i) => ids.indexOf(id) < i);
+  if (twice === undefined) return;
+  throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
+}
+
+/** How many results these runs have. */
+export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalTasks"> }[]): number {
+  return runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
+}
+
+/** Why a run is not finished; null: it is. */
+export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead): string | null {
+  const missing = (plannedTasks ?? totalTasks) - totalTasks;
+  if (missing > 0) return `Run ${runId} is not finished: ${missing} of its ${plannedTasks} tasks have no result.`;
+  return (status ?? "completed") === "completed" ? null : `Run ${runId} is not finished: it is ${status}.`;
+}
+
+/** A results file, with as much of its head as the schema reads. */
+export function fromFile<File extends { readonly taskResults: readonly TaskResult[] }>(
+  path: string,
+  schema: z.ZodType<File>,
+): RunSource<Omit<File, "taskResults">> {
+  const { taskResults, ...head } = readRunFile(path, schema);
+  return { head, results: () => taskResults, traces: null };
+}
+
+function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw unusable(path, (cause as Error).message, cause);
+  }
+  const read = schema.safeParse(json);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
+}
+
+function unusable(path: string, why: string, cause: unknown): UserError {
+  return new UserError(
+    "results_unusable",
+    `${path} is no results file of art-e: ${why}`,
+    "Give a file that art-e run --output wrote.",
+    2,
+    { cause },
+  );
+}
+
+/**
+ * The results file (`BenchmarkResult`) in chunks, so that it is never in memory as a whole; one task per line, last.
+ */
+export function* resultsFile(
+  head: Omit<BenchmarkResult, "taskResults">,
+  results: Iterable<TaskResult>,
+): Generator<string> {
+  yield `${JSON.stringify(head, null, 2).replace(/\n}$/, "")},\n  "taskResults": [`;
+  let separator = "\n    ";
+  for (const result of results) {
+    yield `${separator}${JSON.stringify(result)}`;
+    separator = ",\n    ";
+  }
+  yield "\n  ]\n}\n";
+}
+
+/** The totals of a stored run; of a stopped one, over its finished tasks. Yields to the event loop between pages. */
+export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
+  const tally = new RunAggregate();
+  const scores = new AllScores(SCORES);
+  for await (const page of yieldBetween(attemptPages(db, run.id))) {
+    for (const { result, isSuperseded } of page) {
+      if (isSuperseded) {
+        tally.charge(result);
+      } else {
+        tally.add(result);
+        scores.add(result);
+      }
+    }
+  }
+  return tally.totals({
+    runId: run.id,
+    ...(run.name === null ? {} : { name: run.name }),
+    agentId: run.agentId,
+    model: run.model,
+    split: run.split,
+    status: run.status,
+    plannedTasks: run.totalTasks,
+    totalTimeMs: run.activeMs,
+    startedAt: run.startedAt,
+    completedAt: run.completedAt ?? run.startedAt,
+    ...scores.figures(),
+  });
+}

@@ -1,0 +1,266 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
+import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
+import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
+import { count } from "../text/format.js";
+import { collectReport, type ReportRun, resultsOf, scoreMeanings, withReportRuns } from "./report.js";
+import { countTasks } from "./totals.js";
+
+const TASKS_FILE = "tasks.csv";
+
+type Write = (pieces: Iterable<string>) => Promise<void>;
+
+/** Writes a line a task of these runs, to a file or to `write`. Returns what was written. */
+export function writeCsvReport(
+  names: readonly string[],
+  output: string | undefined,
+  context: AppContext,
+  write: Write,
+): Promise<{ readonly runs: readonly string[]; readonly tasks: number }> {
+  return withReportRuns(names, context.settings, async (runs) => {
+    const pieces = csvPieces(runs, scoreMeanings(runs));
+    if (output === undefined) await write(pieces);
+    else await writeFileAtomically(output, pieces);
+    return { runs: runs.map(({ head }) => head.runId), tasks: countTasks(runs) };
+  });
+}
+
+/** The files that summaries are written to, with the tasks. */
+export function summaryPaths(folder: string): string[] {
+  return [TASKS_FILE, ...SUMMARY_FILES].map((name) => join(folder, name));
+}
+
+/** Writes the tasks of these runs and summaries of them as tables into a folder, which is made where there is none. */
+export function writeCsvSummaries(
+  names: readonly string[],
+  folder: string,
+  context: AppContext,
+): Promise<{ readonly runs: readonly string[]; readonly files: readonly string[] }> {
+  return withReportRuns(names, context.settings, async (runs) => {
+    const { head } = await collect(runs, new TraceStore("none", undefined), context);
+    const files = [[TASKS_FILE, csvPieces(runs, head.scores)] as const, ...csvSummaries(head)];
+    await mkdir(folder, { recursive: true });
+    for (const [name, pieces] of files) await writeFileAtomically(join(folder, name), pieces);
+    return { runs: runs.map(({ head: { runId } }) => runId), files: files.map(([name]) => name) };
+  });
+}
+
+/** The figures of these runs, without their tasks. */
+export function readReport(names: readonly string[], context: AppContext): Promise<ReportHead> {
+  return withReportRuns(names, context.settings, async (runs) => {
+    const { head } = await collect(runs, new TraceStore("none", undefined), context);
+    return head;
+  });
+}
+
+/** Writes these runs as a page, with their conversations where `placement` says. */
+export function writePageReport(
+  names: readonly string[],
+  { output, placement }: { readonly output: string | undefined; readonly placement: TracePlacement },
+  context: AppContext,
+  write: Write,
+): Promise<WrittenPage> {
+  return withReportRuns(names, context.settings, async (runs) => {
+    const traceStore = new TraceStore(placement, output);
+    try {
+      return await writePage(await collect(runs, traceStore, context), traceStore, output, write);
+    } catch (error) {
+      traceStore.discard();
+      throw error;
+    }
+  });
+}
+
+function collect(
+  runs: readonly ReportRun[],
+  traceStore: TraceStore,
+  { progress, signal }: AppContext,
+): Promise<Report> {
+  const bar = progress("Reporting");
+  return collectReport(
+    runs,
+    {
+      onTask: (done, total) => bar.update(done, total, `${count(done)} tasks`),
+      onTrace: (key, view) => traceStore.wantsNone || traceStore.add(key, packedTrace(view())),
+    },
+    signal,
+  ).finally(() => bar.stop());
+}
+
+function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]): Generator<string> {
+  const ofSuites = runs.some(({ head }) => head.split === "suite");
+  yield csvHead(meanings, ofSuites);
+  for (const [{ head }, result] of resultsOf(runs)) {
+    const { runId, agentId, model, name = null } = head;
+    yield csvLine({ runId, agentId, model, runName: name }, result, meanings, ofSuites);
+  }
+}
+
+export interface WrittenPage {
+  readonly head: ReportHead;
+  readonly bytes: number;
+}
+
+/** Writes a report as a page: to a file, or piece by piece to `write`. */
+async function writePage(
+  report: Report,
+  traceStore: TraceStore,
+  output: string | undefined,
+  write: (pieces: Iterable<string>) => Promise<void>,
+): Promise<WrittenPage> {
+  const assets = readPageAssets();
+  const traces = traceStore.settle(bytesOf(htmlReport(report, assets, [])));
+  const page = { ...report, head: { ...report.head, traces } };
+  let bytes = 0;
+  const pieces = measured(htmlReport(page, assets, traceStore.embedded), (more) => {
+    bytes += more;
+  });
+  if (output === undefined) {
+    await write(pieces);
+  } else {
+    traceStore.finish();
+    await writeFileAtomically(output, pieces);
+  }
+  return { head: page.head, bytes };
+}
+
+function bytesOf(pieces: Iterable<string>): number {
+  let bytes = 0;
+  for (const piece of pieces) bytes += Buffer.byteLength(piece);
+  return bytes;
+}
+
+function* measured(pieces: Iterable<string>, onBytes: (bytes: number) => void): Generator<string> {
+  for (const piece of pieces) {
+    onBytes(Buffer.byteLength(piece));
+    yield piece;
+  }
+}
+
+type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
+
+/** A page of up to so many bytes can be mailed and opens at once. */
+const PAGE_LIMIT = 5_000_000;
+
+/**
+ * Collects the conversations of a report: for the page, for a folder beside it, or not at all. With `auto` they are
+ * buffered until they exceed the limit of a page, then written to the folder; where the page goes to stdout, they are
+ * dropped instead.
+ */
+class TraceStore {
+  private readonly held: [key: string, packed: string][] = [];
+  private heldBytes = 0;
+  private folder: TraceFolder | null = null;
+  private none = false;
+  private readonly path: string | null;
+
+  constructor(
+    private readonly place: TracePlacement,
+    output: string | undefined,
+  ) {
+    this.path = output === undefined ? null : traceFolderOf(output);
+    this.none = place === "none";
+    if (this.path !== null && (place === "auto" || place === "folder")) checkTraceFolder(this.path);
+    if (place === "folder") this.spill();
+  }
+
+  get wantsNone(): boolean {
+    return this.none;
+  }
+
+  add(key: string, packed: string): void {
+    if (this.none) return;
+    if (this.folder !== null) {
+      this.folder.write(key, packed);
+      return;
+    }
+    this.held.push([key, packed]);
+    this.heldBytes += packed.length;
+    if (this.place === "auto" && this.heldBytes > PAGE_LIMIT) this.spill();
+  }
+
+  /** Decides where the conversations go, given the size of the page without them. */
+  settle(pageBytes: number): ReportHead["traces"] {
+    if (this.place === "auto" && this.folder === null && this.heldBytes + pageBytes > PAGE_LIMIT) this.spill();
+    if (this.folder !== null && this.path !== null) return { kind: "folder", folder: basename(this.path) };
+    return { kind: this.none ? "none" : "embed" };
+  }
+
+  get embedded(): readonly (readonly [key: string, packed: string])[] {
+    return this.held;
+  }
+
+  finish(): void {
+    this.folder?.finish();
+  }
+
+  discard(): void {
+    this.folder?.discard();
+  }
+
+  private spill(): void {
+    if (this.path === null) this.none = true;
+    else this.folder = new TraceFolder(this.path);
+    for (const [key, packed] of this.held.splice(0)) this.folder?.write(key, packed);
+  }
+}
+
+const NOTE = "READ-ME.txt";
+const NOTE_START = "Conversations of";
+
+/** The folder of conversations of `report.html` is `report-traces`. */
+function traceFolderOf(output: string): string {
+  return join(dirname(output), `${basename(output).replace(/\.html?$/i, "")}-traces`);
+}
+
+/** Refuses to replace a folder that has anything but the conversations of an earlier report. */
+function checkTraceFolder(folder: string): void {
+  if (!existsSync(folder)) return;
+  const names = readdirSync(folder);
+  if (names.length === 0 || (names.includes(NOTE) && names.every((name) => isOfReport(join(folder, name))))) return;
+  throw new UserError(
+    "output_unwritable",
+    `${folder}, where the conversations would go, is there already and is not of a report.`,
+    "Name another file with --output, or give --traces embed or none.",
+  );
+}
+
+function isOfReport(path: string): boolean {
+  if (basename(path) === NOTE) return readFileSync(path, "utf8").startsWith(NOTE_START);
+  return path.endsWith(".js") && statSync(path).isFile();
+}
+
+/** A folder of conversations, written under a temporary name and renamed when complete. */
+class TraceFolder {
+  private readonly unfinished: string;
+
+  constructor(private readonly folder: string) {
+    this.unfinished = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
+    mkdirSync(this.unfinished, { recursive: true });
+    const page = basename(folder).replace(/-traces$/, ".html");
+    writeFileSync(
+      join(this.unfinished, NOTE),
+      `${NOTE_START} ${page}, one file a task, written by art-e report.\nKeep the folder beside the page.\n`,
+    );
+  }
+
+  write(key: string, packed: string): void {
+    writeFileSync(join(this.unfinished, `${key}.js`), traceFile(key, packed));
+  }
+
+  finish(): void {
+    checkTraceFolder(this.folder);
+    rmSync(this.folder, { recursive: true, force: true });
+    renameSync(this.unfinished, this.folder);
+  }
+
+  discard(): void {
+    rmSync(this.unfinished, { recursive: true, force: true });
+  }
+}

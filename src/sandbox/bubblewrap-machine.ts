@@ -1,0 +1,250 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { lstat, readFile, readlink, realpath } from "node:fs/promises";
+import { arch, platform } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import { BubblewrapStatus, bindProcesses, feed } from "./bubblewrap.js";
+import { type Cgroup, type CgroupParent, findCgroups } from "./cgroup.js";
+import { type MachineLimits, sandboxUser } from "./limits.js";
+import { type BuiltInFile, builtInFiles, GUEST, guestLimits } from "./machine-guest.js";
+import { type FoundPython, findProgram, findPython } from "./python.js";
+import { seccompFilter } from "./seccomp-filter.js";
+import { HOME, outputStart } from "./task-machine.js";
+
+/** The processes of a machine, as this process sees them. */
+export interface StartedGuest {
+  /** The machine's first process where nothing binds its memory, so that it must be watched; else null. */
+  readonly watched: number | null;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** Resolves, with what was written to stderr, as soon as the machine has ended by itself or by `kill`. */
+  readonly ended: Promise<string>;
+  /** Ends all of its processes, and returns when none is left. */
+  kill(): Promise<void>;
+}
+
+interface GuestSettings {
+  readonly mounts: MachineMounts;
+  readonly shims: Readonly<Record<string, string>>;
+  readonly limits: MachineLimits;
+}
+
+/** Throws an Error that says why where the machine cannot be started, and the signal's reason where it aborts. */
+export async function startGuest(
+  host: MachineHost,
+  { mounts, shims, limits }: GuestSettings,
+  signal: AbortSignal,
+): Promise<StartedGuest> {
+  signal.throwIfAborted();
+  const files = builtInFiles(host.guest, shims);
+  const args = await machineArguments(host.python, files, mounts, limits);
+  const child = spawn(host.program, args, {
+    cwd: "/",
+    env: {},
+    ...(sandboxUser() ?? {}),
+    detached: true,
+    stdio: Array.from({ length: DESCRIPTORS.files + files.length }, () => "pipe" as const),
+  });
+  let failure = "";
+  const closed = once(child, "close").catch((error: Error) => {
+    failure = error.message;
+  });
+  const stderr = outputStart(child.stderr as Readable);
+  const status = new BubblewrapStatus(child);
+  feed(child.stdio[DESCRIPTORS.filter] as Writable, host.filter);
+  files.forEach(({ content }, i) => {
+    feed((child.stdio as readonly unknown[])[DESCRIPTORS.files + i] as Writable, content);
+  });
+  const end = () => killGroup(child);
+  const timer = setTimeout(end, limits.startMs);
+  signal.addEventListener("abort", end, { once: true });
+  let cgroup: Cgroup | null = null;
+  const kill = async () => {
+    end();
+    await cgroup?.kill();
+    await closed;
+    await status.allGone();
+    await cgroup?.remove();
+  };
+  try {
+    const pid = await status.ready();
+    if (pid === null) {
+      await closed;
+      throw new Error(failure || stderr().trim() || `it was not ready within ${limits.startMs / 1000} s`);
+    }
+    const bound = { memoryBytes: limits.memoryBytes, processes: limits.processes, endTogether: false };
+    cgroup = host.cgroups === null ? null : await bindProcesses(pid, host.cgroups, bound);
+    return {
+      watched: cgroup === null ? pid : null,
+      stdin: child.stdin as Writable,
+      stdout: child.stdout as Readable,
+      ended: closed.then(stderr),
+      kill,
+    };
+  } catch (error) {
+    await kill();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+/** bwrap's own process: the machine's first one is bound to die with it, and all others die with that. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // Already ended.
+  }
+}
+
+/** The packages of this machine, where distributions put them. Some are links into /usr. */
+const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/** Settings of packages, public on every machine. */
+const SETTINGS = [
+  "alternatives",
+  "fonts",
+  "libreoffice",
+  "ld.so.cache",
+  "ld.so.conf",
+  "ld.so.conf.d",
+  "mime.types",
+  "protocols",
+  "services",
+  "ssl/certs",
+  "ssl/openssl.cnf",
+  "ipython",
+  "jupyter",
+  "matplotlibrc",
+  "R",
+].map((name) => `/etc/${name}`);
+const CACHES = ["/var/cache/fontconfig", "/var/lib/libreoffice"];
+/** Where people keep files of their own below /usr. */
+const PRIVATE = ["/usr/src", "/usr/local/src", "/usr/local/etc"];
+
+/** Descriptors: the filter, bwrap's status, the guest's word that it waits, and then a file each. */
+const DESCRIPTORS = { filter: 3, status: 4, ready: 5, files: 6 } as const;
+
+interface MachineMounts {
+  /** Folders of this machine that can be read in it too, beside its packages. */
+  readonly readOnly: readonly string[];
+  /** Folders of this machine whose contents must not show, also where they lie in those. */
+  readonly hidden: readonly string[];
+}
+
+/**
+ * The packages of this machine read-only and nothing else of it; file systems in memory of a size that cannot be
+ * passed; loopback alone; and a first process that signals from inside do not end.
+ */
+async function machineArguments(
+  python: FoundPython,
+  files: readonly BuiltInFile[],
+  mounts: MachineMounts,
+  limits: MachineLimits,
+): Promise<string[]> {
+  const readable = [...SETTINGS, ...CACHES, ...mounts.readOnly, ...pythonElsewhere(python)];
+  return [
+    ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"],
+    ["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "machine", "--clearenv"],
+    ["--seccomp", String(DESCRIPTORS.filter), "--json-status-fd", String(DESCRIPTORS.status)],
+    (await Promise.all(SYSTEM.map(systemFolder))).flat(),
+    readable.flatMap((path) => ["--ro-bind-try", path, path]),
+    (await hiddenFolders([...SYSTEM, ...readable], [...PRIVATE, ...mounts.hidden]))
+      .flatMap((path) => [["--tmpfs", path, "--remount-ro", path]])
+      .flat(),
+    ["--dir", "/etc", "--dir", "/var", "--dir", "/opt", "--dir", GUEST, "--proc", "/proc", "--dev", "/dev"],
+    // Mapping /dev/zero shares memory that counts for no process; /dev/full reads as zeros too.
+    ["--dev-bind", "/dev/full", "/dev/zero"],
+    ["--symlink", "/tmp", "/var/tmp"],
+    files.flatMap(({ path, mode }, i) => ["--perms", mode, "--ro-bind-data", String(DESCRIPTORS.files + i), path]),
+    Object.entries(limits.disk).flatMap(([path, size]) => [
+      ...["--perms", path === HOME ? "0755" : "1777", "--size", String(size), "--tmpfs", path],
+    ]),
+    ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME],
+    ["--", python.program, "-I", "-S", "-B", "-X", "utf8", GUEST, JSON.stringify(guestLimits(limits))],
+  ].flat();
+}
+
+/** A link as a link, so that /bin/sh and /usr/bin/sh are one file there too. */
+async function systemFolder(path: string): Promise<string[]> {
+  const stat = await lstat(path).catch(() => null);
+  if (stat === null) return [];
+  return stat.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
+}
+
+/** A Python outside the system's folders, such as one in /opt. */
+function pythonElsewhere({ program, library, shared }: FoundPython): string[] {
+  return [program, ...library, ...shared].filter((path) => !isBelowAny(path, SYSTEM));
+}
+
+/** Those of them that would show, since they lie in what can be read. */
+async function hiddenFolders(readable: readonly string[], hidden: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    hidden.map(async (path) => {
+      const real = await realpath(path).catch(() => null);
+      return real !== null && (await lstat(real)).isDirectory() ? real : null;
+    }),
+  );
+  return found.filter((path): path is string => path !== null && isBelowAny(path, readable));
+}
+
+export function isBelowAny(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
+/** What machines for tasks are made of here. */
+export interface MachineHost {
+  /** Path of bwrap. */
+  readonly program: string;
+  readonly python: FoundPython;
+  readonly filter: Buffer;
+  /** The source files of the machine's first process, by name. */
+  readonly guest: Readonly<Record<string, string>>;
+  readonly cgroups: CgroupParent | null;
+  /** How the limit on memory is kept. */
+  readonly memory: string;
+}
+
+export type MachineHostChoice =
+  | { readonly ok: true; readonly host: MachineHost }
+  | { readonly ok: false; readonly why: string; readonly hint: string };
+
+let found: Promise<MachineHostChoice> | undefined;
+
+/** Looked for once per process. Whether machines do start here only a start can tell. */
+export function findMachineHost(): Promise<MachineHostChoice> {
+  found ??= look();
+  return found;
+}
+
+async function look(): Promise<MachineHostChoice> {
+  const filter = seccompFilter(arch(), { loopback: true });
+  if (platform() !== "linux" || filter === null) {
+    return { ok: false, why: `bubblewrap is not used on ${platform()} ${arch()}`, hint: "Use Linux on x64 or arm64." };
+  }
+  const [program, python, cgroups] = await Promise.all([findProgram("bwrap"), findPython(), findCgroups()]);
+  if (program === null || python === null) {
+    const missing = [program === null ? "bubblewrap" : [], python === null ? "python3" : []].flat();
+    return { ok: false, why: `not installed: ${missing.join(", ")}`, hint: `apt-get install ${missing.join(" ")}` };
+  }
+  return {
+    ok: true,
+    host: {
+      program,
+      python,
+      filter,
+      guest: await readGuest(),
+      cgroups: cgroups.ok ? cgroups.parent : null,
+      memory: cgroups.ok ? "hard (cgroup v2)" : `watched, as there is no cgroup for it: ${cgroups.why}`,
+    },
+  };
+}
+
+async function readGuest(): Promise<Record<string, string>> {
+  const folder = new URL("./guest/", import.meta.url);
+  const names = ["__main__.py", "commands.py", "files.py", "limits.py"];
+  const files = names.map(async (name) => [name, await readFile(new URL(name, folder), "utf8")] as const);
+  return Object.fromEntries(await Promise.all(files));
+}

@@ -1,0 +1,310 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:fs";
+import { chmod, type FileHandle, open, opendir, rename, statfs } from "node:fs/promises";
+import { arch, platform } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import { promisify } from "node:util";
+import { type Cgroup, type CgroupLimits, type CgroupParent, findCgroups } from "./cgroup.js";
+import { isGone, PYTHON_LIMITS, usageOfTree, WORKSPACE_LIMITS } from "./limits.js";
+import {
+  type FoundPython,
+  findProgram,
+  findPython,
+  foldersOf,
+  PYTHON_FLAGS,
+  pythonPreamble,
+  type SandboxChoice,
+} from "./python.js";
+import { seccompFilter } from "./seccomp-filter.js";
+import { INSIDE, makeFolder, remove, type WorkspaceFolders } from "./workspace.js";
+
+/** A sandbox that Python has been started in and in which it waits for its program. */
+export interface ReadySandbox {
+  /** The process that all others in it are below. */
+  readonly pid: number;
+  readonly files: PrivateFolders;
+  readonly cgroup: Cgroup | null;
+}
+
+const LIMITS = { memoryBytes: PYTHON_LIMITS.memoryBytes, processes: PYTHON_LIMITS.processes, endTogether: true };
+
+/** Binds the sandbox's processes and gives them the workspace, while no foreign code runs yet. Null: it has ended. */
+export async function prepareSandbox(
+  status: BubblewrapStatus,
+  cgroups: CgroupParent | null,
+  folders: WorkspaceFolders,
+): Promise<ReadySandbox | null> {
+  const pid = await status.ready();
+  if (pid === null) return null;
+  const files = await PrivateFolders.open(pid, folders);
+  try {
+    return { pid, files, cgroup: cgroups === null ? null : await bindProcesses(pid, cgroups, LIMITS) };
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
+}
+
+/** The only devices there are: no /dev/zero, since mapping it shares memory that counts for no process. */
+const DEVICES = ["/dev/null", "/dev/urandom"];
+/** Public data, and nothing of which zone this machine is in. */
+const TIME_ZONES = "/usr/share/zoneinfo";
+/** Descriptors that `Launch.filter` and bwrap's status are on. */
+const FILTER = "3";
+const STATUS = "4";
+/** Where Python says that it waits for its program. */
+const READY = 5;
+/**
+ * Of /workspace, and of /tmp: what both may hold together, and for each file the part of its last page that it leaves
+ * empty.
+ */
+const SIZE = WORKSPACE_LIMITS.bytes + 4096 * WORKSPACE_LIMITS.files;
+
+/** Starting is quick, but not on a machine that is busy. */
+const START_MS = 15_000;
+
+/** What to do where bubblewrap is there and does not start. */
+export const ALLOW_NAMESPACES =
+  "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0.";
+
+/** Bubblewrap as this machine has it. Whether it may be used here only a run can tell. */
+export async function findBubblewrap(): Promise<SandboxChoice> {
+  if (platform() !== "linux") {
+    return { ok: false, why: "bubblewrap is for Linux only", hint: "Install Docker and start it." };
+  }
+  const filter = seccompFilter(arch());
+  if (filter === null) {
+    return { ok: false, why: `bubblewrap is not used on ${arch()} processors`, hint: "Install Docker and start it." };
+  }
+  const program = await findProgram("bwrap");
+  if (program === null) {
+    return { ok: false, why: "bubblewrap is not installed", hint: "Install it: apt-get install bubblewrap." };
+  }
+  const python = await findPython();
+  if (python === null) return { ok: false, why: "there is no Python 3", hint: "Install it: apt-get install python3." };
+  const { stdout } = await promisify(execFile)(program, ["--version"]);
+  const cgroups = await findCgroups();
+  return {
+    ok: true,
+    sandbox: {
+      kind: "bubblewrap",
+      about: `${stdout.trim()}, Python ${python.version}`,
+      limits: {
+        memory: cgroups.ok ? "hard (cgroup v2)" : `watched, as there is no cgroup for it: ${cgroups.why}`,
+        disk: `hard (file systems in memory of ${Math.round(SIZE / 2 ** 20)} MB)`,
+        processes: "hard",
+      },
+      launch: ({ owner }) => ({
+        program,
+        args: bubblewrapArguments(python),
+        env: {},
+        owner,
+        folder: "/",
+        filter,
+        cgroups: cgroups.ok ? cgroups.parent : null,
+        startMs: START_MS,
+      }),
+    },
+  };
+}
+
+/**
+ * Everything unshared, nothing of the host but Python's own files, read-only. There is no /proc, no /sys, no /etc.
+ * /workspace and /tmp are file systems in memory, of a size that cannot be passed: no way of writing reaches a disk.
+ */
+function bubblewrapArguments(python: FoundPython): string[] {
+  const readable = [python.program, ...python.library, ...python.shared];
+  return [
+    ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"],
+    ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"],
+    ["--seccomp", FILTER, "--json-status-fd", STATUS],
+    ["--clearenv", ...Object.entries(environment(python)).flatMap(([name, value]) => ["--setenv", name, value])],
+    readable.flatMap((path) => ["--ro-bind", path, path]),
+    python.packages.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
+    ["--ro-bind-try", TIME_ZONES, TIME_ZONES],
+    DEVICES.flatMap((device) => ["--dev-bind", device, device]),
+    [TEMPORARY, INSIDE].flatMap((path) => ["--perms", "0700", "--size", String(SIZE), "--tmpfs", path]),
+    ["--remount-ro", "/", "--chdir", INSIDE],
+    ["--", python.program, ...PYTHON_FLAGS, "-c", pythonPreamble({ strict: true, ready: READY })],
+  ].flat();
+}
+
+function environment({ shared }: FoundPython): Record<string, string> {
+  return {
+    PATH: "/usr/local/bin:/usr/bin:/bin",
+    HOME: INSIDE,
+    TMPDIR: "/tmp",
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    // Where the linker's own list, which lies in /etc, would have led.
+    LD_LIBRARY_PATH: foldersOf(shared).join(":"),
+  };
+}
+
+/** Where the sandbox has its temporary files. */
+const TEMPORARY = "/tmp";
+
+/**
+ * The sandbox's own /workspace and /tmp, which lie in memory and end with it. An open folder keeps its file system, so
+ * that the files can be fetched when every process of the sandbox is gone and nothing can change them any more.
+ */
+class PrivateFolders {
+  /** They as this process reaches them. */
+  readonly folders: WorkspaceFolders;
+
+  private constructor(
+    private readonly files: FileHandle,
+    private readonly temporary: FileHandle,
+    private readonly kept: WorkspaceFolders,
+  ) {
+    this.folders = { files: pathOf(files), temporary: pathOf(temporary), owner: kept.owner };
+  }
+
+  /**
+   * Those of the sandbox whose first process is `pid`, filled with what the workspace holds. No foreign code may run
+   * in it yet.
+   */
+  static async open(pid: number, kept: WorkspaceFolders): Promise<PrivateFolders> {
+    const files = await openFolder(`/proc/${pid}/root${INSIDE}`);
+    const temporary = await openFolder(`/proc/${pid}/root${TEMPORARY}`).catch(async (error: unknown) => {
+      await files.close();
+      throw error;
+    });
+    const opened = new PrivateFolders(files, temporary, kept);
+    try {
+      // Root has no rights in a file system of the sandbox's user, so that this is done as that user.
+      await opened.#eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
+      return opened;
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  /** Bytes in use, also of files that have lost their names. */
+  async bytes(): Promise<number> {
+    const used = await Promise.all([this.folders.files, this.folders.temporary].map((path) => statfs(path)));
+    return used.reduce((sum, { blocks, bfree, bsize }) => sum + (blocks - bfree) * bsize, 0);
+  }
+
+  /** Makes the workspace hold what these do. Only when the sandbox is gone. */
+  async keep(): Promise<void> {
+    await this.#eachFolder(async (inside, path) => {
+      const fresh = `${path}.new`;
+      await remove(fresh);
+      await makeFolder(fresh, this.kept.owner);
+      try {
+        await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
+      } catch {
+        // What its owner may not read cannot be copied by that owner.
+        await makeReadable(inside);
+        await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
+      }
+      await chmod(fresh, 0o700);
+      await remove(path);
+      await rename(fresh, path);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.files.close();
+    await this.temporary.close();
+  }
+
+  /** Leaves out what is empty on both sides. */
+  async #eachFolder(work: (inside: FileHandle, path: string) => Promise<void>): Promise<void> {
+    for (const [inside, path] of [
+      [this.files, this.kept.files],
+      [this.temporary, this.kept.temporary],
+    ] as const) {
+      if ((await hasEntries(path)) || (await hasEntries(pathOf(inside)))) await work(inside, path);
+    }
+  }
+}
+
+const pathOf = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
+const openFolder = (path: string) => open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+
+async function hasEntries(path: string): Promise<boolean> {
+  const folder = await opendir(path);
+  try {
+    return (await folder.read()) !== null;
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The name that a program finds a folder under which it was handed as descriptor 3. */
+const HANDED = "/proc/self/fd/3";
+
+const copyAll = (args: readonly string[], handed: FileHandle, user: WorkspaceFolders["owner"]) =>
+  runTool("cp", ["-a", ...args], handed, user);
+
+const makeReadable = (handed: FileHandle) => runTool("chmod", ["-R", "u+rwX", "--", `${HANDED}/.`], handed, null);
+
+async function runTool(
+  name: string,
+  args: readonly string[],
+  handed: FileHandle,
+  user: WorkspaceFolders["owner"],
+): Promise<void> {
+  const child = spawn(name, [...args], { cwd: "/", ...(user ?? {}), stdio: ["ignore", "ignore", "pipe", handed.fd] });
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr = (stderr + text).slice(0, 500);
+  });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`${name} could not copy the workspace: ${stderr.trim()}`);
+}
+
+/** What bwrap says on descriptor 4, and the program in the sandbox on 5. */
+export class BubblewrapStatus {
+  #said = "";
+  readonly #ready: Promise<unknown>;
+
+  constructor(child: ChildProcess) {
+    (child.stdio[4] as Readable).setEncoding("utf8").on("data", (text: string) => {
+      this.#said += text;
+    });
+    const readyPipe = (child.stdio as readonly unknown[])[5] as Readable;
+    this.#ready = Promise.race([once(readyPipe, "data"), once(child, "close")]).catch(() => undefined);
+    readyPipe.resume();
+  }
+
+  get pid(): number | undefined {
+    const pid = /"child-pid": *(\d+)/.exec(this.#said)?.[1];
+    return pid === undefined ? undefined : Number(pid);
+  }
+
+  /** The sandbox's first process goes last, after every other in it. */
+  async allGone(): Promise<void> {
+    if (this.pid === undefined) return;
+    while (!(await isGone(this.pid))) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+
+  /** The process that all others in the sandbox are below, as soon as it waits for its work. Null: it has ended. */
+  async ready(): Promise<number | null> {
+    await this.#ready;
+    const pid = this.pid;
+    return pid === undefined || (await isGone(pid)) ? null : pid;
+  }
+}
+
+/** Binds the processes of a sandbox, in which no foreign code runs yet. */
+export async function bindProcesses(pid: number, parent: CgroupParent, limits: CgroupLimits): Promise<Cgroup> {
+  const cgroup = await parent.create(limits);
+  try {
+    for (const each of (await usageOfTree(pid)).pids) await cgroup.add(each);
+    return cgroup;
+  } catch (error) {
+    await cgroup.remove();
+    throw error;
+  }
+}
+
+/** A program that does not read its input to the end is no fault. */
+export function feed(stream: Writable, content: string | Buffer): void {
+  stream.on("error", () => undefined);
+  stream.end(content);
+}

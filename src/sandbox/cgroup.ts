@@ -1,0 +1,178 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isProcessAlive } from "../platform/async.js";
+
+/** What all processes of one cgroup may take together. */
+export interface CgroupLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  /** Whether the kernel ends all its processes where memory runs out, or only the one that costs the least. */
+  readonly endTogether: boolean;
+}
+
+const PROBE: CgroupLimits = { memoryBytes: 64 * 2 ** 20, processes: 8, endTogether: true };
+
+const NAME = "art-e-";
+/** Where this process itself goes, so that the cgroup it was started in can have children with limits. */
+const OWN_LEAF = `${NAME}main`;
+const CONTROLLERS = ["memory", "pids"];
+/** Of the sandbox's own first process, and of the moment between a process and the next. */
+const SPARE_PROCESSES = 4;
+const REMOVE_TRIES = 200;
+
+export type CgroupChoice =
+  | { readonly ok: true; readonly parent: CgroupParent }
+  | { readonly ok: false; readonly why: string };
+
+/**
+ * Where cgroups (version 2) with limits can be made: below the cgroup that this process is in, or beside it, where its
+ * rights allow it.
+ */
+export async function findCgroups(): Promise<CgroupChoice> {
+  const own = ownFolder(await read("/proc/self/mountinfo"), await read("/proc/self/cgroup"));
+  if (own === null) return { ok: false, why: "cgroup v2 is not mounted" };
+  const offered = await readWords(join(own.mount, "cgroup.controllers"));
+  const missing = CONTROLLERS.filter((name) => !offered.includes(name));
+  if (missing.length > 0) return { ok: false, why: `cgroup v2 is without ${missing.join(" and ")} here` };
+  for (let folder = own.folder; folder.length >= own.mount.length; folder = dirname(folder)) {
+    if (await canHold(folder, folder === own.folder)) {
+      const parent = new CgroupParent(folder);
+      if (await parent.works()) return { ok: true, parent };
+    }
+    if (folder === own.mount) break;
+  }
+  return {
+    ok: false,
+    why: "no cgroup may be made here (systemd-run --user --scope -p Delegate=yes art-e ... gives one)",
+  };
+}
+
+/** The folder of this process's cgroup, and of the mount it is in; null: there is none. */
+export function ownFolder(mountinfo: string, cgroup: string): { mount: string; folder: string } | null {
+  const path = /^0::(\/.*)$/m.exec(cgroup)?.[1];
+  const mounted = /^(?:\S+ ){3}(\/\S*) (\S+) .* - cgroup2 /m.exec(mountinfo);
+  if (path === undefined || mounted === null) return null;
+  const [, root = "/", mount = ""] = mounted;
+  // A container may see only a part of the tree, under the tree's own names.
+  const below = root !== "/" && (path === root || path.startsWith(`${root}/`)) ? path.slice(root.length) : path;
+  if (below.startsWith("/..")) return null;
+  return { mount, folder: join(mount, below).replace(/\/$/, "") };
+}
+
+/**
+ * Whether children of this cgroup can be made, entered and limited; sets that up where the cgroup is this process's
+ * alone.
+ */
+async function canHold(folder: string, own: boolean): Promise<boolean> {
+  try {
+    await access(folder, constants.W_OK);
+    await access(join(folder, "cgroup.procs"), constants.W_OK);
+    if (await handsDown(folder)) return true;
+    if (!own || (await read(join(folder, "cgroup.procs"))).trim() !== String(process.pid)) return false;
+    const leaf = join(folder, OWN_LEAF);
+    await mkdir(leaf, { recursive: true });
+    await writeFile(join(leaf, "cgroup.procs"), String(process.pid));
+    await writeFile(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
+    return await handsDown(folder);
+  } catch {
+    return false;
+  }
+}
+
+async function handsDown(folder: string): Promise<boolean> {
+  const words = await readWords(join(folder, "cgroup.subtree_control"));
+  return CONTROLLERS.every((name) => words.includes(name));
+}
+
+/** A cgroup in which each sandbox gets one of its own. */
+export class CgroupParent {
+  #made = 0;
+
+  constructor(private readonly folder: string) {}
+
+  async create({ memoryBytes, processes, endTogether }: CgroupLimits): Promise<Cgroup> {
+    const folder = join(this.folder, `${NAME}${process.pid}-${++this.#made}`);
+    await mkdir(folder);
+    const cgroup = new Cgroup(folder);
+    try {
+      await writeFile(join(folder, "memory.max"), String(memoryBytes));
+      await writeFile(join(folder, "pids.max"), String(processes + SPARE_PROCESSES));
+      await writeFile(join(folder, "memory.oom.group"), endTogether ? "1" : "0");
+      // Missing if the kernel does not account swap.
+      await writeFile(join(folder, "memory.swap.max"), "0").catch(() => undefined);
+      return cgroup;
+    } catch (error) {
+      await cgroup.remove();
+      throw error;
+    }
+  }
+
+  /** Probes it with a process, and removes cgroups of dead processes. */
+  async works(): Promise<boolean> {
+    const child = spawn("cat", { stdio: ["pipe", "ignore", "ignore"], cwd: "/" });
+    const ended = once(child, "close").catch(() => undefined);
+    let cgroup: Cgroup | null = null;
+    try {
+      await this.#removeLeft();
+      cgroup = await this.create(PROBE);
+      if (child.pid === undefined) return false;
+      await cgroup.add(child.pid);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      child.stdin.end();
+      await ended;
+      await cgroup?.remove();
+    }
+  }
+
+  async #removeLeft(): Promise<void> {
+    for (const name of await readdir(this.folder)) {
+      const pid = new RegExp(`^${NAME}(\\d+)-\\d+$`).exec(name)?.[1];
+      if (pid === undefined || isProcessAlive(Number(pid))) continue;
+      await rmdir(join(this.folder, name)).catch(() => undefined);
+    }
+  }
+}
+
+export class Cgroup {
+  constructor(private readonly folder: string) {}
+
+  async add(pid: number): Promise<void> {
+    await writeFile(join(this.folder, "cgroup.procs"), String(pid));
+  }
+
+  /** Whether the kernel has ended its processes because they took more memory than they may. */
+  async ranOutOfMemory(): Promise<boolean> {
+    return /^oom_kill [1-9]/m.test(await read(join(this.folder, "memory.events")));
+  }
+
+  /** Kills all its processes. Needs kernel 5.14. */
+  async kill(): Promise<void> {
+    await writeFile(join(this.folder, "cgroup.kill"), "1").catch(() => undefined);
+  }
+
+  /** A process that has just ended may still be in it for a moment. One that cannot be removed costs nothing. */
+  async remove(): Promise<void> {
+    for (let tries = 0; tries < REMOVE_TRIES; tries++) {
+      try {
+        return await rmdir(this.folder);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EBUSY") return;
+        await sleep(5);
+      }
+    }
+  }
+}
+
+async function readWords(file: string): Promise<string[]> {
+  return (await read(file)).split(/\s+/).filter((word) => word !== "");
+}
+
+function read(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => "");
+}

@@ -1,0 +1,132 @@
+import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { StartedGuest } from "./bubblewrap-machine.js";
+import { type MachineLimits, SHIMS } from "./limits.js";
+import { GUEST, guestLimits } from "./machine-guest.js";
+import type { Snapshot } from "./snapshots.js";
+import { HOME, outputStart } from "./task-machine.js";
+
+const GUEST_FOLDER = fileURLToPath(new URL("./guest", import.meta.url));
+const KILL_MS = 30_000;
+
+const docker = (args: readonly string[], timeout: number) => promisify(execFile)("docker", [...args], { timeout });
+
+/** What is missing for machines of this image; null: nothing. Images are never pulled by a run. */
+export async function missingForImage(image: string): Promise<string | null> {
+  try {
+    await docker(["version", "--format", "{{.Server.Version}}"], 10_000);
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    return isMissing ? "Docker is not installed" : "Docker's daemon does not answer: start it";
+  }
+  const found = await docker(["image", "inspect", image], 10_000).catch(() => null);
+  return found === null ? `Docker has no image ${image}: art-e suite image writes a Dockerfile for it` : null;
+}
+
+/**
+ * Starts the machine's first process in a container. It is the same program as under bubblewrap, and its memory is
+ * bound by Docker. Whether it works shows with the first thing that it is asked.
+ */
+export async function startDockerGuest(
+  image: string,
+  limits: MachineLimits,
+  signal: AbortSignal,
+): Promise<StartedGuest> {
+  signal.throwIfAborted();
+  const name = `art-e-machine-${randomUUID()}`;
+  const args = dockerMachineArguments(name, image, GUEST_FOLDER, limits);
+  const child = spawn("docker", args, { cwd: "/", detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  let failure = "";
+  const closed = once(child, "close").catch((error: Error) => {
+    failure = error.message;
+  });
+  const stderr = outputStart(child.stderr);
+  return {
+    watched: null,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    ended: closed.then(() => failure || stderr()),
+    // Killing the client leaves the container running.
+    async kill() {
+      await docker(["kill", name], KILL_MS).catch(() => undefined);
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
+}
+
+const BASE_IMAGE = "debian:12-slim";
+/** What the machine's own first process and commands take. */
+const NEEDED = ["bash", "coreutils", "python3"];
+
+/**
+ * A Dockerfile of what a snapshot's machine holds of programs and modules. Its files, folders and set-up come with each
+ * machine, since the home of an image is covered by one in memory.
+ */
+export function writeDockerfile({ name, commands, modules, shims, readOnly, unavailable }: Snapshot): string {
+  const wanted = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
+  const packages = new Set([...NEEDED, ...wanted.flatMap(([, from]) => from ?? [])]);
+  const missing = wanted.filter(([, from]) => from === null).map(([program]) => program);
+  return [
+    "# syntax=docker/dockerfile:1",
+    `# The snapshot ${name}: art-e suite image ${name} | docker build -t art-e-${imageWord(name)} -`,
+    ...(unavailable === null ? [] : [`# No machine can hold it as it is: ${unavailable}.`]),
+    ...missing.map((program) => `# Debian has no package of ${program}: install it below.`),
+    ...readOnly.map((folder) => `# ${folder} is a folder of the machine that this was written on: copy it below.`),
+    `FROM ${BASE_IMAGE}`,
+    "RUN apt-get update \\",
+    ` && apt-get install -y --no-install-recommends ${[...packages].sort().join(" ")} \\`,
+    " && rm -rf /var/lib/apt/lists/*",
+    `RUN useradd --uid 1000 --create-home --home-dir ${HOME} --shell /bin/bash user`,
+    ...Object.entries(shims).flatMap(([program, script]) => shim(program, script)),
+    "USER user",
+    `WORKDIR ${HOME}`,
+    "",
+  ].join("\n");
+}
+
+/** A quoted word, so that nothing in the lines is replaced; one that is no line of the script. */
+function shim(program: string, script: string): string[] {
+  const lines = script.split("\n");
+  let end = "END";
+  while (lines.includes(end)) end += "_";
+  return [`COPY --chmod=0555 <<'${end}' ${SHIMS}/${program}`, "#!/bin/sh", ...lines, end];
+}
+
+const imageWord = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+
+/** Threads of Docker's own in the container. */
+const SPARE_PROCESSES = 16;
+const SHARED_MEMORY = "/dev/shm";
+
+/**
+ * Nothing of this machine but the program of the first process; loopback alone; file systems in memory of a size that
+ * cannot be passed; no rights and no new ones.
+ */
+export function dockerMachineArguments(
+  name: string,
+  image: string,
+  guestFolder: string,
+  limits: MachineLimits,
+): string[] {
+  const memory = String(limits.memoryBytes);
+  return [
+    ["run", "--rm", "--interactive", "--pull", "never", "--name", name, "--network", "none", "--read-only"],
+    ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--user", "1000:1000"],
+    ["--memory", memory, "--memory-swap", memory, "--pids-limit", String(limits.processes + SPARE_PROCESSES)],
+    ["--hostname", "machine", "--log-driver", "none", "--workdir", HOME, "--entrypoint", "python3"],
+    ["--mount", `type=bind,source=${guestFolder},target=${GUEST},readonly`],
+    Object.entries(limits.disk).flatMap(([path, size]) =>
+      path === SHARED_MEMORY ? ["--shm-size", String(size)] : ["--tmpfs", `${path}:${tmpfsOptions(path, size)}`],
+    ),
+    [image, "-I", "-S", "-B", "-X", "utf8", GUEST, JSON.stringify(guestLimits(limits))],
+  ].flat();
+}
+
+function tmpfsOptions(path: string, size: number): string {
+  const owner = path === HOME ? "mode=0755,uid=1000,gid=1000" : "mode=1777";
+  return `rw,exec,nosuid,nodev,size=${size},${owner}`;
+}

@@ -1,0 +1,323 @@
+import { readFile, realpath, statfs } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { ALLOW_NAMESPACES } from "./bubblewrap.js";
+import {
+  findMachineHost,
+  isBelowAny,
+  type MachineHost,
+  type MachineHostChoice,
+  type StartedGuest,
+  startGuest,
+} from "./bubblewrap-machine.js";
+import { startDockerGuest } from "./docker-machine.js";
+import { MACHINE_LIMITS, type MachineLimits, SHIMS, socketBytesOf, usageOfTree } from "./limits.js";
+import { copyIntoMachine, copyOutOfMachine, GuestConnection, writeIntoMachine } from "./machine-guest.js";
+import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./snapshots.js";
+import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "./task-machine.js";
+
+/** Which machines for the tasks of suites can be had here. */
+export interface MachineAvailability {
+  /** Why there are none at all; null: they can be started, where a snapshot is ready. */
+  readonly obstacle: string | null;
+  readonly ready: readonly string[];
+  /** Names with why not. */
+  readonly notReady: Readonly<Record<string, string>>;
+  /** Names with why no machine can hold them: they are servers, or take an account. */
+  readonly unavailable: Readonly<Record<string, string>>;
+  /** The line that installs all that is missing and that Debian has; null: nothing. */
+  readonly install: string | null;
+  /** Missing, and in no package. */
+  readonly withoutPackage: readonly string[];
+}
+
+/** Of the built-in snapshots. */
+export async function machineAvailability(): Promise<MachineAvailability> {
+  const snapshots = await readSnapshots(null);
+  // What machines are made of stands in the same line as what they hold.
+  const machine = { ...EMPTY_SNAPSHOT, name: "", commands: { bwrap: "bubblewrap", python3: "python3" } };
+  const [choice, { snapshots: statuses, install, withoutPackage }] = await Promise.all([
+    chooseMachineHost(),
+    checkSnapshots([machine, ...snapshots.values()]),
+  ]);
+  const others = statuses.filter(({ name, ready }) => name !== "" && !ready);
+  const isUnavailable = (name: string) => snapshotOf(name, snapshots).unavailable !== null;
+  const whys = (which: typeof others) => Object.fromEntries(which.map(({ name, why }) => [name, why ?? ""]));
+  return {
+    obstacle: choice.ok ? null : `${choice.why}. ${choice.hint}`,
+    ready: choice.ok ? statuses.filter(({ name, ready }) => name !== "" && ready).map(({ name }) => name) : [],
+    notReady: whys(others.filter(({ name }) => !isUnavailable(name))),
+    unavailable: whys(others.filter(({ name }) => isUnavailable(name))),
+    install,
+    withoutPackage,
+  };
+}
+
+let chosen: Promise<MachineHostChoice> | undefined;
+
+/**
+ * What machines for tasks are made of here, where one does start, or why none does and what to do. Probed once per
+ * process, by a command in a machine: an installed bubblewrap may be forbidden to work.
+ */
+export function chooseMachineHost(): Promise<MachineHostChoice> {
+  chosen ??= findMachineHost().then((choice) => (choice.ok ? probe(choice) : choice));
+  return chosen;
+}
+
+async function probe(choice: Extract<MachineHostChoice, { ok: true }>): Promise<MachineHostChoice> {
+  const { signal } = new AbortController();
+  try {
+    const machine = await openTaskMachine(choice.host, EMPTY_SNAPSHOT, { hidden: [] }, signal);
+    try {
+      const command = { argv: ["sh", "-c", "echo $((6 * 7))"], cwd: null, env: {}, timeoutMs: 30_000 };
+      const { stdout, stderr } = await machine.run(command, signal);
+      if (stdout === "42\n") return choice;
+      return { ok: false, why: `a command does not run in bubblewrap (${stderr.trim()})`, hint: ALLOW_NAMESPACES };
+    } finally {
+      await machine.close();
+    }
+  } catch (error) {
+    return { ok: false, why: `bubblewrap does not start (${(error as Error).message})`, hint: ALLOW_NAMESPACES };
+  }
+}
+
+const SET_UP_MS = 120_000;
+const FOLDERS = ["Desktop", "Documents", "Downloads", "projects"].map((name) => `${HOME}/${name}`);
+
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: `${SHIMS}:${HOME}/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`,
+  HOME,
+  USER: "user",
+  LOGNAME: "user",
+  SHELL: "/bin/bash",
+  LANG: "C.UTF-8",
+  TZ: "UTC",
+  // There is no screen to draw on.
+  MPLBACKEND: "Agg",
+};
+
+interface MachineOptions {
+  /** Folders of this machine whose contents must never show in it: suites with their golds, art-e's own files. */
+  readonly hidden: readonly string[];
+  readonly limits?: MachineLimits;
+}
+
+/** Starts a machine that holds what the snapshot says, with its folders, files and set-up. Close it in the end. */
+export async function openTaskMachine(
+  host: MachineHost,
+  snapshot: Snapshot,
+  { hidden, limits = MACHINE_LIMITS }: MachineOptions,
+  signal: AbortSignal,
+): Promise<SandboxedMachine> {
+  const mounts = { readOnly: await checkedBinds(snapshot, hidden), hidden };
+  return await furnish(
+    await startGuest(host, { mounts, shims: snapshot.shims, limits }, signal),
+    snapshot,
+    limits,
+    signal,
+  );
+}
+
+/** The same over Docker, of a snapshot that names an image: of this machine nothing shows in it. */
+export async function openDockerMachine(
+  snapshot: Snapshot & { readonly image: string },
+  signal: AbortSignal,
+  limits: MachineLimits = MACHINE_LIMITS,
+): Promise<SandboxedMachine> {
+  return await furnish(await startDockerGuest(snapshot.image, limits, signal), snapshot, limits, signal);
+}
+
+/** Its folders, files and set-up. */
+async function furnish(
+  started: StartedGuest,
+  snapshot: Snapshot,
+  limits: MachineLimits,
+  signal: AbortSignal,
+): Promise<SandboxedMachine> {
+  const machine = new SandboxedMachine(started, { ...ENVIRONMENT, ...snapshot.env }, limits);
+  try {
+    for (const folder of [...FOLDERS, "/mnt/container", ...snapshot.folders]) await machine.makeFolder(folder);
+    for (const [path, content] of Object.entries(snapshot.files)) await machine.writeFile(path, content);
+    for (const argv of snapshot.setUp) {
+      const result = await machine.run({ argv, cwd: null, env: {}, timeoutMs: SET_UP_MS }, signal);
+      if (result.exitCode !== 0) {
+        const said = (result.stderr.trim() || result.stdout.trim()).split("\n").at(-1);
+        throw new Error(`the machine could not be set up: ${argv.join(" ")} (exit code ${result.exitCode}): ${said}`);
+      }
+    }
+    return machine;
+  } catch (error) {
+    await machine.close();
+    throw error;
+  }
+}
+
+/** A link in one of the allowed folders may lead anywhere: what counts is where it ends. Missing ones are left out. */
+async function checkedBinds({ readOnly }: Snapshot, hidden: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  const secret = await Promise.all(hidden.map((path) => realpath(path).catch(() => path)));
+  for (const path of readOnly) {
+    const real = await realpath(path).catch(() => null);
+    if (real === null) continue;
+    if (real !== path || isBelowAny(real, secret)) {
+      throw new Error(`${path} cannot be shown in the machine: it is a link or lies in a folder that stays hidden`);
+    }
+    found.push(path);
+  }
+  return found;
+}
+
+const resultSchema = z.object({
+  exit_code: z.number().int().nullable(),
+  stdout: z.number().int().nonnegative(),
+});
+
+/** A machine over bubblewrap or Docker. What a command starts lives on until the machine is closed, and ends then. */
+export class SandboxedMachine implements TaskMachine {
+  readonly canRun = true;
+  readonly #guest: GuestConnection;
+  readonly #over = new AbortController();
+  readonly #watched: Promise<void>;
+  #closing: Promise<void> | null = null;
+
+  constructor(
+    private readonly started: StartedGuest,
+    private readonly env: Readonly<Record<string, string>>,
+    private readonly limits: MachineLimits,
+  ) {
+    this.#guest = new GuestConnection(started.stdin, started.stdout, (error) => void this.#end(error.message));
+    void started.ended.then((stderr) => {
+      this.#guest.end(new Error(`the task's machine has ended: ${lastLine(stderr) || "its first process is gone"}`));
+      this.#over.abort();
+    });
+    this.#watched = started.watched === null ? Promise.resolve() : this.#watch(started.watched);
+  }
+
+  copyIn(from: string, path: string): Promise<void> {
+    return copyIntoMachine(this.#guest, from, path, this.limits);
+  }
+
+  copyOut(path: string, to: string): Promise<boolean> {
+    return copyOutOfMachine(this.#guest, path, to, this.limits);
+  }
+
+  /** Creates missing folders, and replaces what is there. */
+  writeFile(path: string, content: string, mode = 0o644): Promise<void> {
+    return writeIntoMachine(this.#guest, path, mode, [Buffer.from(content)]);
+  }
+
+  async makeFolder(path: string): Promise<void> {
+    await this.#guest.request("folder", { path, replace: false });
+  }
+
+  async run({ argv, cwd, env, timeoutMs }: MachineCommand, signal: AbortSignal): Promise<CommandResult> {
+    signal.throwIfAborted();
+    const timeout = Math.min(Math.max(1, timeoutMs), this.limits.commandMs);
+    const id = this.#guest.nextId;
+    const { answerMs } = this.limits;
+    let late = setTimeout(() => this.#end("it does not answer"), timeout + answerMs);
+    const aborted = () => {
+      clearTimeout(late);
+      late = setTimeout(() => this.#end("it does not answer"), answerMs);
+      this.#guest.request("stop", { command: id }).catch(() => undefined);
+    };
+    signal.addEventListener("abort", aborted, { once: true });
+    try {
+      const { head, body } = await this.#guest.request("run", {
+        argv,
+        cwd: cwd ?? HOME,
+        env: { ...this.env, ...env },
+        timeout_ms: timeout,
+      });
+      signal.throwIfAborted();
+      const { exit_code, stdout } = resultSchema.parse(head);
+      return { exitCode: exit_code, stdout: body.toString("utf8", 0, stdout), stderr: body.toString("utf8", stdout) };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener("abort", aborted);
+    }
+  }
+
+  /** Ends everything that runs in it; when it returns, none of its processes is left. */
+  close(): Promise<void> {
+    return this.#end("it was closed");
+  }
+
+  #end(why: string): Promise<void> {
+    this.#closing ??= (async () => {
+      this.#guest.end(new Error(`the task's machine has ended: ${why}`));
+      this.#over.abort();
+      await this.started.kill();
+      await this.#watched;
+    })();
+    return this.#closing;
+  }
+
+  #watch(pid: number): Promise<void> {
+    const megabytes = Math.round(this.limits.memoryBytes / 2 ** 20);
+    const why = `The machine's memory of ${megabytes} MB was used up: all processes were ended.`;
+    const onTooMuch = async () => {
+      await this.#guest.request("end_all", { why }).catch(() => undefined);
+    };
+    const onFull = () => void this.#end(`its files take more than its memory of ${megabytes} MB`);
+    return watchMemory(pid, this.limits, onTooMuch, onFull, this.#over.signal);
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? "";
+}
+
+const LOOK_EVERY_MS = 200;
+/** What the kernel takes for a file or folder, whatever it holds. */
+const INODE_BYTES = 1536;
+
+/**
+ * Where no cgroup binds the machine: looks at what its processes, files and sockets take together. `onTooMuch` ends the
+ * processes; where the files alone are too much, `onFull` ends the machine.
+ */
+async function watchMemory(
+  pid: number,
+  limits: MachineLimits,
+  onTooMuch: () => Promise<void>,
+  onFull: () => void,
+  over: AbortSignal,
+): Promise<void> {
+  while (!over.aborted) {
+    const [{ memoryBytes }, sockets, files] = await Promise.all([
+      usageOfTree(pid),
+      bytesInSockets(pid),
+      bytesInFiles(pid, limits),
+    ]);
+    if (over.aborted) return;
+    if (files > limits.memoryBytes) onFull();
+    else if (memoryBytes + sockets + files > limits.memoryBytes) await onTooMuch();
+    await sleep(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
+  }
+}
+
+async function bytesInFiles(pid: number, { disk }: MachineLimits): Promise<number> {
+  const systems = await Promise.all(
+    Object.keys(disk).map((path) => statfs(`/proc/${pid}/root${path}`).catch(() => null)),
+  );
+  return systems.reduce((sum, system) => {
+    if (system === null) return sum;
+    const { blocks, bfree, bsize, files, ffree } = system;
+    return sum + (blocks - bfree) * bsize + (files - ffree) * INODE_BYTES;
+  }, 0);
+}
+
+/** What unix sockets may hold at most, and what waits in those of loopback. */
+async function bytesInSockets(pid: number): Promise<number> {
+  const tables = await Promise.all(
+    ["tcp", "tcp6", "udp", "udp6"].map((name) => readFile(`/proc/${pid}/net/${name}`, "utf8").catch(() => "")),
+  );
+  let waiting = 0;
+  for (const [, sent = "0", received = "0"] of tables.join("\n").matchAll(/ ([0-9A-F]{8}):([0-9A-F]{8}) \d\d:/g)) {
+    waiting += Number.parseInt(sent, 16) + Number.parseInt(received, 16);
+  }
+  return waiting + (await socketBytesOf(pid));
+}

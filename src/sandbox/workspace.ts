@@ -1,0 +1,405 @@
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import {
+  chmod,
+  chown,
+  type FileHandle,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  opendir,
+  readdir,
+  readlink,
+  realpath,
+  rm,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pLimit, { type LimitFunction } from "p-limit";
+import { isProcessAlive } from "../platform/async.js";
+import { sandboxUser, WORKSPACE_LIMITS } from "./limits.js";
+
+/** The workspace of one task, under the system's temporary folder. Nothing is made until it is used. */
+export function openWorkspace(): Workspace {
+  let oneAtATime: LimitFunction | undefined;
+  let root: string | null = null;
+  cleared ??= clearStale();
+  let folders: WorkspaceFolders | null = null;
+  let closed = false;
+  return {
+    async use(work) {
+      if (closed) throw new Error("the workspace is closed");
+      oneAtATime ??= pLimit(1);
+      return oneAtATime(async () => {
+        root ??= await makeRoot();
+        folders ??= await makeFolders(root);
+        return work(folders);
+      });
+    },
+    async close() {
+      closed = true;
+      await cleared;
+      await oneAtATime?.(async () => {
+        // A folder that cannot be removed must not cost the task its answer.
+        if (root !== null) await remove(root).catch(() => undefined);
+        root = null;
+      });
+    },
+  };
+}
+
+let cleared: Promise<void> | undefined;
+
+async function makeRoot(): Promise<string> {
+  return mkdtemp(join(await realpath(tmpdir()), await workspacePrefix()));
+}
+
+/** Removes what processes that were killed have left, once. What cannot be removed is no reason not to work. */
+async function clearStale(): Promise<void> {
+  const stale = await realpath(tmpdir())
+    .then(staleWorkspaces)
+    .catch(() => []);
+  for (const path of stale) await remove(path).catch(() => undefined);
+}
+
+/** Throws everything in it away, where it has grown beyond its limits. */
+export async function emptyWorkspace({ files, temporary, owner }: WorkspaceFolders): Promise<void> {
+  for (const folder of [files, temporary]) {
+    await remove(folder);
+    await makeFolder(folder, owner);
+  }
+}
+
+async function makeFolders(root: string): Promise<WorkspaceFolders> {
+  const owner = sandboxUser();
+  const folders = { files: join(root, "files"), temporary: join(root, "temporary"), owner };
+  // Whoever runs the sandbox must get through to the folders, and sees nothing else on the way.
+  await chmod(root, owner === null ? 0o700 : 0o711);
+  await makeFolder(folders.files, owner);
+  await makeFolder(folders.temporary, owner);
+  return folders;
+}
+
+export async function makeFolder(folder: string, owner: WorkspaceFolders["owner"]): Promise<void> {
+  await mkdir(folder, { mode: 0o700 });
+  if (owner !== null) await chown(folder, owner.uid, owner.gid);
+}
+
+/**
+ * Code may have left folders without permissions, or nested too deep for any path: `rm` gets through those, Node's
+ * does not.
+ */
+export async function remove(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+  } catch {
+    await promisify(execFile)("chmod", ["-R", "u+rwx", folder]).catch(() => undefined);
+    await promisify(execFile)("rm", ["-rf", "--", folder]);
+  }
+}
+
+/** Reads a complete UTF-8 text file; rejects anything else. */
+export async function readText(folders: WorkspaceFolders, path: string): Promise<string> {
+  const bytes = await withFile(folders, path, false, async (file) => {
+    const { size } = await file.stat();
+    if (size > WORKSPACE_LIMITS.fileBytes) throw new WorkspaceRefusal(`${path} is too large: ${size} bytes.`);
+    return file.readFile();
+  });
+  const text = bytes.includes(0) ? null : decode(bytes);
+  if (text !== null) return text;
+  throw new WorkspaceRefusal(`${path} is a binary file of ${bytes.length} bytes, not UTF-8 text.`);
+}
+
+/** Writes or replaces a file, and says how many bytes it has. Creates parent folders. */
+export async function writeText(folders: WorkspaceFolders, path: string, content: string): Promise<number> {
+  const bytes = Buffer.from(content, "utf8");
+  if (bytes.length > WORKSPACE_LIMITS.fileBytes) {
+    throw new WorkspaceRefusal(`${path} would be too large: a file may have ${WORKSPACE_LIMITS.fileBytes} bytes.`);
+  }
+  if (partsOf(path).length > WORKSPACE_LIMITS.depth) throw new WorkspaceRefusal(`${path} is nested too deep.`);
+  const usage = await usageOf(folders);
+  if (usage.files + partsOf(path).length > WORKSPACE_LIMITS.files) {
+    throw new WorkspaceRefusal(`The workspace is full: it may hold ${WORKSPACE_LIMITS.files} files and folders.`);
+  }
+  if (usage.bytes + bytes.length > WORKSPACE_LIMITS.bytes) {
+    throw new WorkspaceRefusal(`The workspace is full: it may hold ${WORKSPACE_LIMITS.bytes} bytes.`);
+  }
+  await withFile(folders, path, true, async (file) => {
+    await file.truncate(0);
+    await file.writeFile(bytes);
+  });
+  return bytes.length;
+}
+
+/**
+ * Everything below a folder, by path; at most `limit` entries, with how many there are up to the workspace's own
+ * limit.
+ */
+export async function listEntries(
+  folders: WorkspaceFolders,
+  path: string,
+  limit: number,
+): Promise<{ entries: Entry[]; total: number }> {
+  const parts = partsOf(path);
+  const found: Entry[] = [];
+  await inFolder(folders, parts, false, async (folder) => {
+    for await (const entry of entriesOf(folder)) {
+      if (entry !== null) found.push({ ...entry, path: [...parts, entry.path].join("/") });
+      if (found.length >= WORKSPACE_LIMITS.files) return;
+    }
+  });
+  found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { entries: found.slice(0, limit), total: found.length };
+}
+
+function decode(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Prefix of this process's workspace folders; identifies the owner to later processes. */
+async function workspacePrefix(): Promise<string> {
+  return `art-e-workspace-${await processIds()}-${process.pid}-`;
+}
+
+/**
+ * Workspaces of this user left behind by killed processes. Those made in another container, which may share the
+ * folder but not the process ids, are left alone.
+ */
+async function staleWorkspaces(folder: string): Promise<string[]> {
+  const pattern = new RegExp(`^art-e-workspace-${await processIds()}-(\\d+)-\\w+$`);
+  const stale: string[] = [];
+  for (const name of await readdir(folder)) {
+    const found = pattern.exec(name);
+    if (found === null) continue;
+    const pid = Number(found[1]);
+    if (pid !== process.pid && isProcessAlive(pid)) continue;
+    const path = join(folder, name);
+    const stat = await lstat(path).catch(() => null);
+    if (!stat?.isDirectory() || stat.uid !== (process.getuid?.() ?? stat.uid)) continue;
+    // A restarted container reuses process ids.
+    if (pid !== process.pid || stat.mtimeMs < startedAt) stale.push(path);
+  }
+  return stale;
+}
+
+const startedAt = Date.now() - 1000 * process.uptime();
+
+/** The process-id namespace: its number on Linux, the whole machine elsewhere. */
+async function processIds(): Promise<string> {
+  const link = await readlink("/proc/self/ns/pid").catch(() => "");
+  return /\d+/.exec(link)?.[0] ?? "0";
+}
+
+/** Path of the workspace inside the sandbox; agents use it too. */
+export const INSIDE = "/workspace";
+
+/**
+ * Splits a path given by an agent. Rejects absolute paths (except `/workspace/...`), `..` and NUL. An empty list is
+ * the workspace itself.
+ */
+function partsOf(path: string): string[] {
+  if (path.includes("\0")) throw new WorkspaceRefusal("A path cannot hold a NUL character.");
+  const inside = path === INSIDE || path.startsWith(`${INSIDE}/`) ? path.slice(INSIDE.length + 1) : path;
+  if (inside.startsWith("/")) {
+    throw new WorkspaceRefusal(`${path} is outside the workspace. Give a path inside it, such as notes/a.txt.`);
+  }
+  const parts = inside.split("/").filter((part) => part !== "" && part !== ".");
+  if (parts.includes(".."))
+    throw new WorkspaceRefusal(`${path} holds "..", which is not allowed. Name it from the top.`);
+  return parts;
+}
+
+/** Opens the folder and passes `work` a path that stays valid even if the folder is renamed. */
+async function inFolder<T>(
+  folders: WorkspaceFolders,
+  parts: readonly string[],
+  make: boolean,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const opened: FileHandle[] = [];
+  let path = folders.files;
+  try {
+    for (const part of [null, ...parts]) {
+      if (part !== null) {
+        path = join(path, part);
+        if (make) await makeFolderNoFollow(path, folders);
+      }
+      const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      opened.push(handle);
+      if (ANCHORED) path = `/proc/self/fd/${handle.fd}`;
+    }
+    return await work(path);
+  } catch (error) {
+    throw refusalOf(error, parts.join("/"));
+  } finally {
+    for (const handle of opened) await handle.close();
+  }
+}
+
+/**
+ * Opens regular files only: no symbolic link in any path segment, no pipe, no device. `make` also creates the file
+ * and its parent folders.
+ */
+async function withFile<T>(
+  folders: WorkspaceFolders,
+  path: string,
+  make: boolean,
+  work: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const parts = partsOf(path);
+  const name = parts.pop();
+  if (name === undefined) throw new WorkspaceRefusal(`${path} is a folder.`);
+  return inFolder(folders, parts, make, async (folder) => {
+    // Without O_NONBLOCK, opening a pipe without a writer would block for ever.
+    const flags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const access = make ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY;
+    const file = await open(join(folder, name), flags | access, 0o600).catch((error: unknown) => {
+      throw refusalOf(error, path);
+    });
+    try {
+      if (!(await file.stat()).isFile()) throw new WorkspaceRefusal(`${path} is not a regular file.`);
+      if (make && folders.owner !== null) await file.chown(folders.owner.uid, folders.owner.gid);
+      return await work(file);
+    } catch (error) {
+      throw refusalOf(error, path);
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** On Linux, /proc/self/fd names an open folder independently of renames. */
+const ANCHORED = process.platform === "linux";
+
+async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+    throw error;
+  }
+  if (owner === null) return;
+  const made = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  await made.chown(owner.uid, owner.gid).finally(() => made.close());
+}
+
+/** An error of a path or file that the caller can fix; the message is for them. */
+export class WorkspaceRefusal extends Error {
+  override readonly name = "WorkspaceRefusal";
+}
+
+/** Translates a system error about a workspace path; other errors are returned unchanged. */
+function refusalOf(error: unknown, path: string): unknown {
+  const meaning = MEANINGS[(error as NodeJS.ErrnoException).code ?? ""];
+  return meaning === undefined ? error : new WorkspaceRefusal(`${path} ${meaning}`);
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist in the workspace. list_files shows what there is.",
+  ENOTDIR: "goes through something that is not a folder.",
+  EISDIR: "is a folder.",
+  ELOOP: "is or goes through a symbolic link, which is not followed.",
+  EACCES: "may not be opened: its permissions forbid it.",
+  EPERM: "may not be opened: its permissions forbid it.",
+  ENXIO: "is not a regular file.",
+  ENODEV: "is not a regular file.",
+  ENAMETOOLONG: "is too long for a path.",
+  EINVAL: "is not a usable path.",
+  ENOSPC: "could not be written: the disk is full.",
+  EDQUOT: "could not be written: the disk is full.",
+};
+
+interface Entry {
+  /** Relative to the listed folder, with slashes. */
+  readonly path: string;
+  readonly type: "file" | "folder" | "link" | "other";
+  /** Length in bytes; 0 except for files. */
+  readonly size: number;
+  /** The larger of length and disk usage, so that sparse files count in full. */
+  readonly counted: number;
+}
+
+/**
+ * Everything below a folder, parents first; links are listed, never followed. A null entry stands for something
+ * unreadable (no permission, nested too deep).
+ */
+async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator<Entry | null> {
+  if (depth > WORKSPACE_LIMITS.depth) {
+    yield null;
+    return;
+  }
+  try {
+    for await (const found of await opendir(join(folder, below))) {
+      const path = below === "" ? found.name : `${below}/${found.name}`;
+      const type = found.isFile() ? "file" : found.isDirectory() ? "folder" : found.isSymbolicLink() ? "link" : "other";
+      yield { path, type, ...(type === "file" ? await sizeOf(join(folder, path)) : NOTHING) };
+      if (type === "folder") yield* entriesOf(folder, path, depth + 1);
+    }
+  } catch (error) {
+    // Removed meanwhile.
+    if (!isGone(error)) yield null;
+  }
+}
+
+interface Usage {
+  readonly files: number;
+  readonly bytes: number;
+  /** False: more than the workspace may hold, or hidden from being counted. */
+  readonly fits: boolean;
+}
+
+/** Stops counting at the limit. */
+export async function usageOf({ files, temporary }: WorkspaceFolders): Promise<Usage> {
+  const usage = { files: 0, bytes: 0 };
+  for (const folder of [files, temporary]) {
+    for await (const entry of entriesOf(folder)) {
+      if (entry === null) return { ...usage, fits: false };
+      usage.files++;
+      usage.bytes += entry.counted;
+      if (usage.files > WORKSPACE_LIMITS.files || usage.bytes > WORKSPACE_LIMITS.bytes)
+        return { ...usage, fits: false };
+    }
+  }
+  return { ...usage, fits: true };
+}
+
+const NOTHING = { size: 0, counted: 0 };
+
+async function sizeOf(path: string): Promise<typeof NOTHING> {
+  try {
+    const { size, blocks } = await lstat(path);
+    return { size, counted: Math.max(size, blocks * 512) };
+  } catch (error) {
+    if (isGone(error)) return NOTHING;
+    throw error;
+  }
+}
+
+function isGone(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+/** A task's folders on this machine, and the owner of new files. */
+export interface WorkspaceFolders {
+  /** The files the agent sees. */
+  readonly files: string;
+  /** For the temporary files of programs; not shown to the agent. */
+  readonly temporary: string;
+  /** Owner of new files; null: the user of this process. */
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+}
+
+/** Port: the files of one task. Its folder is created at the first use and removed on close. */
+export interface Workspace {
+  /** Runs `work` in it, one at a time. Throws after `close`. */
+  use<T>(work: (folders: WorkspaceFolders) => Promise<T>): Promise<T>;
+  /** Waits for running work, then removes the folder. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,217 @@
+import { join } from "node:path";
+import { openJsonFileCache } from "../models/cache.js";
+import type { CostLimit } from "../models/cost-limit.js";
+import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/names.js";
+import { hasKey, isSameAccount, openModel, refuseStoredAddress, serverOf } from "../models/open-model.js";
+import { isPriced, priceOf, priceOfReply } from "../models/prices.js";
+import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
+import { warnOfOtherModel } from "../models/retry.js";
+import type { AppSettings } from "../platform/context.js";
+import type { Environment } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
+import type { RunLimits, RunSettings } from "../traces/run-settings.js";
+import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
+import { openJudge, protocolVersion } from "./judge.js";
+
+/** What a user may ask of the judge. */
+export interface JudgeOptions {
+  /** provider/model, art, art:provider/model, or off. */
+  readonly judge?: string | undefined;
+  readonly noJudge: boolean;
+  readonly judgeVotes?: number | undefined;
+  readonly judgeBaseUrl?: string | undefined;
+}
+
+const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
+
+/** Whether any option of the judge was given. */
+export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeOptions): boolean {
+  return judge !== undefined || noJudge || judgeVotes !== undefined || judgeBaseUrl !== undefined;
+}
+
+export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
+  if (noJudge && judge !== undefined && judge !== "off") {
+    throw new UserError(
+      "options_contradict",
+      "--no-judge and --judge contradict each other.",
+      "Leave one of them out.",
+    );
+  }
+  return noJudge || judge === "off";
+}
+
+/**
+ * The judge asked for, else `stored`, else `fallback`'s cheap model; null where there is none. Votes and address go
+ * for each of them. Throws where something is asked of a judge that is not there.
+ */
+export function judgeSettings(
+  options: JudgeOptions,
+  stored: JudgeSettings | null,
+  fallback: ModelName | null,
+  env: Environment,
+): JudgeSettings | null {
+  if (isJudgeOff(options)) {
+    refuseOfNone(options, "--judge is off");
+    return null;
+  }
+  const { judge, judgeBaseUrl } = options;
+  const isArt = judge === "art" || judge?.startsWith("art:") === true;
+  const given = isArt ? judge?.slice("art:".length) : judge;
+  if (given === undefined && stored !== null) {
+    if (judgeBaseUrl === undefined)
+      refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
+    return { ...stored, votes: options.judgeVotes ?? stored.votes, baseUrl: judgeBaseUrl ?? stored.baseUrl };
+  }
+  const name = given ? named(given) : fallback;
+  if (name === null) {
+    if (judge !== undefined) {
+      throw new UserError(
+        "judge_missing",
+        `--judge ${judge} names no model, and there is no default.`,
+        `Examples: ${EXAMPLES}.`,
+      );
+    }
+    refuseOfNone(options, "there is no judge");
+    return null;
+  }
+  const protocol = isArt ? "art" : "verdict";
+  return {
+    model: name.id,
+    baseUrl: serverOf(name.provider, judgeBaseUrl, env, "--judge-base-url"),
+    protocol,
+    version: protocolVersion(protocol),
+    votes: options.judgeVotes ?? 1,
+  };
+}
+
+function refuseOfNone({ judgeVotes, judgeBaseUrl }: JudgeOptions, why: string): void {
+  if (judgeVotes === undefined && judgeBaseUrl === undefined) return;
+  const flag = judgeVotes !== undefined ? "--judge-votes" : "--judge-base-url";
+  throw new UserError("judge_missing", `${flag} is given, but ${why}.`, `Name a judge: ${EXAMPLES}.`);
+}
+
+function named(given: string): ModelName {
+  const [provider = ""] = given.split("/");
+  if (!isProvider(provider) || provider === "offline" || !given.includes("/")) {
+    throw new UserError(
+      "judge_unknown",
+      `--judge ${given} names no model that could judge.`,
+      `Give it as provider/model: ${EXAMPLES}.`,
+    );
+  }
+  return parseModelName(given, null);
+}
+
+/** The cheap model of a provider. Null without a key, and for a compatible server, whose models are not known. */
+export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
+  const model = JUDGE_MODELS[provider];
+  if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;
+  return parseModelName(`${provider}/${model}`, null);
+}
+
+/** The cheap model of the first provider with a key. */
+export function anyCheapModel(env: Environment): ModelName | null {
+  const provider = (Object.keys(JUDGE_MODELS) as Provider[]).find((name) => hasKey(name, env));
+  return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);
+}
+
+/** Answers or questions judged at once, at most; the rate limiter finds out how many the server takes. */
+export const JUDGE_CONCURRENCY = 20;
+
+/** Of one call, where the answers are there already. */
+export const JUDGE_TIMEOUT_MS = 180_000;
+
+interface CreatedJudge {
+  readonly judge: Judge;
+  /** One line about answers without a verdict; null where all have one. */
+  shortfall(): string | null;
+}
+
+/** Where the judge's calls go. `throttle`: that of an agent on the same server; null creates one. */
+interface JudgeConnection {
+  readonly timeoutMs: number;
+  readonly throttle: RateLimiter | null;
+  /** Limits that other machines keep too. */
+  readonly shared?: SharedLimiter | undefined;
+  /** Of the calls of a command; a run keeps its own. */
+  readonly costLimit?: CostLimit | undefined;
+  /** Called where a reply names another model than the one that was asked. */
+  readonly note: (text: string) => void;
+}
+
+/** Throws a UserError where the judge has no key. */
+export async function createJudge(
+  judge: JudgeSettings,
+  settings: AppSettings,
+  connection: JudgeConnection,
+): Promise<CreatedJudge> {
+  const name = parseModelName(judge.model, null);
+  const { model: remote } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
+  const { costLimit } = connection;
+  const model = costLimit?.applyTo(remote, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage)) ?? remote;
+  const opened = openJudge({
+    model: warnOfOtherModel(model, connection.note),
+    settings: judge,
+    cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
+  });
+  const shortfall = new JudgeShortfall();
+  return {
+    judge: {
+      settings: opened.settings,
+      async judge(item, signal) {
+        const judgement = await opened.judge(item, signal);
+        shortfall.add(judgement);
+        return judgement;
+      },
+    },
+    shortfall: () => shortfall.text(judge.model),
+  };
+}
+
+/**
+ * Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's.
+ * `shared`: of an account elsewhere, limits that other machines keep too.
+ */
+export async function createRunJudge(
+  run: RunSettings,
+  model: { readonly throttle: RateLimiter | null },
+  timeoutMs: number,
+  settings: AppSettings,
+  note: (text: string) => void,
+  shared?: SharedLimiter,
+): Promise<CreatedJudge | null> {
+  const { judge } = run;
+  if (judge === null) return null;
+  const limits = isSameAccount(judge, run) ? { throttle: model.throttle } : { throttle: null, shared };
+  return createJudge(judge, settings, { timeoutMs, note, ...limits });
+}
+
+/** Refuses a limit in dollars where the price of the judge is not known. */
+export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): void {
+  if (judge === null || maxCostUsd === null || isPriced((usage) => priceOf(judge.model, usage))) return;
+  throw new UserError(
+    "price_unknown",
+    `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,
+    "Run with --no-judge and judge afterwards (art-e score), or name a judge whose price is known.",
+  );
+}
+
+/** Counts the answers that a judge gave no verdict on. */
+export class JudgeShortfall {
+  private judged = 0;
+  private without = 0;
+  private lastReason = "";
+
+  add({ verdict, reason }: Judgement): void {
+    this.judged++;
+    if (verdict !== null) return;
+    this.without++;
+    this.lastReason = reason;
+  }
+
+  /** One line; null where all have a verdict. */
+  text(model: string): string | null {
+    if (this.without === 0) return null;
+    return `art-e: the judge ${model} gave no verdict on ${this.without} of ${this.judged} answers: ${this.lastReason}`;
+  }
+}

@@ -1,0 +1,422 @@
+import { randomUUID } from "node:crypto";
+import { renderPrompt } from "../agents/agent.js";
+import { type AgentRun, listTools, newTranscript, runAgent } from "../agents/agent-loop.js";
+import { attemptAnswer } from "../agents/attempt-answer.js";
+import { saveCurrentVersion } from "../agents/registry.js";
+import { getAgent } from "../agents/registry-store.js";
+import { listEvals } from "../evals/store.js";
+import { evalsWithoutModels } from "../evals/use-evals.js";
+import { resolveInbox } from "../mail/mailbox.js";
+import { endOfDay } from "../mail/search-query.js";
+import { type Message, type Model, ModelError } from "../models/model.js";
+import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/names.js";
+import { answeringModelOf, baseUrlOf, connectionOf } from "../models/open-model.js";
+import { warnOfOtherModel } from "../models/retry.js";
+import { type AppContext, Interrupted } from "../platform/context.js";
+import { EXIT, UserError } from "../platform/errors.js";
+import { createModel } from "../runs/create-model.js";
+import type { RunOptions } from "../runs/options.js";
+import { withEvals } from "../runs/score-traces.js";
+import { agentOf, newRunSettings, notesOnSent } from "../runs/settings.js";
+import type { Workspace } from "../sandbox/workspace.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { isFailure } from "../tasks/ending.js";
+import { attachedOrDefault, loadTools, toTool } from "../tools/load-tools.js";
+import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
+import { openExternalResources } from "../tools/mcp-connections.js";
+import { SearchPool } from "../tools/search-pool.js";
+import type { Agent, Tool } from "../tools/tool.js";
+import type { ToolResources } from "../tools/tool-handler.js";
+import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
+import { getSession, saveChat, sessionMessages } from "../traces/chats-store.js";
+import type { ChatTrace, MailboxBinding } from "../traces/trace.js";
+import { ServedModels } from "./served-models.js";
+
+interface ChatTimeouts {
+  readonly chatMs: number;
+  /** One model call, before it is tried again. */
+  readonly modelCallMs: number;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Opens what chats need for the length of `use`: the database, the tools' resources and the models. */
+export async function withChatServices<T>(
+  { chatMs, modelCallMs }: ChatTimeouts,
+  liveOptions: LiveOptions,
+  { settings, note }: Pick<AppContext, "settings" | "note">,
+  use: (services: Omit<ChatServices, "chats">) => Promise<T>,
+): Promise<T> {
+  const { env } = settings;
+  const endpointOf = (provider: Provider) => {
+    const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
+    return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs }, env);
+  };
+  // Refuse an address that its key may not be sent to now, not at the first chat.
+  for (const provider of PROVIDERS) endpointOf(provider);
+  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => warnOfOtherModel(model, note));
+  return withStore(settings, async (db) => {
+    const live = openLiveTraces(db, liveOptions, { settings, note });
+    const outside = openExternalResources(env);
+    const searchThreads = new SearchPool(settings.db);
+    try {
+      const resources = { mailbox: openMailbox(db), searchThreads, outside };
+      return await use({ db, resources, models, chatTimeoutMs: chatMs, live });
+    } finally {
+      await Promise.all([searchThreads.close(), outside.close(), live?.close(NEVER)]);
+    }
+  });
+}
+
+interface AskOptions extends RunOptions {
+  readonly inbox_address: string;
+  readonly question: string;
+  /** Mail from this day on is invisible. */
+  readonly before?: string | undefined;
+}
+
+interface AnsweredQuestion {
+  readonly trace: ChatTrace;
+  readonly cited: readonly CitedMail[];
+}
+
+/** Answers one question from a mailbox, and stores it as a chat of its own. */
+export function ask(options: AskOptions, context: AppContext): Promise<AnsweredQuestion> {
+  return withStore(context.settings, async (db) => {
+    const inbox = resolveInbox(db, options.inbox_address);
+    const { agentId, chosen } = chooseAgent(options, context);
+    const answered = storable(await answer(db, inbox, agentId, chosen, context), chosen);
+    const trace = await scoreChat(db, answered);
+    saveChat(db, trace);
+    return { trace, cited: citedMails(trace, openMailbox(db)) };
+  });
+}
+
+/** The agent and model where none is named: what the keys of the environment allow. Notes its choice. */
+function chooseAgent(options: AskOptions, { settings, note }: AppContext): { agentId: string; chosen: AskOptions } {
+  const isModelGiven =
+    options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
+  const agentId = options.agent ?? "email-search";
+  if (isModelGiven || options.agent !== undefined) return { agentId, chosen: options };
+  const modelId = answeringModelOf(settings.env);
+  if (modelId !== null) {
+    note(`Asking ${agentId} with ${modelId}.`);
+    return { agentId, chosen: { ...options, modelId } };
+  }
+  const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
+  note(`No API key is set (${variables}): asking the offline baseline, which is no language model.`);
+  return { agentId: "baseline", chosen: options };
+}
+
+async function answer(
+  db: Db,
+  inbox: string,
+  agentId: string,
+  options: AskOptions,
+  context: AppContext,
+): Promise<AnsweredChat> {
+  const settings = newRunSettings(db, options, getAgent(db, agentId), context);
+  for (const note of notesOnSent(settings)) context.note(note);
+  const model = await createModel(settings, options, context.settings, {
+    append: false,
+    callsModel: true,
+  });
+  const outside = openExternalResources(context.settings.env);
+  const mailbox = openMailbox(db);
+  try {
+    return await answerChat(
+      {
+        sessionId: `session_${randomUUID()}`,
+        agent: agentOf(settings),
+        agentVersion: saveCurrentVersion(db, agentId),
+        model: warnOfOtherModel(model.model, context.note),
+        tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
+        history: [],
+        question: options.question,
+        instructions: null,
+        binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
+        timeoutMs: settings.taskTimeoutMs,
+      },
+      {},
+      context.signal,
+    );
+  } finally {
+    model.close();
+    await outside.close();
+  }
+}
+
+function dayBefore(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
+}
+
+/** Throws where there is nothing to keep: the key is refused, or the user has stopped it. */
+function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): ChatTrace {
+  if (trace.ending === "interrupted") throw new Interrupted("stopped.");
+  if (failure?.kind === "auth" || failure?.kind === "not_found") {
+    const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
+    throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
+  }
+  return trace;
+}
+
+/** A request for a chat, whichever API it came by. */
+export interface ChatRequest {
+  readonly agentId: string;
+  /** Undefined: a new session. */
+  readonly sessionId?: string | undefined;
+  /** Earlier messages, for a new session; a session that continues has its own. */
+  readonly history: readonly Message[];
+  readonly question: string;
+  readonly instructions: string | null;
+  readonly inbox: string | undefined;
+  readonly queryDate: string | undefined;
+  /** The session that `history` was taken from: the new one gets its mailbox and day. */
+  readonly continuedFrom?: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly modelProvider: string | undefined;
+  readonly modelId: string | undefined;
+}
+
+/** Admits chats: so many at once, and one at a time in a session. */
+export interface ChatAdmission {
+  /** Throws where the chat is not admitted. */
+  admit(sessionId: string): AdmittedChat;
+}
+
+/** One chat under way. */
+export interface AdmittedChat {
+  readonly signal: AbortSignal;
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /** Lets another chat in. */
+  release(): void;
+}
+
+/** What all chats of a process share. */
+export interface ChatServices {
+  readonly db: Db;
+  readonly resources: ToolResources;
+  readonly models: ServedModels;
+  readonly chats: ChatAdmission;
+  readonly chatTimeoutMs: number;
+  /** Null: traces are not sent anywhere. */
+  readonly live: LiveTraces | null;
+}
+
+/** A chat that was admitted and has its model and tools. */
+export interface PreparedChat {
+  readonly sessionId: string;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /** Answers, saves the trace and releases the chat's slot. Throws only for faults of this program. */
+  answer(listener: ChatListener): Promise<AnsweredChat>;
+}
+
+/** All that can refuse a chat happens here, before the first byte of a response is sent. */
+export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
+  const { db, models, chats, resources, chatTimeoutMs, live } = services;
+  const stored = getAgent(db, request.agentId);
+  const { sessionId, binding, history } = chooseSession(services, request);
+  const agent =
+    request.maxTurns === undefined
+      ? stored
+      : { ...stored, settings: { ...stored.settings, maxTurns: request.maxTurns } };
+  const model = await models.get(agent, request.modelProvider, request.modelId);
+  const tools = loadTools(db, agent, resources);
+  const slot = chats.admit(sessionId);
+  return {
+    sessionId,
+    agent,
+    signal: slot.signal,
+    abandon: slot.abandon,
+    async answer(listener) {
+      try {
+        const answered = await answerChat(
+          {
+            sessionId,
+            agent,
+            agentVersion: saveCurrentVersion(db, agent.id),
+            model,
+            tools,
+            history,
+            question: request.question,
+            instructions: request.instructions,
+            binding,
+            timeoutMs: chatTimeoutMs,
+          },
+          listener,
+          slot.signal,
+        );
+        const trace = await scoreChat(db, answered.trace);
+        saveChat(db, trace);
+        live?.add(trace);
+        return { ...answered, trace };
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+/**
+ * A session stays bound to its agent, mailbox and day: otherwise mail that was read under one binding would be told
+ * under another.
+ */
+function chooseSession({ db }: ChatServices, request: ChatRequest) {
+  const inbox = request.inbox ?? null;
+  const queryDate = request.queryDate ?? null;
+  const earlierId = request.sessionId ?? request.continuedFrom;
+  if (earlierId === undefined) {
+    const binding: MailboxBinding = { inbox: inbox === null ? null : resolveInbox(db, inbox), queryDate };
+    return { sessionId: newSessionId(), binding, history: request.history };
+  }
+  const session = getSession(db, earlierId);
+  if (session.agentId !== request.agentId) {
+    throw new UserError(
+      "session_unknown",
+      `Agent "${request.agentId}" has no session "${session.id}".`,
+      `It is a session of ${session.agentId}.`,
+    );
+  }
+  if ((inbox !== null && inbox !== session.inbox) || (queryDate !== null && queryDate !== session.queryDate)) {
+    const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no day"}`;
+    throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Begin another session.");
+  }
+  const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
+  return request.sessionId === undefined
+    ? { sessionId: newSessionId(), binding, history: request.history }
+    : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
+}
+
+function newSessionId(): string {
+  return `session_${randomUUID()}`;
+}
+
+/**
+ * A chat with the scores of the evals in use. Those that see gold are not among them, as a chat has none, nor rubrics,
+ * as a model would be paid for every chat.
+ */
+async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
+  if (isFailure(trace.ending)) return trace;
+  const evals = evalsWithoutModels(
+    listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
+  );
+  // The chat has been answered: it is scored also where the caller has left.
+  const [outcomes = []] = await evals.run([trace], new AbortController().signal);
+  return withEvals(trace, evals.definitions, outcomes);
+}
+
+/** A mail that an answer names as its source; null where the mailbox has no such mail. */
+export interface CitedMail {
+  readonly messageId: string;
+  readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
+}
+
+/** The mails that an answer names, looked up as its agent could. */
+function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
+  const context = {
+    inbox,
+    cutoff: queryDate === null ? null : endOfDay(queryDate),
+    signal: new AbortController().signal,
+  };
+  return sources.map((messageId) => {
+    const found = findReadableMail(messageId, context, mailbox);
+    if (!found.ok) return { messageId, mail: null };
+    const { subject, sender, date } = found.mail;
+    return { messageId: found.mail.messageId, mail: { subject, sender, date } };
+  });
+}
+
+/** One message to an agent, and the conditions it is answered under. */
+interface Chat {
+  readonly sessionId: string;
+  readonly agent: Agent;
+  readonly agentVersion: number;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  /** Without the system prompt. */
+  readonly history: readonly Message[];
+  readonly question: string;
+  /** Appended to the agent's own prompt; null: nothing. */
+  readonly instructions: string | null;
+  readonly binding: MailboxBinding;
+  readonly timeoutMs: number;
+}
+
+/** Hears how an answer comes about. */
+type ChatListener = Pick<AgentRun, "onStep" | "onActivity">;
+
+export interface AnsweredChat {
+  readonly trace: ChatTrace;
+  /** The model's error where the ending is model_error; else null. */
+  readonly failure: ModelError | null;
+}
+
+/**
+ * Answers one message as a task of a run is answered: within the mailbox and up to the day it is bound to. Errors of
+ * the model or its server become the trace's ending; they are not thrown.
+ */
+async function answerChat(
+  chat: Chat,
+  { onStep, onActivity }: ChatListener,
+  signal: AbortSignal,
+): Promise<AnsweredChat> {
+  const { times, rollout, error, thrown } = await attemptAnswer(
+    {
+      timeoutMs: chat.timeoutMs,
+      run(transcript, chatSignal, workspace) {
+        const run = { ...agentRun(chat, chatSignal, workspace), onStep, onActivity };
+        transcript.messages.push(...newTranscript(run).messages);
+        transcript.messages.splice(1, 0, ...chat.history);
+        return runAgent(run, transcript);
+      },
+      // Null: a bug of this program, which must not be recorded as a failure of the model.
+      endingOf: (thrown) => (thrown instanceof ModelError ? "model_error" : null),
+    },
+    signal,
+  );
+  const trace: ChatTrace = {
+    traceId: `trace_${randomUUID()}`,
+    sessionId: chat.sessionId,
+    agentId: chat.agent.id,
+    agentVersion: chat.agentVersion,
+    model: chat.model.id,
+    ...times,
+    ...rollout,
+    error,
+    sources: [...rollout.sources],
+    maxTurns: chat.agent.settings.maxTurns,
+    scores: {},
+    question: chat.question,
+    ...chat.binding,
+    historyLength: chat.history.length,
+  };
+  return { trace, failure: trace.ending === "model_error" && thrown instanceof ModelError ? thrown : null };
+}
+
+function agentRun(chat: Chat, signal: AbortSignal, workspace: Workspace): AgentRun {
+  const { agent, tools, binding, instructions } = chat;
+  const prompt = renderPrompt(agent.prompt, {
+    inbox_address: binding.inbox ?? "(not named: take its address from the question)",
+    query_date: binding.queryDate ?? new Date().toISOString().slice(0, 10),
+    max_turns: agent.settings.maxTurns,
+    tools: listTools(tools),
+  });
+  return {
+    model: chat.model,
+    tools,
+    system: instructions === null ? prompt : `${prompt}\n\n${instructions}`,
+    question: chat.question,
+    settings: agent.settings,
+    context: {
+      inbox: binding.inbox,
+      cutoff: binding.queryDate === null ? null : endOfDay(binding.queryDate),
+      signal,
+      workspace,
+    },
+    maxCostUsd: null,
+  };
+}

@@ -1,0 +1,195 @@
+import { randomUUID } from "node:crypto";
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Hono, MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { etag } from "hono/etag";
+import { RunSubscriptions } from "../runs/follow.js";
+import {
+  type Access,
+  ApiError,
+  checkContentType,
+  checkHost,
+  checkOrigin,
+  checkToken,
+  toApiError,
+} from "./api-error.js";
+import { chatRoutes } from "./chat-routes.js";
+import { openHttpServer, refuseOpenAddress } from "./http-server.js";
+import { openaiError, openaiRoutes } from "./openai/chat.js";
+import { responsesRoutes } from "./openai/responses.js";
+import { addPage, isPage, playgroundSessionRoutes } from "./playground.js";
+import {
+  addRoute,
+  type Env,
+  type LogFields,
+  openapiDocument,
+  type Route,
+  readJsonBody,
+  type Services,
+} from "./route.js";
+import { agentRoutes, versionRoutes } from "./routes/agents.js";
+import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";
+import { isReport, ReportLinks, runRoutes } from "./routes/runs.js";
+import { toolRoutes } from "./routes/tools.js";
+import { feedbackRoutes, labelRoutes, traceRoutes } from "./routes/traces.js";
+import { RunStreams, runStreamRoutes } from "./watch.js";
+
+/** Besides the one connection of each chat. */
+const MAX_OTHER_CONNECTIONS = 256;
+
+/** After their abort, chats have so long to send their last events. */
+const LAST_EVENTS_MS = 2_000;
+
+export interface Running {
+  /** `http://127.0.0.1:8787` */
+  readonly url: string;
+  /** Takes no more requests; running chats have `graceMs` to finish. Resolves when everything is closed. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token.
+ */
+export async function startServer(services: Services, access: Access, port: number, write: WriteLog): Promise<Running> {
+  refuseOpenAddress(access);
+  const { db, chats, report, version } = services;
+  // Runs are executed by other processes than this one.
+  const subscriptions = new RunSubscriptions(
+    db,
+    () => null,
+    (fault) => report(fault, "runs"),
+  );
+  const streams = new RunStreams(subscriptions, services.stream);
+  const reports = new ReportLinks(services);
+  const routes = servedRoutes(services, reports, streams);
+  const app = createApp({ routes, version, report, addPages: (to) => addPages(to, reports) }, access, write);
+  const server = await openHttpServer(app, access.host, port, chats.max + MAX_OTHER_CONNECTIONS);
+  return {
+    url: server.url,
+    stop: (graceMs) =>
+      server.close(
+        graceMs + LAST_EVENTS_MS,
+        async () => void (await Promise.all([chats.stop(graceMs), streams.end()])),
+      ),
+  };
+}
+
+function servedRoutes(services: Services, reports: ReportLinks, streams: RunStreams): Route[] {
+  return [
+    ...agentRoutes(services),
+    ...versionRoutes(services),
+    ...playgroundSessionRoutes(services),
+    ...chatRoutes(services),
+    ...toolRoutes(services),
+    ...sessionRoutes(services),
+    ...traceRoutes(services),
+    ...feedbackRoutes(services),
+    ...labelRoutes(services),
+    ...runRoutes(services),
+    ...runStreamRoutes(services, streams),
+    ...corpusRoutes(services),
+    ...reports.routes(),
+    ...mailRoutes(services),
+    ...metaRoutes(services),
+    ...openaiRoutes(services),
+    ...responsesRoutes(services),
+  ];
+}
+
+function addPages(app: Hono<Env>, reports: ReportLinks): void {
+  addPage(app, "all");
+  reports.addPage(app);
+}
+
+/** What a server offers. */
+interface Served {
+  readonly routes: readonly Route[];
+  /** Adds what is no operation of the API. */
+  addPages(app: Hono<Env>): void;
+  readonly version: string;
+  /** Logs an error that is a bug of this program. */
+  report(fault: unknown, requestId: string): void;
+}
+
+/** The hono app: access checks, the routes, the pages, and the form of errors. */
+export function createApp(served: Served, access: Access, write: WriteLog): Hono<Env> {
+  const app = new OpenAPIHono<Env>();
+  app.use(async (c, next) => {
+    const sentId = c.req.header("x-request-id") ?? "";
+    const requestId = /^[\w.-]{1,100}$/.test(sentId) ? sentId : `req_${randomUUID()}`;
+    c.set("requestId", requestId);
+    c.header("x-request-id", requestId);
+    c.header("x-content-type-options", "nosniff");
+    c.header("referrer-policy", "no-referrer");
+    await next();
+  });
+  app.use(accessLog(write));
+  app.use(checkHost(access));
+  if (access.cors !== null) {
+    app.use(
+      cors({
+        origin: access.cors,
+        allowMethods: ["GET", "POST", "PATCH", "DELETE"],
+        allowHeaders: ["Content-Type", "Authorization", "X-Workspace-Id", "X-Request-Id", "If-None-Match"],
+        exposeHeaders: ["X-Request-Id", "Retry-After", "ETag"],
+      }),
+    );
+  }
+  app.use(checkOrigin(access));
+  const token = checkToken(access);
+  app.use((c, next) => (isPage(c.req.path) || isReport(c.req.path) ? next() : token(c, next)));
+  app.use(checkContentType());
+
+  app.use("/api/agents/:id/prompt", etag());
+  const readJson = readJsonBody();
+  for (const route of served.routes) addRoute(app, route, readJson);
+  const document = openapiDocument(app, served.version);
+  app.get("/openapi.json", (c) => c.json(document));
+  served.addPages(app);
+
+  app.notFound((c) => {
+    throw new ApiError("NOT_FOUND", `There is no ${c.req.method} ${c.req.path.slice(0, 200)}. See /openapi.json.`);
+  });
+  app.onError((thrown, c) => {
+    const error = toApiError(thrown);
+    const requestId = c.get("requestId");
+    if (error.code === "INTERNAL_ERROR") served.report(thrown, requestId);
+    const { code, message, details, status } = error;
+    if (c.req.path.startsWith("/v1/")) {
+      const { body, headers } = openaiError(error, requestId);
+      return c.json(body, status, headers);
+    }
+    return c.json({ error: { code, message, details, request_id: requestId } }, status, { ...error.headers });
+  });
+  return app;
+}
+
+/** Writes one line of JSON. */
+type WriteLog = (line: Readonly<Record<string, unknown>>) => void;
+
+/**
+ * Logs one line a request, once its response was sent or its client has disconnected. Queries and headers are left out,
+ * as they may hold secrets.
+ */
+function accessLog(write: WriteLog): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const started = performance.now();
+    const { outgoing } = c.env;
+    const log: LogFields = {};
+    c.set("log", log);
+    outgoing.once("close", () => {
+      write({
+        time: new Date().toISOString(),
+        level: outgoing.statusCode >= 500 ? "error" : "info",
+        request_id: c.get("requestId"),
+        method: c.req.method,
+        path: c.req.path.slice(0, 500),
+        status: outgoing.statusCode,
+        ms: Math.round(performance.now() - started),
+        ...(outgoing.writableFinished ? {} : { client_left: true }),
+        ...log,
+      });
+    });
+    await next();
+  };
+}

@@ -1,0 +1,410 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { getAgent, listAgents } from "../../agents/registry-store.js";
+import { addUsage, type ModelErrorKind, NO_USAGE, type Usage } from "../../models/model.js";
+import type { StoredAgent } from "../../tools/tool.js";
+import type { ChatTrace } from "../../traces/trace.js";
+import { ApiError, type ErrorCode } from "../api-error.js";
+import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
+import {
+  eventStreamResponse,
+  inboxAddress,
+  logChat,
+  queryDate,
+  toModelMessages,
+  WITHOUT_ANSWER,
+} from "../chat-routes.js";
+import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
+import type { SseWriter } from "../sse.js";
+
+const modelShape = z.strictObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.number().int(),
+  owned_by: z.literal("art-e"),
+});
+
+/** OpenAI's Chat Completions API: each agent is a model that searches the mail itself. */
+export function openaiRoutes(services: Services): Route[] {
+  const tag = "OpenAI-compatible";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/v1/models",
+      tag,
+      summary: "The agents as models",
+      status: 200,
+      response: z.strictObject({ object: z.literal("list"), data: z.array(modelShape) }),
+      errors: "openai",
+      handle: () => ({
+        object: "list",
+        data: listAgents(services.db).map(modelOf),
+      }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/models/:id",
+      tag,
+      summary: "One agent as a model",
+      status: 200,
+      response: modelShape,
+      errors: "openai",
+      handle: ({ params }) => modelOf(getAgent(services.db, params.id)),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/v1/chat/completions",
+      tag,
+      summary: "Ask an agent; with stream, its answer comes as chunks when there is one",
+      body: completionBody,
+      status: 200,
+      response: completionShape,
+      events: chunkShape,
+      errors: "openai",
+      async handle({ body, requestId, signal, destroyConnection, log }) {
+        const { messages, metadata } = body;
+        const conversation = messages.filter((message) => message.role === "user" || message.role === "assistant");
+        const question = conversation.at(-1);
+        if (question?.role !== "user" || messages.at(-1) !== question) {
+          throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+        }
+        const systemPrompts = messages.flatMap(({ role, content }) =>
+          role === "system" || role === "developer" ? [content ?? ""] : [],
+        );
+        const chat = await prepareChat(services, {
+          agentId: body.model,
+          history: conversation
+            .slice(0, -1)
+            .flatMap(({ role, content }) => toModelMessages({ role, content: content ?? "" })),
+          question: question.content,
+          instructions: systemPrompts.length === 0 ? null : systemPrompts.join("\n\n"),
+          inbox: metadata?.inbox_address ?? undefined,
+          queryDate: metadata?.query_date ?? undefined,
+          maxTurns: undefined,
+          modelProvider: undefined,
+          modelId: undefined,
+        });
+        const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
+        if (body.stream !== true) return toCompletion(head, await answerAtOnce(chat, signal, log));
+        const includeUsage = body.stream_options?.include_usage === true;
+        return eventStreamResponse(services, chat, destroyConnection, (stream) =>
+          streamAnswer(services, chat, stream, head, includeUsage, requestId, log),
+        );
+      },
+    }),
+  ];
+}
+
+function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
+  return { id, object: "model", created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000, owned_by: "art-e" };
+}
+
+/** Answers without streaming; throws an ApiError where the chat fails. Aborts it when the client disconnects. */
+export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
+  const abandon = () => chat.abandon("the client is gone");
+  signal.addEventListener("abort", abandon, { once: true });
+  if (signal.aborted) abandon();
+  try {
+    const answered = await chat.answer({});
+    logChat(log, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) throw failure;
+    return answered.trace;
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+}
+
+async function streamAnswer(
+  services: Services,
+  chat: PreparedChat,
+  stream: SseWriter,
+  head: CompletionHead,
+  includeUsage: boolean,
+  requestId: string,
+  log: LogFields,
+): Promise<void> {
+  const failWith = (error: ApiError) => stream.send(openaiError(error, requestId).body);
+  try {
+    await stream.send(firstChunk(head));
+    const answered = await chat.answer({});
+    logChat(log, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) return await failWith(failure);
+    for (const chunk of lastChunks(head, answered.trace, includeUsage)) await stream.send(chunk);
+    await stream.send("[DONE]");
+  } catch (fault) {
+    services.report(fault, requestId);
+    await failWith(new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why."));
+  }
+}
+
+/** The details of an ApiError that OpenAI's error format has fields for. */
+const detailsSchema = z.object({
+  type: z.string().optional(),
+  code: z.string().optional(),
+  hint: z.string().optional(),
+  issues: z.array(z.object({ path: z.string() })).optional(),
+});
+
+/** Errors that a retry would not fix: clients retry 5xx, 408, 409 and 429, so these get another status. */
+const PERMANENT: Readonly<Partial<Record<ModelErrorKind, readonly [ErrorCode, string]>>> = {
+  bad_request: ["VALIDATION_ERROR", "upstream_bad_request"],
+  context_overflow: ["VALIDATION_ERROR", "context_length_exceeded"],
+  not_found: ["NOT_FOUND", "model_not_found"],
+};
+
+/** An error in OpenAI's format, with headers that say whether to retry. */
+export function openaiError(error: ApiError, requestId: string) {
+  const { type, code, hint, issues } = detailsSchema.safeParse(error.details).data ?? {};
+  const { status } = error;
+  return {
+    body: {
+      error: {
+        message: hint === undefined ? error.message : `${error.message} ${hint}`,
+        type: type ?? typeOf(status),
+        param: issues?.[0]?.path || null,
+        code: code ?? error.code.toLowerCase(),
+        request_id: requestId,
+      },
+    },
+    headers: { ...(status < 500 ? { "x-should-retry": "false" } : {}), ...error.headers },
+  };
+}
+
+/** Null: the chat did not fail, even if the agent found no answer. */
+export function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
+  const message = trace.error ?? "";
+  if (trace.ending === "timeout") {
+    return new ApiError("EXTERNAL_API_ERROR", message, { type: "server_error", code: "timeout" }, NO_RETRY);
+  }
+  if (trace.ending === "interrupted") {
+    return new ApiError("EXTERNAL_API_ERROR", message, { type: "server_error", code: "interrupted" });
+  }
+  if (trace.ending !== "model_error") return null;
+  const type = "upstream_error";
+  if (failure === null || failure.retryable) {
+    const wait = failure?.retryAfterMs ?? null;
+    const headers = wait === null ? {} : { "retry-after": String(Math.ceil(wait / 1000)) };
+    return new ApiError("EXTERNAL_API_ERROR", message, { type, code: failure?.kind ?? "server" }, headers);
+  }
+  const [errorCode, code] = PERMANENT[failure.kind] ?? ["UPSTREAM_REFUSED", failure.kind];
+  return new ApiError(errorCode, message, { type, code });
+}
+
+/** A chat that timed out would time out again. */
+const NO_RETRY = { "x-should-retry": "false" };
+
+/** OpenAI's error type for a status. */
+function typeOf(status: number): string {
+  if (status === 401) return "authentication_error";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+/** What the responses of both OpenAI APIs have in common. */
+
+/** The field `art_e`, which is not part of OpenAI's APIs. */
+export const agentDetailsShape = z.strictObject({
+  trace_id: z.string(),
+  ending: z.string(),
+  sources: z.array(z.string()),
+});
+
+export function agentDetails({ traceId, ending, sources }: ChatTrace): z.output<typeof agentDetailsShape> {
+  return { trace_id: traceId, ending, sources };
+}
+
+/** The text of the answer, or the model's refusal to give one. */
+interface AnswerText {
+  readonly text: string;
+  readonly isRefusal: boolean;
+}
+
+export function answerText({ answer, ending, turns }: ChatTrace): AnswerText {
+  if (turns.at(-1)?.finishReason === "refusal") {
+    return { text: answer || "The model refused to answer.", isRefusal: true };
+  }
+  const fallback = ending in WITHOUT_ANSWER ? WITHOUT_ANSWER[ending as keyof typeof WITHOUT_ANSWER] : "";
+  return { text: answer ?? fallback, isRefusal: false };
+}
+
+/** Whether the agent gave an answer, rather than used up its turns or budget. */
+export function isComplete({ ending }: ChatTrace): boolean {
+  return ending === "answered" || ending === "dont_know";
+}
+
+/** The sum over all turns; a turn fallback usage counts as zero. */
+export function totalUsage({ turns }: ChatTrace): Usage {
+  return turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
+}
+
+const parts = z
+  .array(z.object({ type: z.literal("text"), text: z.string() }))
+  .transform((texts) => texts.map(({ text }) => text).join("\n"));
+
+const content = z.union([z.string(), parts]);
+
+/** Binds the agent to a mailbox and a day. */
+export const bindingMetadata = z
+  .looseObject({ inbox_address: inboxAddress.nullish(), query_date: queryDate.nullish() })
+  .nullish()
+  .meta({
+    description:
+      "inbox_address binds the agent to that mailbox (without it, it may search any), query_date hides later mail.",
+  });
+
+/** Parameters that would change the form of the answer or the agent's tools are refused rather than ignored. */
+const OWN_TOOLS = "an agent calls its own tools here, and can be given no others";
+export const unsupported = {
+  tools: z.array(z.unknown()).max(0, OWN_TOOLS).nullish(),
+  tool_choice: z.enum(["none", "auto"], OWN_TOOLS).nullish(),
+  textOnly: z.looseObject({ type: z.literal("text", "agents answer in plain text only") }).nullish(),
+  top_logprobs: z.literal(0, "probabilities are not known here").nullish(),
+};
+
+/** The parameters that are read. Sampling settings are accepted and ignored: the agent has its own. */
+const completionBody = z.looseObject({
+  model: z.string().min(1).meta({ description: "The id of an agent" }),
+  messages: z
+    .array(
+      z.discriminatedUnion("role", [
+        z.object({ role: z.literal("system"), content }),
+        z.object({ role: z.literal("developer"), content }),
+        z.object({ role: z.literal("user"), content }),
+        z.object({ role: z.literal("assistant"), content: content.nullish() }),
+      ]),
+    )
+    .min(1)
+    .max(1_000)
+    .meta({ description: "The last is the question; system messages are put after the agent's own prompt." }),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  metadata: bindingMetadata,
+  n: z.literal(1, "one answer is given to a request; ask again for another").nullish(),
+  tools: unsupported.tools,
+  functions: unsupported.tools,
+  tool_choice: unsupported.tool_choice,
+  function_call: unsupported.tool_choice,
+  web_search_options: z.null(OWN_TOOLS).optional(),
+  response_format: unsupported.textOnly,
+  modalities: z.array(z.literal("text", "agents answer in text only")).nullish(),
+  logprobs: z.literal(false, "probabilities are not known here").nullish(),
+  top_logprobs: unsupported.top_logprobs,
+});
+
+const usageShape = z.strictObject({
+  prompt_tokens: z.number().int(),
+  completion_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  prompt_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
+});
+
+const completionShape = z.strictObject({
+  id: z.string(),
+  object: z.literal("chat.completion"),
+  created: z.number().int(),
+  model: z.string(),
+  choices: z.array(
+    z.strictObject({
+      index: z.literal(0),
+      message: z.strictObject({
+        role: z.literal("assistant"),
+        content: z.string().nullable(),
+        refusal: z.string().nullable(),
+      }),
+      finish_reason: z.enum(["stop", "length"]),
+      logprobs: z.null(),
+    }),
+  ),
+  usage: usageShape,
+  art_e: agentDetailsShape,
+});
+
+const chunkShape = z.strictObject({
+  id: z.string(),
+  object: z.literal("chat.completion.chunk"),
+  created: z.number().int(),
+  model: z.string(),
+  choices: z.array(
+    z.strictObject({
+      index: z.literal(0),
+      delta: z.strictObject({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        refusal: z.string().optional(),
+      }),
+      finish_reason: z.enum(["stop", "length"]).nullable(),
+      logprobs: z.null(),
+    }),
+  ),
+  usage: usageShape.nullable().optional(),
+  art_e: agentDetailsShape.optional(),
+});
+
+type Chunk = z.output<typeof chunkShape>;
+
+interface CompletionHead {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  readonly model: string;
+}
+
+function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof completionShape> {
+  const { text, isRefusal } = answerText(trace);
+  return {
+    ...head,
+    object: "chat.completion",
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: isRefusal ? null : text, refusal: isRefusal ? text : null },
+        finish_reason: finishReasonOf(trace),
+        logprobs: null,
+      },
+    ],
+    usage: tokensOf(trace),
+    art_e: agentDetails(trace),
+  };
+}
+
+/** The first chunk, before there is an answer. */
+function firstChunk(head: CompletionHead): Chunk {
+  return chunk(head, { role: "assistant", content: "" }, null);
+}
+
+/** The answer and its end; the usage only on request. */
+function lastChunks(head: CompletionHead, trace: ChatTrace, includeUsage: boolean): Chunk[] {
+  const { text, isRefusal } = answerText(trace);
+  return [
+    ...(text === "" ? [] : [chunk(head, isRefusal ? { refusal: text } : { content: text }, null)]),
+    { ...chunk(head, {}, finishReasonOf(trace)), art_e: agentDetails(trace) },
+    ...(includeUsage ? [{ ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) }] : []),
+  ];
+}
+
+function chunk(
+  head: CompletionHead,
+  delta: Chunk["choices"][number]["delta"],
+  finish: "stop" | "length" | null,
+): Chunk {
+  return {
+    ...head,
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
+  };
+}
+
+function finishReasonOf(trace: ChatTrace): "stop" | "length" {
+  return isComplete(trace) ? "stop" : "length";
+}
+
+function tokensOf(trace: ChatTrace): z.output<typeof usageShape> {
+  const { inputTokens, outputTokens, cachedInputTokens } = totalUsage(trace);
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens },
+  };
+}

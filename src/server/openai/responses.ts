@@ -1,0 +1,335 @@
+import { z } from "zod";
+import type { Message } from "../../models/model.js";
+import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
+import type { ChatTrace } from "../../traces/trace.js";
+import { ApiError } from "../api-error.js";
+import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
+import { eventStreamResponse, logChat, toModelMessages } from "../chat-routes.js";
+import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
+import type { SseWriter } from "../sse.js";
+import {
+  agentDetails,
+  agentDetailsShape,
+  answerAtOnce,
+  answerText,
+  bindingMetadata,
+  chatFailure,
+  isComplete,
+  openaiError,
+  totalUsage,
+  unsupported,
+} from "./chat.js";
+
+/** OpenAI's Responses API, the default of its newer clients. */
+export function responsesRoutes(services: Services): Route[] {
+  return [
+    defineRoute({
+      method: "post",
+      path: "/v1/responses",
+      tag: "OpenAI-compatible",
+      summary: "Ask an agent; with stream, its answer comes as events when there is one",
+      body: responseBody,
+      status: 200,
+      response: responseShape,
+      events: responseEventShape,
+      errors: "openai",
+      async handle({ body, requestId, signal, destroyConnection, log }) {
+        const chat = await prepareChat(services, toRequest(services, body));
+        const openedResponse = openResponse(chat.sessionId, body);
+        if (body.stream !== true) return completedResponse(openedResponse, await answerAtOnce(chat, signal, log));
+        return eventStreamResponse(services, chat, destroyConnection, (stream) =>
+          streamAnswer(services, chat, stream, openedResponse, requestId, log),
+        );
+      },
+    }),
+  ];
+}
+
+function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatRequest {
+  const messages = body.input.map((item) =>
+    "role" in item ? item : { role: "assistant" as const, content: answerOf(item) },
+  );
+  const question = messages.at(-1);
+  if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+  const systemPrompts = messages
+    .filter(({ role }) => role === "system" || role === "developer")
+    .map(({ content }) => content);
+  const instructions = [...(body.instructions ? [body.instructions] : []), ...systemPrompts];
+  const conversation = messages.slice(0, -1).flatMap(({ role, content }): Message[] => {
+    return role === "user" || role === "assistant" ? toModelMessages({ role, content }) : [];
+  });
+  const previousId = body.previous_response_id ?? null;
+  return {
+    agentId: body.model,
+    history: previousId === null ? conversation : [...messagesOf(previousId), ...conversation],
+    question: question.content,
+    instructions: instructions.length === 0 ? null : instructions.join("\n\n"),
+    inbox: body.metadata?.inbox_address ?? undefined,
+    queryDate: body.metadata?.query_date ?? undefined,
+    continuedFrom: previousId === null ? undefined : (sessionIdOf(previousId) ?? undefined),
+    maxTurns: undefined,
+    modelProvider: undefined,
+    modelId: undefined,
+  };
+
+  function answerOf({ id }: Extract<InputItem, { id: string }>): string {
+    const sessionId = sessionIdOf(id);
+    const answer = sessionId === null ? null : lastAnswer(db, sessionId);
+    if (answer === null) throw new ApiError("NOT_FOUND", `There is no answer "${id}" here.`);
+    return answer;
+  }
+
+  function messagesOf(id: string): Message[] {
+    const sessionId = sessionIdOf(id);
+    const messages = sessionId === null ? [] : sessionMessages(db, sessionId);
+    if (messages.length === 0) throw new ApiError("NOT_FOUND", `There is no response "${id}" to go on from.`);
+    return messages;
+  }
+}
+
+async function streamAnswer(
+  services: Services,
+  chat: PreparedChat,
+  stream: SseWriter,
+  openedResponse: ResponseObject,
+  requestId: string,
+  log: LogFields,
+): Promise<void> {
+  const opening = openingEvents(openedResponse);
+  const ending = async () => {
+    const answered = await chat.answer({});
+    logChat(log, answered.trace);
+    const failure = chatFailure(answered);
+    if (failure !== null) return failureEvents(opening.length, openedResponse, failure, requestId);
+    return answerEvents(opening.length, completedResponse(openedResponse, answered.trace));
+  };
+  for (const event of opening) await stream.send(event, event.type);
+  const last = await ending().catch((fault: unknown) => {
+    services.report(fault, requestId);
+    const unknown = new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
+    return failureEvents(opening.length, openedResponse, unknown, requestId);
+  });
+  for (const event of last) await stream.send(event, event.type);
+}
+
+/** Request and response of OpenAI's Responses API. */
+
+const textPart = z.object({ type: z.enum(["input_text", "output_text", "text"]), text: z.string() });
+const refusalPart = z
+  .object({ type: z.literal("refusal"), refusal: z.string() })
+  .transform(({ refusal }) => ({ text: refusal }));
+
+const content = z.union([
+  z.string(),
+  z.array(z.union([textPart, refusalPart])).transform((parts) => parts.map(({ text }) => text).join("\n")),
+]);
+
+const inputMessage = z.object({
+  type: z.literal("message").nullish(),
+  role: z.enum(["system", "developer", "user", "assistant"]),
+  content,
+});
+
+/** A message of an earlier response, by its id. */
+const itemReference = z.object({ type: z.literal("item_reference").nullish(), id: z.string().min(1).max(200) });
+
+type InputItem = z.output<typeof inputMessage> | z.output<typeof itemReference>;
+
+const refused = (why: string) => z.null(why).optional();
+
+/** Sampling settings are accepted and ignored: the agent has its own. */
+const responseBody = z.looseObject({
+  model: z.string().min(1).meta({ description: "The id of an agent" }),
+  input: z
+    .union([
+      z.string().transform((text): InputItem[] => [{ role: "user", content: text }]),
+      z
+        .array(z.union([inputMessage, itemReference]))
+        .min(1)
+        .max(1_000),
+    ])
+    .meta({ description: "The last is the question; system messages are put after the agent's own prompt." }),
+  instructions: z.string().nullish(),
+  previous_response_id: z.string().max(200).nullish().meta({ description: "Goes on from there, bound as it was" }),
+  stream: z.boolean().nullish(),
+  metadata: bindingMetadata,
+  tools: unsupported.tools,
+  tool_choice: unsupported.tool_choice,
+  text: z.looseObject({ format: unsupported.textOnly }).nullish(),
+  top_logprobs: unsupported.top_logprobs,
+  background: z.literal(false, "answers are not made in the background").nullish(),
+  conversation: refused("there are no conversations here: go on with previous_response_id"),
+  prompt: refused("there are no stored prompts here"),
+});
+
+const emptyList = z.array(z.unknown()).max(0);
+
+const messageShape = z.strictObject({
+  id: z.string(),
+  type: z.literal("message"),
+  status: z.enum(["in_progress", "completed", "incomplete"]),
+  role: z.literal("assistant"),
+  content: z.array(
+    z.union([
+      z.strictObject({
+        type: z.literal("output_text"),
+        text: z.string(),
+        annotations: emptyList,
+        logprobs: emptyList,
+      }),
+      z.strictObject({ type: z.literal("refusal"), refusal: z.string() }),
+    ]),
+  ),
+});
+
+type OutputMessage = z.output<typeof messageShape>;
+
+const responseShape = z.strictObject({
+  id: z.string(),
+  object: z.literal("response"),
+  created_at: z.number().int(),
+  status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  incomplete_details: z.strictObject({ reason: z.literal("max_output_tokens") }).nullable(),
+  instructions: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  model: z.string(),
+  output: z.array(messageShape),
+  parallel_tool_calls: z.literal(false),
+  previous_response_id: z.string().nullable(),
+  temperature: z.null(),
+  text: z.strictObject({ format: z.strictObject({ type: z.literal("text") }) }),
+  tool_choice: z.literal("none"),
+  tools: emptyList,
+  top_p: z.null(),
+  usage: z
+    .strictObject({
+      input_tokens: z.number().int(),
+      input_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
+      output_tokens: z.number().int(),
+      output_tokens_details: z.strictObject({ reasoning_tokens: z.number().int() }),
+      total_tokens: z.number().int(),
+    })
+    .nullable(),
+  art_e: agentDetailsShape.optional(),
+});
+
+type ResponseObject = z.output<typeof responseShape>;
+
+/** The ids of a response and its message are made from the id of its session. */
+const responseIdOf = (sessionId: string) => sessionId.replace(/^session_/, "resp_");
+const messageIdOf = (sessionId: string) => sessionId.replace(/^session_/, "msg_");
+
+/** Null: not an id of this server. */
+function sessionIdOf(id: string): string | null {
+  return /^(resp|msg)_/.test(id) ? id.replace(/^(resp|msg)_/, "session_") : null;
+}
+
+/** A response before there is an answer. */
+function openResponse(sessionId: string, body: z.output<typeof responseBody>): ResponseObject {
+  const metadata = Object.entries(body.metadata ?? {}).filter(([, value]) => typeof value === "string");
+  return {
+    id: responseIdOf(sessionId),
+    object: "response",
+    created_at: Math.floor(Date.now() / 1000),
+    status: "in_progress",
+    error: null,
+    incomplete_details: null,
+    instructions: body.instructions ?? null,
+    metadata: Object.fromEntries(metadata) as Record<string, string>,
+    model: body.model,
+    output: [],
+    parallel_tool_calls: false,
+    previous_response_id: body.previous_response_id ?? null,
+    temperature: null,
+    text: { format: { type: "text" } },
+    tool_choice: "none",
+    tools: [],
+    top_p: null,
+    usage: null,
+  };
+}
+
+/** The response with its answer. */
+function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObject & { output: [OutputMessage] } {
+  const { text, isRefusal } = answerText(trace);
+  const { inputTokens, outputTokens, cachedInputTokens } = totalUsage(trace);
+  const status = isComplete(trace) ? "completed" : "incomplete";
+  const part: OutputMessage["content"][number] = isRefusal
+    ? { type: "refusal", refusal: text }
+    : { type: "output_text", text, annotations: [], logprobs: [] };
+  return {
+    ...open,
+    status,
+    incomplete_details: status === "completed" ? null : { reason: "max_output_tokens" },
+    output: [{ id: messageIdOf(trace.sessionId), type: "message", status, role: "assistant", content: [part] }],
+    usage: {
+      input_tokens: inputTokens,
+      input_tokens_details: { cached_tokens: cachedInputTokens },
+      output_tokens: outputTokens,
+      // Reasoning tokens are counted in output_tokens and not known separately.
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: inputTokens + outputTokens,
+    },
+    art_e: agentDetails(trace),
+  };
+}
+
+/** The events of a streamed response: withSequenceNumbers, and named by their type. */
+const responseEventShape = z.looseObject({
+  type: z.string().regex(/^(response\.|error$)/),
+  sequence_number: z.number().int(),
+  response: responseShape.optional(),
+});
+
+type ResponseEvent = z.output<typeof responseEventShape>;
+
+/** The events before there is an answer. */
+function openingEvents(response: ResponseObject): ResponseEvent[] {
+  return withSequenceNumbers(0, [
+    { type: "response.created", response },
+    { type: "response.in_progress", response },
+  ]);
+}
+
+/** The events of a complete answer: agents do not stream theirs in parts. */
+function answerEvents(first: number, response: ResponseObject & { output: [OutputMessage] }): ResponseEvent[] {
+  const [item] = response.output;
+  const [part] = item.content;
+  const position = { item_id: item.id, output_index: 0, content_index: 0 };
+  const emptyItem = { ...item, status: "in_progress" as const, content: [] };
+  const contentEvents =
+    part?.type === "refusal"
+      ? [
+          { type: "response.content_part.added", ...position, part: { type: "refusal", refusal: "" } },
+          { type: "response.refusal.delta", ...position, delta: part.refusal },
+          { type: "response.refusal.done", ...position, refusal: part.refusal },
+        ]
+      : [
+          { type: "response.content_part.added", ...position, part: { ...part, text: "" } },
+          { type: "response.output_text.delta", ...position, delta: part?.text ?? "", logprobs: [] },
+          { type: "response.output_text.done", ...position, text: part?.text ?? "", logprobs: [] },
+        ];
+  return withSequenceNumbers(first, [
+    { type: "response.output_item.added", output_index: 0, item: emptyItem },
+    ...contentEvents,
+    { type: "response.content_part.done", ...position, part },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: `response.${response.status}`, response },
+  ]);
+}
+
+/** The event of a failed response. */
+function failureEvents(first: number, open: ResponseObject, failure: ApiError, requestId: string): ResponseEvent[] {
+  const { code, message } = openaiError(failure, requestId).body.error;
+  return withSequenceNumbers(first, [
+    { type: "response.failed", response: { ...open, status: "failed", error: { code, message } } },
+  ]);
+}
+
+function withSequenceNumbers(
+  first: number,
+  events: readonly Omit<ResponseEvent, "sequence_number">[],
+): ResponseEvent[] {
+  return events.map((event, i) => ({ ...event, sequence_number: first + i }) as ResponseEvent);
+}

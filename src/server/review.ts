@@ -1,0 +1,195 @@
+import { z } from "zod";
+import {
+  questionCheckSchema,
+  questionReviewSchema,
+  questionWordingSchema,
+  REVIEW_DECISIONS,
+} from "../questions/provenance.js";
+import type { DatasetReview, QuestionDetails } from "../questions/review.js";
+import { estimateSchema } from "../statistics/estimate.js";
+import type { Db } from "../store/open-store.js";
+import { ApiError } from "./api-error.js";
+import { createApp } from "./create-app.js";
+import { type HttpServer, openHttpServer } from "./http-server.js";
+import { addPage } from "./playground.js";
+import { defineRoute, type Route } from "./route.js";
+import { mailRoutes } from "./routes/mail.js";
+
+/** Only this machine can reach it. */
+const HOST = "127.0.0.1";
+const MAX_CONNECTIONS = 64;
+
+interface ReviewServerOptions {
+  readonly version: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** Null: no token is needed. */
+  readonly token: string | null;
+  /** Logs an error that is a bug of this program. */
+  report(fault: unknown, requestId: string): void;
+}
+
+/** Serves the page of a review until it is closed. Throws a UserError where the port is in use. */
+export function startReviewServer(
+  db: Db,
+  review: DatasetReview,
+  { version, port, token, report }: ReviewServerOptions,
+): Promise<HttpServer> {
+  const app = createApp(
+    {
+      routes: [...reviewRoutes(review), ...mailRoutes({ db })],
+      version,
+      report,
+      addPages: (to) => addPage(to, "review"),
+    },
+    { host: HOST, token, cors: null },
+    () => undefined,
+  );
+  return openHttpServer(app, HOST, port, MAX_CONNECTIONS);
+}
+
+const spans = z.array(z.strictObject({ start: z.number().int(), end: z.number().int() }));
+
+const summaryShape = z.strictObject({
+  counts: z.record(z.enum([...REVIEW_DECISIONS, "waiting"]), z.number().int()),
+  agreement: z
+    .strictObject({
+      all: estimateSchema,
+      by_check: z.array(z.strictObject({ check: z.string(), agreement: estimateSchema })),
+    })
+    .meta({ description: "How often the reviewer and the checks say the same of a question as it stood" }),
+});
+
+const reviewShape = questionReviewSchema.nullable().meta({ description: "Null: nothing is decided" });
+
+const detailsShape = z.strictObject({
+  id: z.number().int(),
+  question: z.string(),
+  answer: z.string(),
+  inbox_address: z.string(),
+  query_date: z.string(),
+  how_realistic: z.number(),
+  made_by: z.string().nullable(),
+  kind: z.string().nullable(),
+  unanswerable: z.string().nullable(),
+  easy: z.boolean(),
+  checks: z.array(questionCheckSchema),
+  mails: z.array(
+    z.strictObject({
+      message_id: z.string(),
+      is_cited: z.boolean().meta({ description: "False: it came after the question" }),
+      passage: z.enum(["recorded", "found"]).nullable(),
+      in_subject: spans,
+      in_body: spans,
+      mail: z
+        .strictObject({
+          subject: z.string(),
+          sender: z.string(),
+          to: z.array(z.string()),
+          cc: z.array(z.string()),
+          date: z.string().nullable(),
+          body: z.string(),
+        })
+        .nullable()
+        .meta({ description: "Null: it is not in the database" }),
+    }),
+  ),
+  review: reviewShape,
+});
+
+/** What the page of a review asks for. */
+function reviewRoutes(review: DatasetReview): Route[] {
+  const tag = "review";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/review",
+      tag,
+      summary: "The questions of the dataset, and what was decided",
+      status: 200,
+      response: summaryShape.extend({
+        dataset: z.string(),
+        reviewed_dataset: z.string(),
+        questions: z.array(z.strictObject({ id: z.number().int(), decision: z.enum(REVIEW_DECISIONS).nullable() })),
+      }),
+      async handle() {
+        return {
+          dataset: review.path,
+          reviewed_dataset: review.reviewedPath,
+          questions: review.list().map((one) => ({ id: one.question.id, decision: one.review?.decision ?? null })),
+          ...(await summaryJson(review)),
+        };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/review/questions/:id",
+      tag,
+      summary: "A question with the mails that it cites and what the checks said",
+      status: 200,
+      response: detailsShape,
+      handle: async ({ params }) => detailsJson(await review.details(idOf(params.id))),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/review/questions/:id",
+      tag,
+      summary: "Save a decision about a question, or take it back",
+      body: z
+        .object({
+          decision: z.enum(REVIEW_DECISIONS).nullable().meta({ description: "Null: takes the last one back" }),
+          edited: questionWordingSchema.nullable().default(null).meta({ description: "With the decision edited" }),
+          reason: z.string().trim().max(10_000).nullable().default(null),
+          seen: z.string().nullable().meta({ description: "decided_at of the decision that was shown; null: none" }),
+        })
+        .refine(({ decision, edited }) => (decision === "edited") === (edited !== null), {
+          path: ["edited"],
+          message: "goes with the decision edited, and with no other",
+        }),
+      status: 200,
+      response: summaryShape.extend({ review: reviewShape }),
+      async handle({ params, body }) {
+        const saved = await review.decide(idOf(params.id), { ...body, reason: body.reason || null });
+        return { review: saved, ...(await summaryJson(review)) };
+      },
+    }),
+  ];
+}
+
+function idOf(given: string): number {
+  if (/^-?\d{1,15}$/.test(given)) return Number(given);
+  throw new ApiError("NOT_FOUND", `There is no question ${given.slice(0, 100)}.`);
+}
+
+async function summaryJson(review: DatasetReview) {
+  const { counts, agreement } = await review.summary();
+  return { counts, agreement: { all: agreement.all, by_check: agreement.byCheck } };
+}
+
+function detailsJson({ question, provenance, checks, mails, review }: QuestionDetails) {
+  const { message_ids: _, split: __, ...rest } = question;
+  return {
+    ...rest,
+    made_by: provenance?.made_by ?? null,
+    kind: provenance?.kind ?? null,
+    unanswerable: provenance?.unanswerable ?? null,
+    easy: provenance?.easy ?? false,
+    checks,
+    mails: mails.map(({ messageId, mail, isCited, passage, inSubject, inBody }) => ({
+      message_id: messageId,
+      is_cited: isCited,
+      passage,
+      in_subject: inSubject,
+      in_body: inBody,
+      mail: mail && {
+        subject: mail.subject,
+        sender: mail.sender,
+        to: mail.to,
+        cc: mail.cc,
+        date: mail.date,
+        body: mail.body,
+      },
+    })),
+    review,
+  };
+}

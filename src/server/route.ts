@@ -1,0 +1,291 @@
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import type { HttpBindings } from "@hono/node-server";
+import type { OpenAPIHono, RouteConfig } from "@hono/zod-openapi";
+import type { Context, MiddlewareHandler } from "hono";
+import { z } from "zod";
+import type { CorpusSnapshots } from "../mail/corpus-snapshot.js";
+import { ByteBudget } from "../platform/async.js";
+import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
+import { ApiError } from "./api-error.js";
+import type { ChatServices } from "./chat.js";
+import { errorShape, openaiErrorShape } from "./routes/response-schemas.js";
+import type { ChatLimits, StreamLimits } from "./sse.js";
+
+interface FileToSend {
+  readonly path: string;
+  readonly bytes: number;
+  readonly type: string;
+  /** Strong: equal only for equal bytes. */
+  readonly etag: string;
+}
+
+/** A file, or the rest of it where the request asks for that of the same file (RFC 9110: Range with If-Range). */
+export function sendFile(
+  { path, bytes, type, etag }: FileToSend,
+  header: (name: string) => string | undefined,
+): Response {
+  const headers = { "content-type": type, etag, "accept-ranges": "bytes" };
+  const start = askedStart(header, etag);
+  if (start !== null && start >= bytes) {
+    return new Response(null, { status: 416, headers: { ...headers, "content-range": `bytes */${bytes}` } });
+  }
+  const body = Readable.toWeb(createReadStream(path, { start: start ?? 0 })) as ReadableStream;
+  const length = { "content-length": String(bytes - (start ?? 0)) };
+  if (start === null) return new Response(body, { status: 200, headers: { ...headers, ...length } });
+  const range = { "content-range": `bytes ${start}-${bytes - 1}/${bytes}` };
+  return new Response(body, { status: 206, headers: { ...headers, ...length, ...range } });
+}
+
+/** Null: all of it. Of ranges only "from here to the end" is served; a server may answer others with all. */
+function askedStart(header: (name: string) => string | undefined, etag: string): number | null {
+  const [, start] = /^bytes=(\d+)-$/.exec(header("range") ?? "") ?? [];
+  const condition = header("if-range");
+  return start === undefined || (condition !== undefined && condition !== etag) ? null : Number(start);
+}
+
+/** What the requests of one server share. */
+export interface Services extends ChatServices {
+  readonly version: string;
+  readonly chats: ChatLimits;
+  readonly stream: StreamLimits;
+  readonly corpus: CorpusSnapshots;
+  /** Whether tools may be made that run programs here, read the environment or reach private addresses. */
+  readonly allowPrograms: boolean;
+  /** Logs an error that is a bug of this program. */
+  report(fault: unknown, requestId: string): void;
+}
+
+const MAX_BODY_BYTES = 4_000_000;
+
+/** The total of all bodies still being received, so that many half-sent ones cannot fill the memory. */
+const MAX_RECEIVING_BYTES = 32_000_000;
+
+/** Of each body, not counted in that total. */
+const FREE_BYTES = 64_000;
+
+/**
+ * Reads a JSON body for the validators after it. Throws an ApiError where it is too large, breaks off, is not JSON or
+ * is nested too deep. hono's bodyLimit bounds one body only; this bounds the total of all bodies being received as
+ * well.
+ */
+export function readJsonBody(): MiddlewareHandler<Env> {
+  const budget = new ByteBudget(MAX_RECEIVING_BYTES, FREE_BYTES);
+  return async (c, next) => {
+    const text = await readBody(c, budget);
+    parseJson(text, "The body");
+    // hono keeps promises here; the validator's c.req.json() parses this text.
+    Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
+    await next();
+  };
+}
+
+async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
+  if (Number(c.req.header("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const held = budget.hold();
+  try {
+    // By default, leaving the loop early would destroy the connection before the error is sent.
+    const incoming = c.env.incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const chunk of incoming) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) throw tooLarge();
+      if (!held.add(chunk.length)) throw noRoom();
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString("utf8");
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("VALIDATION_ERROR", "The body was not received completely.");
+  } finally {
+    held.release();
+  }
+}
+
+/** Throws an ApiError where the text is not JSON or is nested too deep. */
+export function parseJson(text: string, what: string): unknown {
+  if (jsonDepth(text) > MAX_JSON_DEPTH) {
+    throw new ApiError("VALIDATION_ERROR", `${what} is nested more than ${MAX_JSON_DEPTH} deep.`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError("VALIDATION_ERROR", `${what} is not JSON.`);
+  }
+}
+
+function tooLarge(): ApiError {
+  return new ApiError("PAYLOAD_TOO_LARGE", `A body may have ${MAX_BODY_BYTES} bytes.`);
+}
+
+function noRoom(): ApiError {
+  const headers = { "retry-after": "2", connection: "close" };
+  return new ApiError("OVERLOADED", "Too much is being sent at once.", null, headers);
+}
+
+/** The last line of a page, in a list ordered by time and id. */
+export interface PageEnd {
+  readonly at: string;
+  readonly id: string;
+}
+
+export function writeCursor({ at, id }: PageEnd): string {
+  return Buffer.from(JSON.stringify([at, id])).toString("base64url");
+}
+
+export function readCursor(cursor: string): PageEnd {
+  try {
+    const text = Buffer.from(cursor, "base64url").toString("utf8");
+    const [at, id] = z.tuple([z.string(), z.string()]).parse(JSON.parse(text));
+    return { at, id };
+  } catch {
+    throw new ApiError("VALIDATION_ERROR", "The query: cursor: is not one that this server gave.");
+  }
+}
+
+/** `readJson` puts the body where the route's validator reads it. */
+export function addRoute(app: OpenAPIHono<Env>, route: Route, readJson: MiddlewareHandler<Env>): void {
+  const config = { ...toRouteConfig(route), middleware: route.body === undefined ? [] : [readJson] };
+  const handle = async (c: Context<Env>) => {
+    const valid = c.req.valid as (target: "query" | "json") => unknown;
+    const response = await route.handle({
+      params: c.req.param(),
+      query: route.query && valid.call(c.req, "query"),
+      body: route.body && valid.call(c.req, "json"),
+      requestId: c.get("requestId"),
+      header: (name) => c.req.header(name),
+      signal: c.req.raw.signal,
+      destroyConnection: () => void c.env.outgoing.destroy(),
+      log: c.get("log"),
+    });
+    if (response instanceof Response) return response;
+    return route.status === 204 ? c.body(null, 204) : c.json(response as object, route.status);
+  };
+  app.openapi(config, handle, (result) => {
+    if (!result.success) throw validationError(result.target === "query" ? "query" : "body", result.error);
+    return undefined;
+  });
+}
+
+function validationError(part: "query" | "body", error: z.ZodError): ApiError {
+  const issues = error.issues.map(({ path, message }) => ({ path: path.join("."), message }));
+  const [first] = issues;
+  const where = first === undefined || first.path === "" ? `The ${part}` : `The ${part}: ${first.path}`;
+  return new ApiError("VALIDATION_ERROR", `${where}: ${first?.message}.`, { issues });
+}
+
+/** Clients of the API that this one is compatible with send it; there is one workspace here. */
+const workspaceHeader = z.object({
+  "X-Workspace-Id": z.string().optional().meta({ description: "Accepted and ignored: there is one workspace." }),
+});
+
+/** What @hono/zod-openapi validates and documents of a route. */
+function toRouteConfig(route: Route): RouteConfig {
+  const { method, path, tag, summary, query, body, response, events } = route;
+  const params = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => [name, z.string()]);
+  const content = {
+    ...(response === null ? {} : { "application/json": { schema: response } }),
+    ...(events === undefined ? {} : { "text/event-stream": { schema: eventStreamSchema(events) } }),
+  };
+  return {
+    method,
+    path: path.replace(/:(\w+)/g, "{$1}"),
+    tags: [tag],
+    summary,
+    operationId: `${method}${path.replace(/[^A-Za-z]+(\w)?/g, (_, letter: string = "") => letter.toUpperCase())}`,
+    request: {
+      params: z.object(Object.fromEntries(params)),
+      headers: workspaceHeader,
+      ...(query === undefined ? {} : { query: query as unknown as z.ZodObject }),
+      ...(body === undefined ? {} : { body: { required: true, content: { "application/json": { schema: body } } } }),
+    },
+    responses: {
+      [route.status]: { description: "Done", ...(Object.keys(content).length === 0 ? {} : { content }) },
+      default: {
+        description: "Not done, and why",
+        content: { "application/json": { schema: route.errors === "openai" ? openaiErrorShape : errorShape } },
+      },
+    },
+  };
+}
+
+/** The OpenAPI 3.1 document of all routes that were added. */
+export function openapiDocument(app: OpenAPIHono<Env>, version: string): object {
+  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  // The library's type is of OpenAPI 3.0, which has no license identifier.
+  const license = { name: "MIT", identifier: "MIT" };
+  return app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "art-e",
+      version,
+      description: "Agents that answer questions from a mailbox: the registry, chats, traces and feedback.",
+      license,
+    },
+    servers: [{ url: "/" }],
+    security: [{}, { token: [] }],
+  });
+}
+
+/** OpenAPI 3.1 cannot describe the events of a stream, so their schema stands in the description. */
+function eventStreamSchema(events: z.ZodType) {
+  const schema = JSON.stringify(z.toJSONSchema(events, { io: "output", unrepresentable: "any" }));
+  const description = `Server-sent events; the data of each but the last, which is [DONE], is JSON of this schema: ${schema}`;
+  return { type: "string" as const, description };
+}
+
+/** Fields that a handler adds to the request's line in the access log. */
+export type LogFields = Record<string, string | number | boolean | null>;
+
+export interface Env {
+  Bindings: HttpBindings;
+  Variables: { requestId: string; log: LogFields };
+}
+
+/** A validated request. */
+interface RouteRequest<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly requestId: string;
+  /** Undefined where the request has none of this name. */
+  readonly header: (name: string) => string | undefined;
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** Closes the connection without an answer. */
+  readonly destroyConnection: () => void;
+  readonly log: LogFields;
+}
+
+/** One operation of the API: what is validated, and what the OpenAPI document says of it. */
+export interface Route<Params = unknown, Query = unknown, Body = unknown> {
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** `/api/agents/:id` */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly query?: z.ZodType<Query>;
+  readonly body?: z.ZodType<Body>;
+  readonly status: 200 | 201 | 204;
+  /** Null: no JSON body. */
+  readonly response: z.ZodType | null;
+  /** The data of each event, where the response is (or may be) a stream of server-sent events. */
+  readonly events?: z.ZodType;
+  /** The form of errors; ours where undefined. */
+  readonly errors?: "openai";
+  handle(request: RouteRequest<Params, Query, Body>): unknown;
+}
+
+/** Checks that a route's types fit together, then erases them, so that all routes fit in one list. */
+export function defineRoute<const Path extends string, Query = unknown, Body = unknown>(
+  route: Route<ParamsOf<Path>, Query, Body> & { readonly path: Path },
+): Route {
+  return route as unknown as Route;
+}
+
+type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [K in Name | keyof ParamsOf<`/${Rest}`>]: string }
+  : Path extends `${string}:${infer Name}`
+    ? { readonly [K in Name]: string }
+    : Record<never, string>;

@@ -1,0 +1,318 @@
+import { z } from "zod";
+import { variablesIn } from "../../agents/agent.js";
+import {
+  agentChangesSchema,
+  attachTool,
+  createAgent,
+  currentVersion,
+  deleteAgent,
+  detachTool,
+  newAgentSchema,
+  restoreVersion,
+  snapshotOf,
+  updateAgent,
+} from "../../agents/registry.js";
+import { type AgentVersion, findAgent, getAgent, listAgents, listVersions } from "../../agents/registry-store.js";
+import { UserError } from "../../platform/errors.js";
+import { trimEndOf } from "../../platform/text.js";
+import { attachedOrDefault } from "../../tools/load-tools.js";
+import { getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
+import { defineRoute, type Route, type Services } from "../route.js";
+import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
+import { checkToolPermissions } from "./tools.js";
+
+/** The form that `agents show` accepts. */
+export function versionId(agentId: string, version: number): string {
+  return `${agentId}@${version}`;
+}
+
+const versionShape = z.strictObject({
+  id: z.string(),
+  agent_id: z.string(),
+  version: z.number().int(),
+  prompt_template: z.string(),
+  variables: z.array(z.string()),
+  source: z.literal("manual"),
+  parent_version_id: z.string().nullable(),
+  accuracy: z.null(),
+  status: z.enum(["active", "archived"]),
+  created_at: z.iso.datetime(),
+});
+
+const newVersion = z.object({
+  prompt_template: z.string().trim().min(1).max(1_000_000),
+  variables: z.array(z.string()).nullish().meta({ description: "Not read: the prompt itself names them" }),
+});
+
+/** The versions of agents, each a former state; the current state is the active version. */
+export function versionRoutes({ db }: Services): Route[] {
+  const tag = "agents";
+  const versionsOf = (agentId: string) => {
+    const active = currentVersion(db, agentId);
+    const stored = listVersions(db, agentId);
+    // The current state is stored as a version only when it is run or changed.
+    const isStored = stored.some(({ version }) => version === active);
+    const { updatedAt } = getAgent(db, agentId);
+    const now: AgentVersion[] = isStored ? [] : [{ ...snapshotOf(db, agentId), version: active, createdAt: updatedAt }];
+    return [...now, ...stored].map((each) => versionJson(agentId, each, active));
+  };
+  const versionOf = (agentId: string, version: number) => {
+    const found = versionsOf(agentId).find((each) => each.version === version);
+    if (found !== undefined) return found;
+    const hint = `GET /api/agents/${agentId}/versions lists them.`;
+    throw new UserError("version_unknown", `Agent "${agentId}" has no version ${version}.`, hint);
+  };
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/agents/:id/versions",
+      tag,
+      summary: "The versions of an agent, newest first",
+      status: 200,
+      response: z.strictObject({ versions: z.array(versionShape), active_version_id: z.string() }),
+      handle({ params: { id } }) {
+        const active = versionId(id, currentVersion(db, id));
+        return { versions: versionsOf(id), active_version_id: active };
+      },
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/agents/:id/versions",
+      tag,
+      summary: "Give an agent another prompt, which is in force at once: there are no candidates",
+      body: newVersion,
+      status: 201,
+      response: versionShape,
+      handle({ params: { id }, body }) {
+        updateAgent(db, id, { prompt: body.prompt_template });
+        return versionOf(id, currentVersion(db, id));
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/agents/:id/versions/:version",
+      tag,
+      summary: "One version of an agent",
+      status: 200,
+      response: versionShape,
+      handle: ({ params }) => versionOf(params.id, toNumber(params.version)),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/agents/:id/versions/:version/promote",
+      tag,
+      summary: "Make an agent what it was in a version: its prompt, model, settings and tools",
+      status: 200,
+      response: versionShape,
+      handle({ params: { id, version } }) {
+        const { version: target, status } = versionOf(id, toNumber(version));
+        if (status !== "active") restoreVersion(db, id, target);
+        return versionOf(id, currentVersion(db, id));
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/agents/:id/prompt",
+      tag,
+      summary: "The prompt of an agent as it is now; has an ETag",
+      status: 200,
+      response: z.strictObject({
+        template: z.string(),
+        version: z.number().int(),
+        version_id: z.string(),
+        variables: z.array(z.string()),
+        updated_at: z.iso.datetime(),
+      }),
+      handle({ params: { id } }) {
+        const { prompt, updatedAt } = getAgent(db, id);
+        const version = currentVersion(db, id);
+        const variables = variablesIn(prompt);
+        return {
+          template: prompt,
+          version,
+          version_id: versionId(id, version),
+          variables,
+          updated_at: isoTime(updatedAt),
+        };
+      },
+    }),
+  ];
+}
+
+function versionJson(
+  agentId: string,
+  { version, agent, createdAt }: AgentVersion,
+  active: number,
+): z.output<typeof versionShape> {
+  return {
+    id: versionId(agentId, version),
+    agent_id: agentId,
+    version,
+    prompt_template: agent.prompt,
+    variables: variablesIn(agent.prompt),
+    source: "manual",
+    parent_version_id: version === 1 ? null : versionId(agentId, version - 1),
+    accuracy: null,
+    status: version === active ? "active" : "archived",
+    created_at: isoTime(createdAt),
+  };
+}
+
+/** 0, which no version has, where the text is not a version number. */
+function toNumber(version: string): number {
+  return /^[1-9]\d{0,8}$/.test(version) ? Number(version) : 0;
+}
+
+/** Its prompt is the default of new agents. */
+const DEFAULT_PROMPT_AGENT = "email-search";
+
+const newAgent = z.strictObject({
+  ...newAgentSchema.shape,
+  id: registryIdSchema.optional().meta({ description: "Default: made from the name" }),
+  name: z.string().min(1).max(200),
+  prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: that of email-search" }),
+  tools: z
+    .array(z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }))
+    .min(1)
+    .optional()
+    .meta({ description: "Default: email_search, email_get, return_final_answer" }),
+});
+
+const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
+
+export function agentRoutes(services: Services): Route[] {
+  const { db } = services;
+  const agentJson = (agent: StoredAgent) => ({
+    id: agent.id,
+    name: agent.name,
+    description: agent.description,
+    prompt: agent.prompt,
+    model: agent.model,
+    settings: agent.settings,
+    version: currentVersion(db, agent.id),
+    builtin: agent.builtin,
+    tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
+    created_at: isoTime(agent.createdAt),
+    updated_at: isoTime(agent.updatedAt),
+  });
+  const agentToolJson = (agentId: string, toolId: string, config: string | null) => {
+    const tool = getTool(db, toolId);
+    return {
+      id: tool.id,
+      agent_id: agentId,
+      tool_id: tool.id,
+      name: tool.name,
+      description: tool.description,
+      parameters_schema: tool.parametersSchema,
+      handler_key: tool.handlerKey,
+      category: tool.category,
+      created_at: isoTime(tool.createdAt),
+      config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)),
+    };
+  };
+  const tag = "agents";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/agents",
+      tag,
+      summary: "All agents",
+      status: 200,
+      response: z.strictObject({ agents: z.array(agentShape) }),
+      handle: () => ({ agents: listAgents(db).map(agentJson) }),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/agents",
+      tag,
+      summary: "Make an agent",
+      body: newAgent,
+      status: 201,
+      response: agentShape,
+      handle({ body: { id, prompt, tools, ...rest } }) {
+        for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
+        const agent = createAgent(db, {
+          ...rest,
+          id: id ?? freeId(rest.name, (taken) => findAgent(db, taken) !== null),
+          prompt: prompt ?? getAgent(db, DEFAULT_PROMPT_AGENT).prompt,
+          ...(tools === undefined ? {} : { tools }),
+        });
+        return agentJson(agent);
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/agents/:id",
+      tag,
+      summary: "One agent",
+      status: 200,
+      response: agentShape,
+      handle: ({ params }) => agentJson(getAgent(db, params.id)),
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/agents/:id",
+      tag,
+      summary: "Change an agent; a setting that is null takes its default",
+      body: agentChangesSchema,
+      status: 200,
+      response: agentShape,
+      handle: ({ params, body }) => agentJson(updateAgent(db, params.id, body)),
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/api/agents/:id",
+      tag,
+      summary: "Delete an agent; its runs, traces and versions stay",
+      status: 204,
+      response: null,
+      handle: ({ params }) => deleteAgent(db, params.id),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/agents/:id/tools",
+      tag,
+      summary: "The tools of an agent",
+      status: 200,
+      response: z.strictObject({ tools: z.array(agentToolShape) }),
+      handle({ params }) {
+        const { id } = getAgent(db, params.id);
+        return { tools: attachedOrDefault(db, id).map(({ tool, config }) => agentToolJson(id, tool.id, config)) };
+      },
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/agents/:id/tools",
+      tag,
+      summary: "Give an agent a tool",
+      body: attachment,
+      status: 201,
+      response: agentToolShape,
+      handle({ params: { id }, body: { tool_id, config = null } }) {
+        checkToolPermissions(services, getTool(db, tool_id), config);
+        attachTool(db, id, tool_id, config);
+        return agentToolJson(id, tool_id, config && JSON.stringify(config));
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/api/agents/:id/tools/:toolId",
+      tag,
+      summary: "Take a tool from an agent",
+      status: 204,
+      response: null,
+      handle: ({ params }) => detachTool(db, params.id, params.toolId),
+    }),
+  ];
+}
+
+/** "My Agent!" -> `my-agent`, `my-agent-2`, ... */
+function freeId(name: string, isTaken: (id: string) => boolean): string {
+  const words = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-");
+  const id = trimEndOf(words.slice(0, 50).replace(/^-+/, ""), "-") || "agent";
+  if (!isTaken(id)) return id;
+  for (let n = 2; ; n++) if (!isTaken(`${id}-${n}`)) return `${id}-${n}`;
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { listAgents } from "../../agents/registry-store.js";
+import { readCorpusStats } from "../../mail/corpus.js";
+import { corpusDescriptionSchema } from "../../mail/corpus-snapshot.js";
+import { listImportedInboxes } from "../../mail/import-owners.js";
+import type { Message } from "../../models/model.js";
+import { getMail } from "../../tools/mailbox-commands.js";
+import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
+import type { ChatSession } from "../../traces/trace.js";
+import { ApiError } from "../api-error.js";
+import { defineRoute, type Route, type Services, sendFile } from "../route.js";
+import { messageShape, sessionShape } from "./response-schemas.js";
+
+/** Mailboxes and models to choose from, and the health check. */
+export function metaRoutes({ db, models, chats, version }: Services): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/inboxes",
+      tag: "mail",
+      summary: "The mailboxes that have been imported, and the days their mail is from",
+      status: 200,
+      response: z.strictObject({
+        inboxes: z.array(z.string()),
+        messages: z.number().int(),
+        first_date: z.string().nullable(),
+        last_date: z.string().nullable(),
+      }),
+      handle() {
+        const { messages, firstDate, lastDate } = readCorpusStats(db);
+        return { inboxes: [...listImportedInboxes(db)].sort(), messages, first_date: firstDate, last_date: lastDate };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/models",
+      tag: "models",
+      summary: "One model of each provider that can be asked here; others of theirs may be named too",
+      status: 200,
+      response: z.strictObject({
+        models: z.array(z.strictObject({ id: z.string(), provider: z.string() })),
+        default_model: z.string().meta({ description: "Of agents without a model of their own" }),
+      }),
+      handle: () => ({ models: models.examples(), default_model: models.fallback() }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/health",
+      tag: "health",
+      summary: "Whether the server and its database answer",
+      status: 200,
+      response: z.strictObject({ status: z.literal("ok"), version: z.string(), chats: z.number().int() }),
+      handle() {
+        listAgents(db);
+        return { status: "ok", version, chats: chats.count };
+      },
+    }),
+  ];
+}
+
+export function sessionRoutes({ db }: Services): Route[] {
+  const tag = "sessions";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/sessions",
+      tag,
+      summary: "Sessions, newest first",
+      query: z.object({
+        agent_id: z.string().optional(),
+        limit: z.coerce.number().int().min(1).max(200).default(50),
+        offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+      }),
+      status: 200,
+      response: z.strictObject({
+        sessions: z.array(sessionShape),
+        has_more: z.boolean(),
+        total_count: z.number().int(),
+      }),
+      handle({ query: { agent_id = null, offset, limit } }) {
+        const { sessions, total } = listSessions(db, agent_id, offset, limit);
+        const lines = sessions.map(({ chats, question, ...session }) => ({ ...sessionJson(session), chats, question }));
+        return { sessions: lines, has_more: offset + lines.length < total, total_count: total };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/sessions/:id",
+      tag,
+      summary: "One session, with what has been said in it",
+      status: 200,
+      response: sessionShape.extend({ messages: z.array(messageShape) }),
+      handle: ({ params }) => ({
+        ...sessionJson(getSession(db, params.id)),
+        messages: sessionMessages(db, params.id).map(messageJson),
+      }),
+    }),
+  ];
+}
+
+function sessionJson({ id, agentId, inbox, queryDate, createdAt, updatedAt }: ChatSession) {
+  return {
+    id,
+    agent_id: agentId,
+    inbox_address: inbox,
+    query_date: queryDate,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  };
+}
+
+function messageJson(message: Message) {
+  const { role, content } = message;
+  if (role === "tool") return { role, content, tool_call_id: message.toolCallId, is_error: message.isError };
+  if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };
+  const calls = message.toolCalls.map((call) => ({ id: call.id, tool_name: call.name, arguments: call.arguments }));
+  return { role, content, tool_calls: calls };
+}
+
+export function mailRoutes({ db }: Pick<Services, "db">): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/mails/:id",
+      tag: "mail",
+      summary: "A mail by its Message-ID",
+      status: 200,
+      response: z.strictObject({
+        message_id: z.string(),
+        subject: z.string(),
+        sender: z.string(),
+        to: z.array(z.string()),
+        cc: z.array(z.string()),
+        bcc: z.array(z.string()),
+        date: z.string().nullable(),
+        body: z.string(),
+      }),
+      handle({ params }) {
+        const { messageId, subject, sender, to, cc, bcc, date, body } = getMail(db, params.id);
+        return { message_id: messageId, subject, sender, to, cc, bcc, date, body };
+      },
+    }),
+  ];
+}
+
+/** The server's mail for workers on other machines: never runs, chats or agents. */
+export function corpusRoutes({ corpus }: Services): Route[] {
+  const tag = "corpus";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/corpus",
+      tag,
+      summary: "The mail, and its snapshot: a compressed database that is made when it is first asked for",
+      status: 200,
+      response: corpusDescriptionSchema,
+      handle: () => corpus.describe(),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/corpus/:fingerprint/snapshot",
+      tag,
+      summary: "The bytes of the snapshot (gzip); Range with If-Range continues a download",
+      status: 200,
+      response: null,
+      async handle({ params, header }) {
+        const found = await corpus.open(params.fingerprint);
+        if (found === null) throw new ApiError("NOT_FOUND", "There is no such snapshot. See /api/corpus.");
+        const { path, file } = found;
+        return sendFile({ path, bytes: file.bytes, type: "application/gzip", etag: `"${file.sha256}"` }, header);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,200 @@
+import { randomBytes } from "node:crypto";
+import type { Hono } from "hono";
+import { z } from "zod";
+import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
+import { collectReport, storedRun } from "../../runs/report.js";
+import { computeRunTotals } from "../../runs/totals.js";
+import { taskIdSchema } from "../../tasks/question.js";
+import { pageOfResults } from "../../traces/results-store.js";
+import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
+import { runStatusSchema } from "../../traces/task-result.js";
+import { ApiError } from "../api-error.js";
+import { defineRoute, type Env, type Route, type Services } from "../route.js";
+
+const runLineShape = z.strictObject({
+  id: z.string(),
+  name: z.string().nullable(),
+  note: z.string().nullable(),
+  tags: z.array(z.string()).readonly(),
+  agent_id: z.string(),
+  model: z.string(),
+  dataset: z.string(),
+  split: z.string(),
+  status: runStatusSchema,
+  tasks: z.number().int().meta({ description: "Answered so far" }),
+  completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
+  total_tasks: z.number().int(),
+  started_at: z.string(),
+});
+
+const day = z.iso.date("expected a day, YYYY-MM-DD");
+
+const listQuery = z.object({
+  agent_id: z.string().optional(),
+  model: z.string().optional().meta({ description: "Part of the model's name" }),
+  dataset: z.string().optional().meta({ description: "Part of the dataset's name or path" }),
+  status: runStatusSchema.optional(),
+  tag: z.string().optional(),
+  text: z.string().optional().meta({ description: "Part of the run's name or note" }),
+  since: day.optional().meta({ description: "Started on this day (UTC) or later" }),
+  before: day.optional().meta({ description: "Started before this day (UTC)" }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});
+
+function runLine({ agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
+  return {
+    ...same,
+    agent_id: agentId,
+    completed_tasks: completedTasks,
+    total_tasks: totalTasks,
+    started_at: startedAt,
+  };
+}
+
+export function runRoutes({ db }: Pick<Services, "db">): Route[] {
+  const tag = "runs";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/runs",
+      tag,
+      summary: "Runs, newest first",
+      query: listQuery,
+      status: 200,
+      response: z.strictObject({ runs: z.array(runLineShape), has_more: z.boolean(), total_count: z.number().int() }),
+      handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
+        const { runs, total } = pageOfRuns(db, { ...filter, agent }, offset, limit);
+        return { runs: runs.map(runLine), has_more: offset + runs.length < total, total_count: total };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/runs/:id",
+      tag,
+      summary: "The totals of a run, in the words of the results file; latest is the newest that has completed a task",
+      status: 200,
+      response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
+      async handle({ params }) {
+        const run = getRun(db, params.id);
+        const totals = await computeRunTotals(db, run);
+        return { ...totals, askedTasks: run.totalTasks, settings: run.settings };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/runs/:id/results",
+      tag,
+      summary: "The task results of a run, by task, in the words of the results file",
+      query: z.object({
+        limit: z.coerce.number().int().min(1).max(200).default(50),
+        offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+      }),
+      status: 200,
+      response: z.strictObject({
+        taskResults: z.array(z.looseObject({ taskId: taskIdSchema, traceId: z.string() })),
+        has_more: z.boolean(),
+        total_count: z.number().int(),
+      }),
+      handle({ params, query }) {
+        const { results, total } = pageOfResults(db, getRun(db, params.id).id, query.offset, query.limit);
+        return { taskResults: results, has_more: query.offset + results.length < total, total_count: total };
+      },
+    }),
+  ];
+}
+
+/** A new tab cannot send a token, so the link itself is the secret; it expires soon. */
+const LINK_LIFETIME_MS = 5 * 60_000;
+
+/** Conversations are embedded up to so many bytes. */
+const MAX_TRACE_BYTES = 5_000_000;
+
+const PREFIX = "/report/";
+
+interface Link {
+  readonly runIds: readonly string[];
+  readonly expiresAt: number;
+}
+
+/** Links to the report pages of runs: a request with the token makes a link, which opens without it. */
+export class ReportLinks {
+  private readonly links = new Map<string, Link>();
+
+  constructor(private readonly services: Services) {}
+
+  routes(): Route[] {
+    return [
+      defineRoute({
+        method: "post",
+        path: "/api/runs/:id/report",
+        tag: "runs",
+        summary:
+          "A link to the report of a run as a page, compared with others; it works for five minutes, without a token",
+        query: z.object({
+          with: z
+            .string()
+            .max(1_000)
+            .default("")
+            .transform((ids) => ids.split(",").filter((id) => id !== ""))
+            .describe("Ids of runs to compare with it, separated by commas"),
+        }),
+        status: 201,
+        response: z.strictObject({ url: z.string() }),
+        handle: ({ params, query }) => {
+          const ids = [params.id, ...query.with].map((id) => getRun(this.services.db, id).id);
+          return { url: this.make([...new Set(ids)]) };
+        },
+      }),
+    ];
+  }
+
+  addPage(app: Hono<Env>): void {
+    app.get(`${PREFIX}:key`, async (c) => {
+      const link = this.links.get(c.req.param("key"));
+      if (link === undefined || link.expiresAt < Date.now()) {
+        throw new ApiError("NOT_FOUND", "This link to a report has run out. Ask for another in the playground.");
+      }
+      // The page contains its own content security policy, with the hashes of its scripts.
+      return c.body(await this.report(link.runIds, c.req.raw.signal), 200, {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-store",
+      });
+    });
+  }
+
+  private make(runIds: readonly string[]): string {
+    const now = Date.now();
+    for (const [key, { expiresAt }] of this.links) if (expiresAt < now) this.links.delete(key);
+    const key = randomBytes(24).toString("base64url");
+    this.links.set(key, { runIds, expiresAt: now + LINK_LIFETIME_MS });
+    return PREFIX + key;
+  }
+
+  private async report(runIds: readonly string[], signal: AbortSignal): Promise<string> {
+    const { db } = this.services;
+    const traces: [key: string, packed: string][] = [];
+    let bytes = 0;
+    const add = (key: string, packed: string) => {
+      bytes += packed.length;
+      if (bytes > MAX_TRACE_BYTES) traces.length = 0;
+      else traces.push([key, packed]);
+    };
+    const report = await collectReport(
+      await Promise.all(runIds.map((id) => storedRun(db, getRun(db, id)))),
+      {
+        onTask: () => undefined,
+        onTrace: (key, view) => bytes > MAX_TRACE_BYTES || add(key, packedTrace(view())),
+      },
+      signal,
+    );
+    const kind = traces.length === 0 ? "none" : "embed";
+    const page = { ...report, head: { ...report.head, traces: { kind } } } as const;
+    return [...htmlReport(page, readPageAssets(), traces)].join("");
+  }
+}
+
+/** Needs no token: the rest of the path is a secret. */
+export function isReport(path: string): boolean {
+  return path.startsWith(PREFIX);
+}

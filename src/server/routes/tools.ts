@@ -1,0 +1,143 @@
+import { z } from "zod";
+import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
+import type { JsonObject } from "../../platform/json.js";
+import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tool.js";
+import { ApiError } from "../api-error.js";
+import { defineRoute, parseJson, type Route, type Services } from "../route.js";
+import { isoTime, jsonObjectSchema, toolShape } from "./response-schemas.js";
+
+/** An object, or the same as JSON text. */
+const parametersSchema = z.union([
+  jsonObjectSchema,
+  z
+    .string()
+    .max(1_000_000)
+    .transform((text) => parseJson(text, "The body: parameters_schema"))
+    .pipe(jsonObjectSchema),
+]);
+
+const changes = z.strictObject({
+  name: z.string().min(1).max(200).optional(),
+  description: z.string().min(1).max(100_000).optional(),
+  parameters_schema: parametersSchema.optional(),
+  handler_config: jsonObjectSchema.optional(),
+  category: z.string().min(1).max(64).optional(),
+});
+
+const newTool = z.strictObject({
+  ...changes.shape,
+  id: registryIdSchema,
+  description: z.string().min(1).max(100_000),
+  handler_key: z.string().min(1),
+});
+
+export function toolRoutes(services: Services): Route[] {
+  const { db } = services;
+  const tag = "tools";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/tools",
+      tag,
+      summary: "All tools, or those of a category",
+      query: z.object({ category: z.string().optional() }),
+      status: 200,
+      response: z.strictObject({ tools: z.array(toolShape) }),
+      handle: ({ query }) => ({ tools: listTools(db, query.category ?? null).map(toolJson) }),
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/tools",
+      tag,
+      summary: "Make a tool",
+      body: newTool,
+      status: 201,
+      response: toolShape,
+      handle({ body: { id, handler_key: handlerKey, ...rest } }) {
+        checkToolPermissions(services, { handlerKey, handlerConfig: {} }, rest.handler_config ?? null);
+        return toolJson(createTool(db, { ...toToolFields(rest), description: rest.description, id, handlerKey }));
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/tools/:id",
+      tag,
+      summary: "One tool",
+      status: 200,
+      response: toolShape,
+      handle: ({ params }) => toolJson(getTool(db, params.id)),
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/tools/:id",
+      tag,
+      summary: "Change a tool",
+      body: changes,
+      status: 200,
+      response: toolShape,
+      handle({ params, body }) {
+        checkToolPermissions(services, getTool(db, params.id), body.handler_config ?? null);
+        return toolJson(updateTool(db, params.id, toToolFields(body)));
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/api/tools/:id",
+      tag,
+      summary: "Delete a tool that no agent has",
+      status: 204,
+      response: null,
+      handle: ({ params }) => deleteTool(db, params.id),
+    }),
+  ];
+}
+
+/** The fields that are set, under the registry's names. */
+function toToolFields({ parameters_schema, handler_config, ...same }: z.output<typeof changes>) {
+  const fields = { ...same, parametersSchema: parameters_schema, handlerConfig: handler_config };
+  const fieldsSet = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(fieldsSet) as { [K in keyof typeof fields]?: Exclude<(typeof fields)[K], undefined> };
+}
+
+function toolJson(tool: StoredTool) {
+  return {
+    id: tool.id,
+    name: tool.name,
+    description: tool.description,
+    parameters_schema: tool.parametersSchema,
+    handler_key: tool.handlerKey,
+    handler_config: tool.handlerConfig,
+    category: tool.category,
+    builtin: tool.builtin,
+    created_at: isoTime(tool.createdAt),
+    updated_at: isoTime(tool.updatedAt),
+  };
+}
+
+/** Handlers that run programs named in their config, as the user who started the server. */
+const RUN_PROGRAMS: ReadonlySet<string> = new Set(["command", "module", "mcp"]);
+
+/**
+ * A client that can write a tool's config could run programs here, read this machine's keys or reach servers behind its
+ * firewall. Throws for such a config unless the server was started with --allow-programs; tools that were made on the
+ * command line may be attached unchanged. `config` overrides the tool's own; null: nothing is overridden.
+ */
+export function checkToolPermissions(
+  { allowPrograms }: Pick<Services, "allowPrograms">,
+  tool: { readonly handlerKey: string; readonly handlerConfig: JsonObject },
+  config: JsonObject | null,
+): void {
+  if (allowPrograms || config === null || Object.keys(config).length === 0) return;
+  const permission = requiredPermission(tool.handlerKey, { ...tool.handlerConfig, ...config });
+  if (permission === null) return;
+  throw new ApiError(
+    "FORBIDDEN",
+    `Over HTTP, a ${tool.handlerKey} tool that ${permission} can only be made or configured where the server was started with --allow-programs.`,
+  );
+}
+
+function requiredPermission(handlerKey: string, effectiveConfig: JsonObject): string | null {
+  if (RUN_PROGRAMS.has(handlerKey)) return "runs programs of its machine";
+  if (effectiveConfig.allowPrivate === true) return "reaches private addresses";
+  return JSON.stringify(effectiveConfig).includes("${ENV:") ? "reads the environment" : null;
+}

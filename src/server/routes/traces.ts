@@ -1,0 +1,313 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
+import { criterionNameSchema, deletePersonLabel, OVERALL, summarizeLabels } from "../../evals/labels.js";
+import { estimateSchema } from "../../statistics/estimate.js";
+import type { Db } from "../../store/open-store.js";
+import { ENDINGS } from "../../tasks/ending.js";
+import { iofoldSteps } from "../../trace-formats/formats.js";
+import {
+  deleteFeedback,
+  type FeedbackLine,
+  getFeedback,
+  listFeedback,
+  pageOfFeedback,
+  saveFeedback,
+  updateFeedback,
+} from "../../traces/chats-store.js";
+import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
+import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../traces/traces-store.js";
+import { ApiError } from "../api-error.js";
+import { defineRoute, type PageEnd, type Route, readCursor, type Services, writeCursor } from "../route.js";
+import { feedbackShape, stepShape, traceLineShape } from "./response-schemas.js";
+
+const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+const listQuery = z.object({
+  agent_id: z.string().optional(),
+  run_id: z.string().optional(),
+  session_id: z.string().optional(),
+  ending: z.enum(ENDINGS).optional(),
+  rating: z.enum(RATINGS).optional().meta({ description: "Of the newest feedback" }),
+  date_from: dayOrTime.optional().meta({ description: "Started then or later" }),
+  date_to: dayOrTime.optional().meta({ description: "Started before then" }),
+  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/traces",
+      tag: "traces",
+      summary: "Traces of runs and chats, newest first",
+      query: listQuery,
+      status: 200,
+      response: z.strictObject({
+        traces: z.array(traceLineShape),
+        next_cursor: z.string().nullable(),
+        has_more: z.boolean(),
+        total_count: z.number().int(),
+      }),
+      handle({ query }) {
+        const filter = {
+          agentId: query.agent_id ?? null,
+          runId: query.run_id ?? null,
+          sessionId: query.session_id ?? null,
+          ending: query.ending ?? null,
+          rating: query.rating ?? null,
+          startedFrom: toIso(query.date_from),
+          startedBefore: toIso(query.date_to),
+        };
+        const after = query.cursor === undefined ? null : toCursor(readCursor(query.cursor));
+        const { lines, hasMore, total } = pageOfTraces(db, filter, after, query.limit);
+        const last = lines.at(-1);
+        return {
+          traces: lines.map(traceSummaryJson),
+          next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.startedAt, id: last.id }) : null,
+          has_more: hasMore,
+          total_count: total,
+        };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/traces/:id",
+      tag: "traces",
+      summary: "One trace: its steps, and all of it",
+      status: 200,
+      response: traceLineShape.omit({ rating: true }).extend({
+        steps: z.array(stepShape),
+        feedback: z.array(feedbackShape),
+        trace: z.looseObject({ traceId: z.string() }).meta({ description: "As export-traces writes it" }),
+      }),
+      handle({ params }) {
+        const trace = getTrace(db, params.id);
+        return {
+          ...headJson(trace),
+          steps: iofoldSteps(withoutHistory(trace)).map((line) => JSON.parse(line)),
+          feedback: listFeedback(db, trace.traceId).map(feedbackJson),
+          trace,
+        };
+      },
+    }),
+  ];
+}
+
+function traceSummaryJson({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceSummary) {
+  return {
+    id,
+    trace_id: id,
+    run_id: runId,
+    task_id: taskId,
+    agent_id: agentId,
+    session_id: sessionId,
+    started_at: startedAt,
+    duration_ms: durationMs,
+    ...same,
+  };
+}
+
+function headJson(trace: Trace | ChatTrace) {
+  const isChat = isChatTrace(trace);
+  return {
+    id: trace.traceId,
+    trace_id: trace.traceId,
+    run_id: isChat ? null : trace.runId,
+    task_id: isChat ? null : trace.taskId,
+    agent_id: trace.agentId,
+    session_id: trace.sessionId,
+    model: trace.model,
+    ending: trace.ending,
+    question: askedOf(trace),
+    answer: trace.answer,
+    started_at: trace.startedAt,
+    duration_ms: trace.durationMs,
+  };
+}
+
+/** Without the messages of earlier chats, which have traces of their own. */
+function withoutHistory(trace: Trace | ChatTrace): Trace | ChatTrace {
+  if ("task" in trace) return trace;
+  return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
+}
+
+/** The format of times in traces, so that texts compare in time order. */
+function toIso(when: string | undefined): string | null {
+  return when === undefined ? null : new Date(when).toISOString();
+}
+
+function toCursor({ at, id }: PageEnd): TraceCursor {
+  return { startedAt: at, id };
+}
+
+const criterion = criterionNameSchema.default(OVERALL).meta({ description: "The failure mode that labels are about" });
+
+const summaryShape = z.strictObject({
+  labels: z.record(z.string(), z.number().int()).meta({ description: "Traces that are good, bad, neutral or skipped" }),
+  self_agreement: estimateSchema.meta({ description: "How often the same was said of a trace that was asked again" }),
+});
+
+/** The first of the queue: labels change the order of the rest. */
+const MAX_QUEUED = 200;
+
+export function labelRoutes({ db }: Services): Route[] {
+  const tag = "evals";
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/evals/label-queue",
+      tag,
+      summary: "Traces that no person has labelled, the most urgent first, and some to ask again",
+      query: z.object({
+        run_id: z.string().min(1).optional().meta({ description: "A run, or latest; without it: chats" }),
+        criterion,
+        limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
+        seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
+      }),
+      status: 200,
+      response: summaryShape.extend({
+        run_id: z.string().nullable(),
+        waiting: z.number().int().meta({ description: "Traces that no person has labelled" }),
+        queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean() })),
+      }),
+      async handle({ query }) {
+        const { run_id = null, limit, ...options } = query;
+        const { runId, waiting, queue } = await openLabelling(db, { run: run_id, ...options });
+        const first = [...queue].slice(0, limit);
+        return {
+          run_id: runId,
+          waiting,
+          queue: first.map(({ traceId, isRepeat }) => ({ trace_id: traceId, is_repeat: isRepeat })),
+          ...summaryJson(db, options.criterion),
+        };
+      },
+    }),
+    defineRoute({
+      method: "post",
+      path: "/api/evals/labels",
+      tag,
+      summary: "Label a trace",
+      body: z.object({
+        trace_id: z.string().min(1),
+        criterion,
+        label: z.enum(["good", "bad", "skip"]),
+        note: z.string().max(10_000).nullish().meta({ description: "Why" }),
+        is_repeat: z.boolean().default(false).meta({ description: "It was labelled before, and asked again" }),
+      }),
+      status: 201,
+      response: summaryShape.extend({ id: z.number().int() }),
+      handle({ body }) {
+        const { trace_id: traceId, is_repeat: isRepeat, label } = body;
+        const note = body.note?.trim() || null;
+        const id = saveGivenLabel(db, { traceId, criterion: body.criterion, label, note, isRepeat });
+        return { id, ...summaryJson(db, body.criterion) };
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/api/evals/labels/:id",
+      tag,
+      summary: "Take back a label that a person gave",
+      status: 204,
+      response: null,
+      handle({ params }) {
+        if (!/^\d{1,15}$/.test(params.id) || !deletePersonLabel(db, Number(params.id))) {
+          throw new ApiError("NOT_FOUND", `There is no label ${params.id.slice(0, 100)} of a person.`);
+        }
+      },
+    }),
+  ];
+}
+
+function summaryJson(db: Db, criterion: string) {
+  const { labels, selfAgreement } = summarizeLabels(db, criterion);
+  return { labels, self_agreement: selfAgreement };
+}
+
+const feedbackFields = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };
+
+export function feedbackRoutes({ db }: Services): Route[] {
+  const tag = "feedback";
+  return [
+    defineRoute({
+      method: "post",
+      path: "/api/feedback",
+      tag,
+      summary: "Give feedback on an answer",
+      body: z.object({ trace_id: z.string().min(1), ...feedbackFields }),
+      status: 201,
+      response: feedbackShape,
+      handle({ body }) {
+        const { traceId } = getTrace(db, body.trace_id);
+        const id = `feedback_${randomUUID()}`;
+        const notes = body.notes?.trim() || null;
+        saveFeedback(db, { id, traceId, rating: body.rating, notes, createdAt: new Date().toISOString() });
+        return feedbackJson(getFeedback(db, id));
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/feedback",
+      tag,
+      summary: "Feedback on all answers, or on those of a trace or an agent, newest first",
+      query: z.object({
+        trace_id: z.string().min(1).optional(),
+        agent_id: z.string().min(1).optional(),
+        rating: z.enum(RATINGS).optional(),
+        cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
+        limit: z.coerce.number().int().min(1).max(200).default(50),
+      }),
+      status: 200,
+      response: z.strictObject({
+        feedback: z.array(feedbackShape),
+        next_cursor: z.string().nullable(),
+        has_more: z.boolean(),
+      }),
+      handle({ query }) {
+        const filter = {
+          traceId: query.trace_id === undefined ? null : getTrace(db, query.trace_id).traceId,
+          agentId: query.agent_id ?? null,
+          rating: query.rating ?? null,
+        };
+        const after = query.cursor === undefined ? null : readCursor(query.cursor);
+        const { lines, hasMore } = pageOfFeedback(db, filter, after, query.limit);
+        const last = lines.at(-1);
+        return {
+          feedback: lines.map(feedbackJson),
+          next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.createdAt, id: last.id }) : null,
+          has_more: hasMore,
+        };
+      },
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/feedback/:id",
+      tag,
+      summary: "Change feedback",
+      body: z.object(feedbackFields).partial(),
+      status: 200,
+      response: feedbackShape,
+      handle({ params, body }) {
+        const before = getFeedback(db, params.id);
+        const notes = body.notes === undefined ? before.notes : body.notes?.trim() || null;
+        updateFeedback(db, { id: before.id, rating: body.rating ?? before.rating, notes });
+        return feedbackJson(getFeedback(db, before.id));
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/api/feedback/:id",
+      tag,
+      summary: "Delete feedback",
+      status: 204,
+      response: null,
+      handle: ({ params }) => deleteFeedback(db, getFeedback(db, params.id).id),
+    }),
+  ];
+}
+
+function feedbackJson({ id, traceId, agentId, rating, notes, createdAt }: FeedbackLine) {
+  return { id, trace_id: traceId, agent_id: agentId, rating, notes, created_at: createdAt };
+}

@@ -1,0 +1,99 @@
+import { LRUCache } from "lru-cache";
+import type { Model } from "../models/model.js";
+import {
+  ANSWERING_MODELS,
+  type EndpointSettings,
+  isRemote,
+  PROVIDERS,
+  type Provider,
+  parseModelName,
+} from "../models/names.js";
+import { resolveModel } from "../models/open-model.js";
+import { priceOfReply } from "../models/prices.js";
+import { RateLimiter } from "../models/rate-limiter.js";
+import { withPrices } from "../models/retry.js";
+import { UserError } from "../platform/errors.js";
+import { DEFAULT_RETRY } from "../platform/retry.js";
+import type { Agent } from "../tools/tool.js";
+
+/** Open models are shared by all chats that use them. */
+const MAX_OPEN = 64;
+
+/** One model of each provider, as an example of what may be named. */
+const EXAMPLES: Readonly<Partial<Record<Provider, string>>> = { ...ANSWERING_MODELS, offline: "offline/baseline" };
+
+/** High, because the number of chats is limited already: a call that hangs must not block those of other chats. */
+const MAX_CALLS = 1_000;
+
+/** The models that chats may use: those of providers with a key, and the offline baseline. */
+export class ServedModels {
+  private readonly open = new LRUCache<string, Promise<Model>>({ max: MAX_OPEN });
+  private readonly rateLimiters = new Map<Provider, RateLimiter>();
+
+  constructor(
+    private readonly endpointOf: (provider: Provider) => EndpointSettings,
+    private readonly defaultModel: string,
+    /** Applied to each model when it is opened. */
+    private readonly wrap: (model: Model) => Model = (model) => model,
+  ) {}
+
+  /** One model of each provider that is configured. */
+  examples(): { readonly id: string; readonly provider: Provider }[] {
+    return PROVIDERS.flatMap((provider) => {
+      const id = EXAMPLES[provider];
+      return id !== undefined && this.isConfigured(provider) ? [{ id, provider }] : [];
+    });
+  }
+
+  /**
+   * For agents without a model: the program's default, or where its provider has no key, one of a provider that has.
+   */
+  fallback(): string {
+    if (this.isConfigured(parseModelName(this.defaultModel, null).provider)) return this.defaultModel;
+    return this.examples().find(({ provider }) => isRemote(provider))?.id ?? this.defaultModel;
+  }
+
+  /** The model asked for, else the agent's own, else the fallback. Throws a UserError where it cannot be opened. */
+  async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<Model> {
+    const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
+    if (name.provider === "replay") {
+      throw new UserError(
+        "model_not_served",
+        "Recorded replies are files of this machine and are not served.",
+        "Name a model of a provider.",
+      );
+    }
+    const model = this.open.get(name.id) ?? this.connect(name.provider, name.id);
+    this.open.set(name.id, model);
+    try {
+      return await model;
+    } catch (error) {
+      this.open.delete(name.id);
+      throw error;
+    }
+  }
+
+  private async connect(provider: Provider, id: string): Promise<Model> {
+    const model = await resolveModel(
+      parseModelName(id, null),
+      this.endpointOf(provider),
+      DEFAULT_RETRY,
+      this.rateLimiter(provider),
+    );
+    return this.wrap(withPrices(model, (usage, answeredBy) => priceOfReply(id, answeredBy, usage)));
+  }
+
+  private rateLimiter(provider: Provider): RateLimiter | null {
+    if (!isRemote(provider)) return null;
+    const rateLimiter =
+      this.rateLimiters.get(provider) ?? new RateLimiter({ concurrency: MAX_CALLS, rpm: null, tpm: null });
+    this.rateLimiters.set(provider, rateLimiter);
+    return rateLimiter;
+  }
+
+  private isConfigured(provider: Provider): boolean {
+    if (!isRemote(provider)) return true;
+    const { apiKey, baseUrl } = this.endpointOf(provider);
+    return apiKey !== null || (provider === "openai" && baseUrl !== null);
+  }
+}

@@ -1,0 +1,186 @@
+import { WorkerRpc } from "../platform/worker-rpc.js";
+import type { RunActivity } from "../runs/answer-task.js";
+import { type RunSubscriptions, TasksUnderWay } from "../runs/follow.js";
+import { type RunEvent, type RunProcessState, type RunProgress, runProgressSchema } from "../traces/progress.js";
+import { getRun } from "../traces/runs-store.js";
+import { defineRoute, type Route, type Services } from "./route.js";
+import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./sse.js";
+
+export function runStreamRoutes({ db }: Pick<Services, "db">, streams: RunStreams): Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/api/runs/:id/events",
+      tag: "runs",
+      summary: "How far a run has got: all of it at once, and again whenever something changes",
+      status: 200,
+      response: null,
+      events: runProgressSchema,
+      handle: ({ params, destroyConnection }) => streams.respond(getRun(db, params.id).id, destroyConnection),
+    }),
+  ];
+}
+
+const YOUNG_GENERATION_MB = 16;
+
+/** How often the thread hears what the tasks are doing. */
+const PUBLISH_MS = 250;
+
+interface RunPageOptions extends RunPageData {
+  readonly activity: RunActivity;
+  /** The user has asked the run to stop. */
+  isStopping(): boolean;
+  /** Called with the address of the run's page, and with why there is none any more. */
+  note(text: string): void;
+}
+
+/**
+ * A page that shows the run of this process as it goes on, and ends with it. A thread serves it, so that no browser
+ * slows the run; where the thread fails, the run goes on without the page.
+ */
+export class RunPage {
+  private readonly tasks: TasksUnderWay;
+  private readonly thread: WorkerRpc<RunPageCall, RunPageAnswer>;
+  private readonly url: Promise<string | null>;
+  private runId: string | null = null;
+  private publishing: NodeJS.Timeout | undefined;
+  private published = "";
+  /** Nothing more is sent to the thread: the run has ended, or the thread has failed. */
+  private isClosed = false;
+
+  constructor(private readonly options: RunPageOptions) {
+    const { path, version, token, activity } = options;
+    this.tasks = new TasksUnderWay(activity);
+    const data: RunPageData = { path, version, token };
+    const file = new URL("./watch-thread.js", import.meta.url);
+    this.thread = new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
+    this.url = this.call({ type: "open" });
+  }
+
+  add(event: RunEvent): void {
+    this.tasks.add(event);
+    if (event.type === "run_started") void this.announce(event.runId);
+  }
+
+  /** Open pages get the run's last state, then the server ends. */
+  async close(): Promise<void> {
+    clearInterval(this.publishing);
+    if ((await this.url) !== null) await this.call({ type: "end" });
+    this.isClosed = true;
+    await this.thread.close();
+  }
+
+  private async announce(runId: string): Promise<void> {
+    this.runId = runId;
+    const url = await this.url;
+    if (url === null || this.isClosed) return;
+    this.publish();
+    this.publishing = setInterval(() => this.publish(), PUBLISH_MS).unref();
+    this.options.note(`art-e: watch run ${runId} at ${url}/#runs/${runId} until it ends`);
+  }
+
+  private publish(): void {
+    if (this.runId === null || this.isClosed) return;
+    const state = this.tasks.state(this.options.isStopping());
+    const json = JSON.stringify(state);
+    if (json === this.published) return;
+    this.published = json;
+    void this.call({ type: "process_state", runId: this.runId, state });
+  }
+
+  /** Null where the thread has failed, of which the user hears once. */
+  private async call(call: RunPageCall): Promise<RunPageAnswer> {
+    try {
+      return await this.thread.call(call);
+    } catch (error) {
+      if (!this.isClosed) this.options.note(`art-e: the run goes on without its page: ${(error as Error).message}`);
+      this.isClosed = true;
+      return null;
+    }
+  }
+}
+
+/** The open streams of runs' progress. */
+export class RunStreams {
+  private readonly open = new Set<RunStream>();
+
+  constructor(
+    private readonly subscriptions: RunSubscriptions,
+    private readonly limits: StreamLimits,
+  ) {}
+
+  /** A response that sends the run's present progress, then every change. */
+  respond(runId: string, destroyConnection: () => void): Response {
+    const stream = new RunStream(this.limits, destroyConnection, () => {
+      unsubscribe();
+      this.open.delete(stream);
+    });
+    this.open.add(stream);
+    const unsubscribe = this.subscriptions.subscribe(runId, (progress) => stream.send(progress));
+    return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+  }
+
+  /** Sends what has changed last, and ends all streams. */
+  async end(): Promise<void> {
+    await this.subscriptions.refresh();
+    await Promise.all([...this.open].map((stream) => stream.end()));
+  }
+}
+
+/** One client that follows a run. A slow one is spared what is out of date before it could be sent. */
+class RunStream {
+  private readonly writer: SseWriter;
+  private next: RunProgress | null = null;
+  private sending: Promise<void> | null = null;
+
+  constructor(
+    limits: StreamLimits,
+    destroyConnection: () => void,
+    private readonly onEnd: () => void,
+  ) {
+    this.writer = new SseWriter(limits, onEnd, destroyConnection);
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return this.writer.body;
+  }
+
+  send(progress: RunProgress): void {
+    this.next = progress;
+    this.sending ??= this.sendNewest();
+  }
+
+  async end(): Promise<void> {
+    await this.sending;
+    await this.writer.send("[DONE]");
+    this.writer.close();
+    this.onEnd();
+  }
+
+  private async sendNewest(): Promise<void> {
+    while (this.next !== null) {
+      const progress = this.next;
+      this.next = null;
+      await this.writer.send(progress);
+    }
+    this.sending = null;
+  }
+}
+
+/** What the thread of a run's page is started with. */
+export interface RunPageData {
+  /** Path of the database. */
+  readonly path: string;
+  readonly version: string;
+  /** Null: no token is needed. */
+  readonly token: string | null;
+}
+
+export type RunPageCall =
+  /** Answered by the address of the page. */
+  | { readonly type: "open" }
+  | { readonly type: "process_state"; readonly runId: string; readonly state: RunProcessState }
+  /** The run has ended: what is open gets its last state. */
+  | { readonly type: "end" };
+
+export type RunPageAnswer = string | null;

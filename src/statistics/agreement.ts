@@ -1,0 +1,208 @@
+import { type Estimate, NO_ESTIMATE } from "./estimate.js";
+import { ClusteredMean, clusteredError, meanOf, Z_975 } from "./intervals.js";
+
+/** Successes out of trials, which need not be whole numbers. */
+interface Proportion {
+  readonly successes: number;
+  readonly n: number;
+}
+
+/**
+ * A rate as that of independent trials: as many as give its interval (Wilson's) its width. So repeats of a question
+ * count as little here as they did there. No trials where there is no interval.
+ */
+export function independentTrials({ value, low, high }: Estimate): Proportion {
+  if (value === null || low === null || high === null) return { successes: 0, n: 0 };
+  // Of a rate of 0 or 1 one bound is the rate itself, and says nothing.
+  const bound = value - low > high - value ? low : high;
+  const n = (Z_975 ** 2 * bound * (1 - bound)) / (value - bound) ** 2;
+  return { successes: value * n, n };
+}
+
+/**
+ * The true rate behind the rate that an imperfect test observes (Rogan and Gladen 1978), from how it did on known
+ * positives and negatives. The interval allows for all three samples (Lang and Reiczigel 2014). Nothing where the test
+ * tells no more than chance.
+ */
+export function correctedRate(observed: Proportion, onPositives: Proportion, onNegatives: Proportion): Estimate {
+  if (observed.n === 0 || onPositives.n === 0 || onNegatives.n === 0) return NO_ESTIMATE;
+  const rate = ({ successes, n }: Proportion) => successes / n;
+  const truePositive = rate(onPositives);
+  // Of a negative, success is that it is told as one.
+  const trueNegative = rate(onNegatives);
+  if (truePositive + trueNegative <= 1) return NO_ESTIMATE;
+  const value = limit((rate(observed) + trueNegative - 1) / (truePositive + trueNegative - 1));
+  const z2 = Z_975 ** 2;
+  const n = observed.n + z2;
+  const share = (observed.successes + z2 / 2) / n;
+  const positives = onPositives.n + 2;
+  const negatives = onNegatives.n + 2;
+  const adjustedPositive = (onPositives.successes + 1) / positives;
+  const adjustedNegative = (onNegatives.successes + 1) / negatives;
+  const youden = adjustedPositive + adjustedNegative - 1;
+  if (youden <= 0) return { value, n: observed.n, low: 0, high: 1 };
+  const middle = (share + adjustedNegative - 1) / youden;
+  const ofPositives = (adjustedPositive * (1 - adjustedPositive)) / positives;
+  const ofNegatives = (adjustedNegative * (1 - adjustedNegative)) / negatives;
+  const shift = 2 * z2 * (middle * ofPositives - (1 - middle) * ofNegatives);
+  const error =
+    Math.sqrt((share * (1 - share)) / n + middle ** 2 * ofPositives + (1 - middle) ** 2 * ofNegatives) / youden;
+  return {
+    value,
+    n: observed.n,
+    low: limit(middle + shift - Z_975 * error),
+    high: limit(middle + shift + Z_975 * error),
+  };
+}
+
+function limit(rate: number): number {
+  return Math.min(1, Math.max(0, rate));
+}
+
+/**
+ * Pearson's correlation. The interval assumes no distribution, as scores and labels have few values: a standard error
+ * from influences, on Fisher's z scale. No bounds where the correlation is perfect, and nothing where a list does not
+ * vary.
+ */
+export function pearson(xs: readonly number[], ys: readonly number[], clusters: readonly string[]): Estimate {
+  const n = xs.length;
+  const zx = standardize(xs);
+  const zy = standardize(ys);
+  if (zx === null || zy === null) return { ...NO_ESTIMATE, n };
+  const products = zx.map((x, i) => x * (zy[i] ?? 0));
+  const value = Math.min(1, Math.max(-1, meanOf(products) ?? 0));
+  const influences = products.map((product, i) => product - (value / 2) * ((zx[i] ?? 0) ** 2 + (zy[i] ?? 0) ** 2));
+  const error = clusteredError(influences, clusters);
+  if (error === null || 1 - value ** 2 < 1e-12) return { value, n, low: null, high: null };
+  const half = (Z_975 * error) / (1 - value ** 2);
+  return { value, n, low: Math.tanh(Math.atanh(value) - half), high: Math.tanh(Math.atanh(value) + half) };
+}
+
+/** With mean 0 and variance 1; null where the values do not vary. */
+function standardize(values: readonly number[]): number[] | null {
+  const mean = meanOf(values);
+  if (mean === null) return null;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+  return variance < 1e-24 ? null : values.map((value) => (value - mean) / Math.sqrt(variance));
+}
+
+/** Two raters' yes or no on one thing. */
+interface RatedPair {
+  readonly first: boolean;
+  readonly second: boolean;
+  /** Pairs of one cluster are dependent. */
+  readonly cluster: string;
+}
+
+/** Cohen's kappa of two raters; where there are clusters, its interval allows for them. */
+export function clusteredKappa(pairs: readonly RatedPair[]): Estimate {
+  const count = (first: boolean, second: boolean) =>
+    pairs.filter((pair) => pair.first === first && pair.second === second).length;
+  const estimate = kappa([
+    [count(true, true), count(true, false)],
+    [count(false, true), count(false, false)],
+  ]);
+  const { value, n } = estimate;
+  const clusters = pairs.map(({ cluster }) => cluster);
+  if (value === 1) return withBoundOfAgreement(pairs, estimate);
+  if (value === null || new Set(clusters).size === n) return estimate;
+  const firstShare = (count(true, true) + count(true, false)) / n;
+  const secondShare = (count(true, true) + count(false, true)) / n;
+  const observed = (count(true, true) + count(false, false)) / n;
+  const expected = firstShare * secondShare + (1 - firstShare) * (1 - secondShare);
+  const influences = pairs.map(({ first, second }) => {
+    const agrees = Number(first === second) - observed;
+    const byChance = (first ? secondShare : 1 - secondShare) + (second ? firstShare : 1 - firstShare) - 2 * expected;
+    return (agrees - (1 - value) * byChance) / (1 - expected);
+  });
+  const error = clusteredError(influences, clusters);
+  if (error === null) return { value, n, low: null, high: null };
+  return { value, n, low: Math.max(-1, value - Z_975 * error), high: Math.min(1, value + Z_975 * error) };
+}
+
+/** Of perfect agreement the standard error is 0, whatever the number of pairs: the bound is that of the agreement. */
+function withBoundOfAgreement(pairs: readonly RatedPair[], estimate: Estimate): Estimate {
+  const { low } = clusteredRate(pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster })));
+  const share = pairs.filter(({ first }) => first).length / pairs.length;
+  const expected = share ** 2 + (1 - share) ** 2;
+  return { ...estimate, low: low === null ? null : (low - expected) / (1 - expected) };
+}
+
+/**
+ * The area under the ROC curve: how often a positive has the higher score of a positive and a negative, ties counting
+ * half. Null where there is only one kind.
+ */
+export function areaUnderCurve(scores: readonly number[], positive: readonly boolean[]): number | null {
+  const order = scores.map((_, i) => i).sort((a, b) => (scores[a] ?? 0) - (scores[b] ?? 0));
+  let [positives, rankSum] = [0, 0];
+  for (let start = 0; start < order.length; ) {
+    let end = start;
+    while (end < order.length && scores[order[end] ?? 0] === scores[order[start] ?? 0]) end++;
+    // Equal scores share the mean of their ranks.
+    const rank = (start + end + 1) / 2;
+    for (const i of order.slice(start, end)) {
+      if (positive[i] !== true) continue;
+      positives++;
+      rankSum += rank;
+    }
+    start = end;
+  }
+  const negatives = order.length - positives;
+  if (positives === 0 || negatives === 0) return null;
+  return (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives);
+}
+
+/**
+ * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater in the rows, the other in the columns.
+ * The interval uses the large-sample variance of Fleiss, Cohen and Everitt (1969). All null if both put everything into
+ * one category: kappa is undefined.
+ */
+export function kappa(counts: readonly (readonly number[])[]): Estimate {
+  const n = counts.flat().reduce((a, b) => a + b, 0);
+  const none: Estimate = { value: null, n, low: null, high: null };
+  if (n === 0) return none;
+  const shares = counts.map((row) => row.map((cell) => cell / n));
+  const rows = shares.map((row) => row.reduce((a, b) => a + b, 0));
+  const columns = rows.map((_, j) => shares.reduce((sum, row) => sum + (row[j] ?? 0), 0));
+  const at = (list: readonly number[], i: number) => list[i] ?? 0;
+  const observed = shares.reduce((sum, row, i) => sum + at(row, i), 0);
+  const expected = rows.reduce((sum, share, i) => sum + share * at(columns, i), 0);
+  if (expected === 1) return none;
+  const value = (observed - expected) / (1 - expected);
+  let diagonal = 0;
+  let offDiagonal = 0;
+  for (const [i, row] of shares.entries()) {
+    for (const [j, share] of row.entries()) {
+      if (i === j) diagonal += share * (1 - (at(rows, i) + at(columns, i)) * (1 - value)) ** 2;
+      else offDiagonal += share * (at(columns, i) + at(rows, j)) ** 2;
+    }
+  }
+  const variance = diagonal + (1 - value) ** 2 * offDiagonal - (value - expected * (1 - value)) ** 2;
+  const error = Math.sqrt(Math.max(0, variance) / n) / (1 - expected);
+  return { value, n, low: Math.max(-1, value - Z_975 * error), high: Math.min(1, value + Z_975 * error) };
+}
+
+/**
+ * F1 of positives that were found, missed, or found where there are none. These three are the trials of a rate, true
+ * positives among them, of which F1 is a monotone function: 2r / (1 + r). Its interval is that of the rate.
+ */
+export function f1(trials: readonly { readonly truePositive: boolean; readonly cluster: string }[]): Estimate {
+  const { value, n, low, high } = clusteredRate(
+    trials.map(({ truePositive, cluster }) => ({ success: truePositive, cluster })),
+  );
+  if (value === null) return NO_ESTIMATE;
+  const ofRate = (rate: number | null) => (rate === null ? null : (2 * rate) / (1 + rate));
+  return { value: (2 * value) / (1 + value), n, low: ofRate(low), high: ofRate(high) };
+}
+
+/** The rate of successes where trials of one cluster are dependent. */
+export function clusteredRate(trials: readonly { readonly success: boolean; readonly cluster: string }[]): Estimate {
+  const clusters = new Map<string, { n: number; successes: number }>();
+  for (const { success, cluster } of trials) {
+    const sums = clusters.get(cluster) ?? { n: 0, successes: 0 };
+    clusters.set(cluster, { n: sums.n + 1, successes: sums.successes + Number(success) });
+  }
+  const mean = new ClusteredMean();
+  for (const { n, successes } of clusters.values()) mean.add(n, successes, successes);
+  return mean.rate();
+}

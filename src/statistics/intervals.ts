@@ -1,0 +1,276 @@
+import { bisect, errorFunction, gammaln, mean } from "simple-statistics";
+import { type Estimate, type Interval, NO_ESTIMATE, type Scale } from "./estimate.js";
+
+/**
+ * Integers from 0 to below `limit`, the same for the same seed on every machine: Tommy Ettinger's mulberry32 (public
+ * domain) in 32-bit integer arithmetic. `seed` counts modulo 2^32. The order of `--shuffle` depends on it.
+ */
+export function seededRandom(seed: number): (limit: number) => number {
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+}
+
+/**
+ * The quantile by the nearest rank: the smallest value that at least `share` of the values do not exceed. Always one of
+ * the values; null of none.
+ */
+export function quantile(values: readonly number[] | Float64Array, share: number): number | null {
+  return quantileOfSorted(Float64Array.from(values).sort(), share);
+}
+
+/** The same of values that are in ascending order. */
+export function quantileOfSorted(sorted: Float64Array, share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
+}
+
+/** Counts by name, such as drafts by the reason they were refused for. */
+export class NamedCounts {
+  private readonly byName = new Map<string, number>();
+
+  add(name: string, count = 1): void {
+    if (count > 0) this.byName.set(name, (this.byName.get(name) ?? 0) + count);
+  }
+
+  addAll(counts: Readonly<Record<string, number>>): void {
+    for (const [name, count] of Object.entries(counts)) this.add(name, count);
+  }
+
+  /** In the order in which they were first counted. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.byName);
+  }
+
+  /** Most first. */
+  sorted(): Record<string, number> {
+    return Object.fromEntries([...this.byName].sort(([, a], [, b]) => b - a));
+  }
+}
+
+/** The arithmetic mean; null of no values. */
+export function meanOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : mean(values as number[]);
+}
+
+/**
+ * Chosen by simulation: with 1, the interval of 40 scores, nine in ten of them equal, covered the true mean in only 91
+ * %.
+ */
+const PRIOR_CLUSTERS = 2;
+
+/**
+ * The sums that a mean of clustered values and its standard error are computed from, so memory does not grow with the
+ * number of values. A cluster holds dependent values: the repeats of one question, the questions of one inbox.
+ */
+export class ClusteredMean {
+  private clusters = 0;
+  private n = 0;
+  private sum = 0;
+  private sumOfSquares = 0;
+  private clusterSumSquares = 0;
+  private clusterSumTimesN = 0;
+  private clusterNSquares = 0;
+
+  /** Adds a complete cluster: the number of values, their sum, and the sum of their squares. */
+  add(n: number, sum: number, sumOfSquares: number): void {
+    if (n === 0) return;
+    this.clusters++;
+    this.n += n;
+    this.sum += sum;
+    this.sumOfSquares += sumOfSquares;
+    this.clusterSumSquares += sum * sum;
+    this.clusterSumTimesN += sum * n;
+    this.clusterNSquares += n * n;
+  }
+
+  /** Both sets of clusters together. A cluster must not be in both. */
+  union(other: ClusteredMean): ClusteredMean {
+    const both = new ClusteredMean();
+    for (const sums of [this, other]) {
+      both.clusters += sums.clusters;
+      both.n += sums.n;
+      both.sum += sums.sum;
+      both.sumOfSquares += sums.sumOfSquares;
+      both.clusterSumSquares += sums.clusterSumSquares;
+      both.clusterSumTimesN += sums.clusterSumTimesN;
+      both.clusterNSquares += sums.clusterNSquares;
+    }
+    return both;
+  }
+
+  /** Estimates the rate of values that are 0 or 1. If each cluster is one value, this is Wilson's interval. */
+  rate(): Estimate {
+    if (this.n === 0) return NO_ESTIMATE;
+    const { n, clusters } = this;
+    const value = this.sum / n;
+    if (clusters === n) return { value, n, ...wilson(this.sum, n), method: "wilson" };
+    if (clusters === 1) return { value, n, low: null, high: null };
+    const variance = Math.max(this.varianceOfMean(value), (value * (1 - value)) / n);
+    const effective = this.effectiveNumber(value, variance, this.effectiveClusters - 1);
+    return { value, n, ...wilson(value * effective, effective), method: "clustered_wilson" };
+  }
+
+  /**
+   * Estimates the mean of any values. On a scale with two ends: Wilson's interval over the effective number of values,
+   * which never leaves the scale. Else Student's t, cut off at an end that the scale has; no interval if the values do
+   * not vary.
+   */
+  mean({ min, max }: Scale = {}): Estimate {
+    if (this.n === 0) return NO_ESTIMATE;
+    const { n, clusters } = this;
+    const value = this.sum / n;
+    if (clusters === 1) return { value, n, low: null, high: null };
+    const isClustered = clusters !== n;
+    if (min !== undefined && max !== undefined) {
+      const { low, high } = this.bounded(value, min, max);
+      return { value, n, low, high, method: isClustered ? "clustered_wilson_mean" : "wilson_mean" };
+    }
+    const variance = this.varianceOfMean(value);
+    if (variance <= 0) return { value, n, low: null, high: null };
+    const half = t975(this.effectiveClusters - 1) * Math.sqrt(variance);
+    const low = Math.max(min ?? Number.NEGATIVE_INFINITY, value - half);
+    const high = Math.min(max ?? Number.POSITIVE_INFINITY, value + half);
+    return { value, n, low, high, method: isClustered ? "clustered_t" : "t" };
+  }
+
+  /**
+   * A few values may agree by chance. So the observed variance is averaged with the largest that independent values on
+   * the scale can have, weighted as PRIOR_CLUSTERS more clusters. Single values cannot vary more than that, which adds
+   * a degree of freedom.
+   */
+  private bounded(mean: number, min: number, max: number): Interval {
+    const { n, effectiveClusters } = this;
+    const width = max - min;
+    const share = Math.min(1, Math.max(0, (mean - min) / width));
+    const observed = this.varianceOfMean(mean) / width ** 2;
+    const largest = (share * (1 - share)) / n;
+    const degrees = effectiveClusters - 1;
+    const variance = Math.max(observed, (degrees * observed + PRIOR_CLUSTERS * largest) / (degrees + PRIOR_CLUSTERS));
+    const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n);
+    const { low, high } = wilson(share * effective, effective);
+    return low === null || high === null ? { low, high } : { low: min + width * low, high: min + width * high };
+  }
+
+  /**
+   * The effective number of tasks: that many independent ones would give a share this variance (Kish), scaled for few
+   * clusters with Student's t (Korn and Graubard 1998). Without variation there is no design effect to estimate, and
+   * each cluster counts once.
+   */
+  private effectiveNumber(share: number, variance: number, degrees: number): number {
+    const effective = variance <= 1e-15 ? this.effectiveClusters : (share * (1 - share)) / variance;
+    return effective * (Z_975 / t975(degrees)) ** 2;
+  }
+
+  /** The number of equal-sized clusters with the same information: a few large among many small ones count as few. */
+  private get effectiveClusters(): number {
+    return this.n ** 2 / this.clusterNSquares;
+  }
+
+  /** The linearized (ratio) estimator, corrected for few clusters (CR1, with their effective number). */
+  private varianceOfMean(mean: number): number {
+    const { n, effectiveClusters } = this;
+    const squares = this.clusterSumSquares - 2 * mean * this.clusterSumTimesN + mean * mean * this.clusterNSquares;
+    // With equal values only a rounding error remains.
+    const rounding = 1e-12 * (this.clusterSumSquares + 1e-300);
+    if (squares <= rounding) return 0;
+    return (effectiveClusters / (effectiveClusters - 1)) * (squares / (n * n));
+  }
+}
+
+/**
+ * The standard error of an estimate from the influence of each value on it, where values of one cluster are dependent
+ * (the linearized estimator, corrected for few clusters). Null with fewer than two clusters.
+ */
+export function clusteredError(influences: readonly number[], clusters: readonly string[]): number | null {
+  const sums = new Map<string, number>();
+  for (const [i, influence] of influences.entries()) {
+    const cluster = clusters[i] ?? "";
+    sums.set(cluster, (sums.get(cluster) ?? 0) + influence);
+  }
+  if (sums.size < 2) return null;
+  let squares = 0;
+  for (const sum of sums.values()) squares += sum * sum;
+  return Math.sqrt((sums.size / (sums.size - 1)) * squares) / influences.length;
+}
+
+/**
+ * The 95 % score interval of a rate, `successes` out of `n` (Wilson 1927, without continuity correction). Both may be
+ * fractional, as effective numbers are. Null bounds if n is 0.
+ */
+export function wilson(successes: number, n: number): Interval {
+  if (n <= 0) return { low: null, high: null };
+  const rate = successes / n;
+  const z2 = Z_975 ** 2;
+  const middle = (rate + z2 / (2 * n)) / (1 + z2 / n);
+  const half = (Z_975 / (1 + z2 / n)) * Math.sqrt((rate * (1 - rate)) / n + z2 / (4 * n * n));
+  // At 0 and n the bound is exact; computed, it would have a rounding error.
+  return {
+    low: successes <= 0 ? 0 : Math.max(0, middle - half),
+    high: successes >= n ? 1 : Math.min(1, middle + half),
+  };
+}
+
+const LARGEST = 1e8;
+
+const cache = new Map<number, number>();
+
+/** The 97.5 % quantile of Student's t with `degrees` of freedom; far below 1 degree it is a huge constant. */
+export function t975(degrees: number): number {
+  if (degrees > 1e7) return Z_975;
+  if (degrees < 0.2) return LARGEST;
+  let point = cache.get(degrees);
+  if (point === undefined) {
+    point = bisect((t) => belowT(t, degrees) - 0.975, 1.9, LARGEST, 200, 1e-12);
+    cache.set(degrees, point);
+  }
+  return point;
+}
+
+/** Cumulative distribution function of Student's t. */
+export function belowT(t: number, degrees: number): number {
+  const tail = incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2;
+  return t > 0 ? 1 - tail : tail;
+}
+
+/** The regularized incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22, modified Lentz). */
+function incompleteBeta(x: number, a: number, b: number): number {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a);
+  const front = Math.exp(gammaln(a + b) - gammaln(a) - gammaln(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
+  let c = 1;
+  let d = 1 / nonZero(1 - ((a + b) * x) / (a + 1));
+  let fraction = d;
+  for (let m = 1; m <= 10_000; m++) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    let change = 1;
+    for (const step of [even, odd]) {
+      d = 1 / nonZero(1 + step * d);
+      c = nonZero(1 + step / c);
+      change = c * d;
+      fraction *= change;
+    }
+    if (Math.abs(change - 1) < 1e-15) break;
+  }
+  return front * fraction;
+}
+
+function nonZero(value: number): number {
+  return Math.abs(value) < 1e-300 ? 1e-300 : value;
+}
+
+/** The 97.5 % quantile of the standard normal distribution, for 95 % intervals. */
+export const Z_975 = 1.959963984540054;
+
+/** The 80 % quantile, for a power of 80 %. */
+export const Z_80 = 0.8416212335729143;
+
+/** Cumulative distribution function of the standard normal distribution. */
+export function belowNormal(z: number): number {
+  return (1 + errorFunction(z / Math.SQRT2)) / 2;
+}

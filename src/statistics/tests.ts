@@ -1,0 +1,123 @@
+import { mean, sampleStandardDeviation } from "simple-statistics";
+import { type Estimate, NO_ESTIMATE } from "./estimate.js";
+import { belowNormal, quantileOfSorted, seededRandom, t975, Z_80, Z_975 } from "./intervals.js";
+
+interface Power {
+  /**
+   * Further pairs that a two-sided 5 % test needs to detect the observed difference with 80 % power, if it is the true
+   * one. 0: there are enough; null: no difference was observed, or there are too few pairs.
+   */
+  readonly moreNeeded: number | null;
+  /** The smallest true difference that this many pairs detect with that power; null with fewer than two pairs. */
+  readonly detectable: number | null;
+}
+
+export function computePower(differences: readonly number[]): Power {
+  const n = differences.length;
+  if (n < 2) return { moreNeeded: null, detectable: null };
+  const observed = Math.abs(mean([...differences]));
+  const scaledDeviation = (Z_975 + Z_80) * sampleStandardDeviation([...differences]);
+  const moreNeeded = observed < 1e-12 ? null : Math.max(0, Math.ceil((scaledDeviation / observed) ** 2) - n);
+  return { moreNeeded, detectable: scaledDeviation / Math.sqrt(n) };
+}
+
+/** pass@k: probability that at least one of k <= n tries is right (Chen et al. 2021, unbiased): 1 - C(n-c,k)/C(n,k). */
+export function passAtK(n: number, right: number, k: number): number {
+  return 1 - shareOfDraws(n, n - right, k);
+}
+
+/** pass^k of tau-bench: probability that all k <= n tries are right: C(c,k)/C(n,k). */
+export function passHatK(n: number, right: number, k: number): number {
+  return shareOfDraws(n, right, k);
+}
+
+/** C(marked, k) / C(n, k) as a product: the binomials themselves would overflow. */
+function shareOfDraws(n: number, marked: number, k: number): number {
+  let share = 1;
+  for (let i = 0; i < k; i++) share *= Math.max(0, marked - i) / (n - i);
+  return share;
+}
+
+/** Above this, bootstrap and t interval agree to the printed digits, and the bootstrap takes minutes. */
+const MAX_BOOTSTRAP_PAIRS = 5_000;
+
+const RESAMPLES = 2_000;
+const SIGN_FLIPS = 4_999;
+const SEED = 20_150_507;
+
+/**
+ * The mean of paired differences with its 95 % interval: the percentile bootstrap over pairs, its percentiles widened
+ * for small samples as Student's t widens the normal (Hesterberg 2015). Deterministic. 0 to 0 if no pair differs.
+ */
+export function pairedDifference(differences: readonly number[]): Estimate {
+  const n = differences.length;
+  if (n === 0) return NO_ESTIMATE;
+  const value = mean([...differences]);
+  if (n === 1) return { value, n, low: null, high: null };
+  if (n > MAX_BOOTSTRAP_PAIRS) {
+    const half = (t975(n - 1) * sampleStandardDeviation([...differences])) / Math.sqrt(n);
+    return { value, n, low: value - half, high: value + half, method: "paired_t" };
+  }
+  const means = resampledMeans(Float64Array.from(differences)).sort();
+  const tail = belowNormal(-Math.sqrt(n / (n - 1)) * t975(n - 1));
+  const at = (share: number) => quantileOfSorted(means, share);
+  return { value, n, low: at(tail), high: at(1 - tail), method: "paired_bootstrap" };
+}
+
+/**
+ * Two-sided p value of a mean difference by the sign-flip test: how often the sum is at least as far from 0 when the
+ * signs are random (Monte Carlo; the observed sum counts too, which keeps the test valid). By the normal distribution
+ * above MAX_BOOTSTRAP_PAIRS pairs.
+ */
+export function signFlipTest(differences: readonly number[]): number {
+  const nonZero = Float64Array.from(differences.filter((difference) => difference !== 0));
+  if (nonZero.length === 0) return 1;
+  const sum = nonZero.reduce((total, difference) => total + difference, 0);
+  if (nonZero.length > MAX_BOOTSTRAP_PAIRS) {
+    const squares = nonZero.reduce((total, difference) => total + difference * difference, 0);
+    return 2 * belowNormal(-Math.abs(sum) / Math.sqrt(squares));
+  }
+  const random = seededRandom(SEED);
+  // Tolerates rounding: sums of equal size must count as equally far.
+  const threshold = Math.abs(sum) * (1 - 1e-9);
+  let atLeastAsFar = 0;
+  for (let flip = 0; flip < SIGN_FLIPS; flip++) {
+    let flipped = 0;
+    let signs = 0;
+    for (let i = 0; i < nonZero.length; i++) {
+      // One draw gives 32 signs.
+      if (i % 32 === 0) signs = random(2 ** 32) | 0;
+      const difference = nonZero[i] ?? 0;
+      flipped += (signs & 1) === 0 ? difference : -difference;
+      signs >>= 1;
+    }
+    if (Math.abs(flipped) >= threshold) atLeastAsFar++;
+  }
+  return (atLeastAsFar + 1) / (SIGN_FLIPS + 1);
+}
+
+function resampledMeans(differences: Float64Array): Float64Array {
+  const random = seededRandom(SEED);
+  const n = differences.length;
+  return Float64Array.from({ length: RESAMPLES }, () => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += differences[random(n)] ?? 0;
+    return sum / n;
+  });
+}
+
+/**
+ * Two-sided exact p value of McNemar's test: the probability that discordant pairs split at least this unevenly if both
+ * sides are equally good. `onlyFirst`, `onlySecond`: pairs right on that side only. 1 without discordant pairs.
+ */
+export function mcnemar(onlyFirst: number, onlySecond: number): number {
+  const n = onlyFirst + onlySecond;
+  const fewer = Math.min(onlyFirst, onlySecond);
+  let log = -n * Math.LN2;
+  let tail = Math.exp(log);
+  for (let i = 1; i <= fewer; i++) {
+    log += Math.log((n - i + 1) / i);
+    tail += Math.exp(log);
+  }
+  return Math.min(1, 2 * tail);
+}

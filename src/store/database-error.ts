@@ -1,0 +1,23 @@
+import { UserError } from "../platform/errors.js";
+
+/** SQLite error codes that the user can fix, with the hint to show. */
+const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
+  [/^SQLITE_(FULL|IOERR)/, "See that the disk has room and works, or name another file with --db."],
+  [/^SQLITE_(READONLY|CANTOPEN)/, "Check that the file and its folder can be written, or copy it to where they can."],
+  [/^SQLITE_(BUSY|LOCKED)/, "Another program is writing to it: wait until it has finished."],
+  [/^SQLITE_(CORRUPT|NOTADB)/, "The file is damaged: art-e doctor tells how far. Restore it, or import the mail anew."],
+];
+
+/** The hint for an error; null where the user cannot fix it. */
+export function databaseHint(error: unknown): string | null {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return HINTS.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+}
+
+/** The error as shown to the user; null where the user cannot fix it. */
+export function databaseError(error: unknown, path: string): UserError | null {
+  const hint = databaseHint(error);
+  if (hint === null) return null;
+  const { message } = error as Error;
+  return new UserError("db_failed", `The database ${path} cannot be used: ${message}.`, hint, 1, { cause: error });
+}

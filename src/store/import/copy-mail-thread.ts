@@ -1,8 +1,0 @@
-/** The thread of `copyMailOnThread`. */
-import { serveCalls } from "../../platform/worker-rpc.js";
-import { copyMail, type MailCopy } from "./copy-mail.js";
-
-serveCalls((call: MailCopy) => {
-  copyMail(call);
-  return null;
-});

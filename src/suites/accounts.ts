@@ -1,0 +1,303 @@
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join, normalize, relative } from "node:path";
+import { UserError } from "../platform/errors.js";
+import { isShallow, type JsonValue } from "../platform/json.js";
+import { redact } from "../platform/text.js";
+import type { CommandResult, MachineCommand, TaskMachine } from "../sandbox/task-machine.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
+import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";
+
+/** A machine of which an agent is shown everything but the values of account settings. It can use them there. */
+export class RedactedMachine implements TaskMachine {
+  constructor(
+    private readonly machine: TaskMachine,
+    private readonly secrets: readonly string[],
+  ) {}
+
+  get canRun(): boolean {
+    return this.machine.canRun;
+  }
+
+  copyIn(from: string, path: string): Promise<void> {
+    return this.machine.copyIn(from, path);
+  }
+
+  async copyOut(path: string, to: string): Promise<boolean> {
+    if (!(await this.machine.copyOut(path, to))) return false;
+    const bytes = await readFile(to, "latin1");
+    const clean = redact(bytes, this.secrets.map(asLatin1));
+    if (clean !== bytes) await writeFile(to, clean, "latin1");
+    return true;
+  }
+
+  async run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult> {
+    const { exitCode, stdout, stderr } = await this.machine.run(command, signal);
+    return { exitCode, stdout: redact(stdout, this.secrets), stderr: redact(stderr, this.secrets) };
+  }
+}
+
+/** The bytes of a text, one character each, as the bytes of a file are read. */
+const asLatin1 = (text: string) => Buffer.from(text).toString("latin1");
+
+/** What a task that takes an account lacks of its settings; null: nothing, or it takes none. */
+export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | undefined): string | null {
+  if (!task.tags.includes(ACCOUNT_TAG)) return null;
+  if (accounts === undefined) return "the task is tagged account";
+  const names = new Set(settingsIn([task.config, task.evaluation] as unknown as JsonValue));
+  if (names.size === 0 && accounts.secrets().length === 0)
+    return "the task is tagged account, and no settings are given";
+  for (const name of names) {
+    const file = accounts.read(name);
+    if ("missing" in file) return file.missing;
+  }
+  return null;
+}
+
+/** The settings files that a task names, wherever in its functions. */
+function settingsIn(value: JsonValue): string[] {
+  if (typeof value === "string") return [settingsName(value)].filter((name) => name !== null);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((item) => settingsIn(item as JsonValue));
+}
+
+export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";
+
+/** The folders of account settings in a suite's root, in either form. */
+export function settingsFolders(root: string): string[] {
+  return [join(root, "settings"), join(root, SPIDER_CONTENT, "settings")];
+}
+
+/** `snowflake/settings.json` of `evaluation_examples/settings/snowflake/settings.json`; null: no such path. */
+export function settingsName(path: string): string | null {
+  const below = normalize(path).replace(`${SPIDER_CONTENT}/`, "");
+  return below.startsWith("settings/") ? below.slice("settings/".length) : null;
+}
+
+const MAX_BYTES = 100_000;
+
+type AccountFile = { readonly text: string } | { readonly missing: string };
+
+/**
+ * What users fill in for tasks that take an account: files of a folder of their own or of the suite's `settings/`, and
+ * variables, which go before the fields of files.
+ */
+export class AccountSettings {
+  #secrets: readonly string[] | null = null;
+  /** The user's own folder first, whose files may be links. */
+  readonly #folders: readonly { readonly path: string; readonly isOwn: boolean }[];
+
+  constructor(
+    suite: SuiteFolder,
+    folder: string | null,
+    private readonly env: Readonly<Record<string, string | undefined>>,
+  ) {
+    if (folder !== null && !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new UserError(
+        "accounts_missing",
+        `--account-settings: ${folder} is no folder.`,
+        "Name one that holds files such as snowflake/settings.json.",
+      );
+    }
+    this.#folders = [
+      ...(folder === null ? [] : [{ path: folder, isOwn: true }]),
+      { path: join(suite.content, "settings"), isOwn: false },
+    ];
+  }
+
+  /** The contents of a file such as `snowflake/settings.json`, or why there are none. */
+  read(name: string): AccountFile {
+    const file = this.#find(name);
+    if (file !== null && !name.endsWith(".json")) return { text: readFileSync(file, "utf8") };
+    const value = this.#merge(name, file);
+    if (value === undefined) {
+      return { missing: file === null ? `settings/${name} is missing` : `settings/${name} is not JSON` };
+    }
+    const fields = findPlaceholders(value);
+    if (fields.length > 0) return { missing: `settings/${name} is not filled in: ${fields.join(", ")}` };
+    return { text: `${JSON.stringify(value, null, 4)}\n` };
+  }
+
+  /** What must not be shown: all values that are filled in, and these as they are often written. */
+  secrets(): readonly string[] {
+    this.#secrets ??= secretForms(this.#names().flatMap((name) => this.#valuesOf(name)));
+    return this.#secrets;
+  }
+
+  /** A file with the fields of variables; these alone where there is a template only. */
+  #merge(name: string, file: string | null): JsonValue | undefined {
+    const template = this.#find(name + TEMPLATE_ENDING);
+    const pattern = template === null ? undefined : readSettings(template);
+    const names = Object.keys(isJsonObject(pattern) ? pattern : {});
+    const fields = fieldsFromEnvironment(name, names, this.env);
+    const below = file === null ? pattern : readSettings(file);
+    if (Object.keys(fields).length === 0) return file === null ? undefined : below;
+    return { ...(isJsonObject(below) ? below : {}), ...fields };
+  }
+
+  /** Of a template a filled-in file may keep some values, which are public. */
+  #valuesOf(name: string): string[] {
+    const template = this.#find(name + TEMPLATE_ENDING);
+    const known = new Set(template === null ? [] : textsOf(readSettings(template)));
+    return textsOf(this.#merge(name, this.#find(name))).filter((text) => !known.has(text));
+  }
+
+  #find(name: string): string | null {
+    for (const { path, isOwn } of this.#folders) {
+      const state = fileStateOf(path, name);
+      if (state !== "file" && !(isOwn && state === "link")) continue;
+      const file = join(path, name);
+      const stats = statSync(file, { throwIfNoEntry: false });
+      if (stats?.isFile() && stats.size <= MAX_BYTES) return file;
+    }
+    return null;
+  }
+
+  /** The JSON files that are filled in, or that templates stand for. */
+  #names(): string[] {
+    const names = this.#folders.flatMap(({ path }) => {
+      if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [];
+      return readdirSync(path, { recursive: true, withFileTypes: true }).map(({ parentPath, name }) =>
+        relative(path, join(parentPath, name.replace(/\.template$/, ""))),
+      );
+    });
+    return [...new Set(names)].filter((name) => name.endsWith(".json"));
+  }
+}
+
+/** Names that everybody has: hiding them would hide paths, and no secret. */
+const PUBLIC: ReadonlySet<string> = new Set(["admin", "home", "root", "user", "true", "false", "none", "null"]);
+
+/** Base64 writes three bytes as four characters; of fewer groups than this a text could be anything. */
+const FEWEST_GROUPS = 2;
+
+/** Texts and numbers of a JSON value, at any depth. */
+function textsOf(value: JsonValue | undefined): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value === "number") return [String(value)];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((item) => textsOf(item as JsonValue));
+}
+
+/** Secrets as programs print them: plain, line by line, in base64 and in addresses. */
+function secretForms(values: readonly string[]): string[] {
+  const secrets = values.filter((value) => !PUBLIC.has(value.toLowerCase()));
+  return [...new Set(secrets.flatMap((secret) => [secret, ...linesOf(secret), ...base64Of(secret), inUrl(secret)]))];
+}
+
+/** Such as those of a private key. */
+function linesOf(secret: string): string[] {
+  return secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
+}
+
+/** Whole, and its beginning, which is the same where more text follows. */
+function base64Of(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const groups = Math.floor(bytes.length / 3);
+  const begin = groups < FEWEST_GROUPS ? [] : [bytes.subarray(0, 3 * groups).toString("base64")];
+  return [bytes.toString("base64"), ...begin];
+}
+
+function inUrl(secret: string): string {
+  // A half of a character has no form in an address.
+  return encodeURIComponent(secret.toWellFormed());
+}
+
+const MAX_SETTINGS_BYTES = 1_000_000;
+
+export const TEMPLATE_ENDING = ".template";
+
+/** How far account settings are filled in. */
+export type SettingsState =
+  | { readonly state: "filled" | "missing" | "template_only" | "unreadable" }
+  | { readonly state: "placeholders"; readonly fields: readonly string[] };
+
+/** Looks at a settings file and the template beside it. Values are compared, never shown. */
+export function readSettingsState(path: string): SettingsState {
+  if (!isFile(path)) return { state: isFile(path + TEMPLATE_ENDING) ? "template_only" : "missing" };
+  if (!path.endsWith(".json")) return { state: "filled" };
+  const settings = readSettings(path);
+  if (settings === undefined) return { state: "unreadable" };
+  const fields = findPlaceholders(settings);
+  return fields.length === 0 ? { state: "filled" } : { state: "placeholders", fields };
+}
+
+/** JSON with // comments; undefined where it is none. */
+function readSettings(path: string): JsonValue | undefined {
+  if (lstatSync(path).size > MAX_SETTINGS_BYTES) return undefined;
+  try {
+    const settings: JsonValue = JSON.parse(stripJsonComments(readFileSync(path, "utf8")));
+    return isShallow(settings) ? settings : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields whose value is what a template has: `xxxx`, `your_password`, `USER_NAME`, `{project_id}`, or nothing. */
+function findPlaceholders(value: JsonValue, field = ""): string[] {
+  if (typeof value === "string") return PLACEHOLDER.test(value) ? [field] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) =>
+    findPlaceholders(
+      item as JsonValue,
+      Array.isArray(value) ? `${field}[${name}]` : `${field === "" ? "" : `${field}.`}${name}`,
+    ),
+  );
+}
+
+const PLACEHOLDER = /^\s*$|x{4}|\byour_|^USER_NAME$|^YOUR_|\{\w+\}|<\w+>/;
+
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Replaces `// comments` outside of strings by nothing, as settings templates hold them. Line numbers stay. */
+export function stripJsonComments(text: string): string {
+  let stripped = "";
+  let from = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const sign = text[i];
+    if (inString) {
+      if (sign === "\\") i++;
+      else if (sign === '"') inString = false;
+    } else if (sign === '"') inString = true;
+    else if (sign === "/" && text[i + 1] === "/") {
+      stripped += text.slice(from, i);
+      const end = text.indexOf("\n", i);
+      from = i = end === -1 ? text.length : end;
+    }
+  }
+  return stripped + text.slice(from);
+}
+
+/** `ART_E_ACCOUNT_SNOWFLAKE_PASSWORD`: the field `password` of `snowflake/settings.json`, in any case. */
+export const ACCOUNT_PREFIX = "ART_E_ACCOUNT_";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The fields of an account's `settings.json` that variables give. `names`: its fields as the template spells them. */
+function fieldsFromEnvironment(
+  name: string,
+  names: readonly string[],
+  env: Environment,
+): Readonly<Record<string, string>> {
+  const vendor = /^([^/]+)\/settings\.json$/.exec(name)?.[1];
+  if (vendor === undefined) return {};
+  const prefix = `${ACCOUNT_PREFIX}${variableWord(vendor)}_`;
+  const spelling = new Map(names.map((field) => [variableWord(field), field]));
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([variable, value]) => {
+      if (!variable.startsWith(prefix) || value === undefined) return [];
+      const word = variable.slice(prefix.length);
+      return [[spelling.get(word) ?? word.toLowerCase(), value]];
+    }),
+  );
+}
+
+/** `dbt_cloud` of `dbt-cloud` in capitals. */
+const variableWord = (text: string) => text.toUpperCase().replace(/[^A-Z0-9]/g, "_");

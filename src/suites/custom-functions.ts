@@ -1,0 +1,103 @@
+import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
+import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
+import { type AccountSettings, ONLY_ACCOUNT_TASKS } from "./accounts.js";
+import { ACCOUNT_TAG } from "./suite-folder.js";
+
+const COMMAND_MS = 300_000;
+
+/** Where a function is called from. */
+export interface CustomCall {
+  readonly task: SuiteTask;
+  readonly machine: TaskMachine;
+  readonly signal: AbortSignal;
+  readonly accounts?: AccountSettings | undefined;
+  readonly workFolder?: string;
+  readonly result?: JsonValue;
+  readonly expected?: JsonValue;
+}
+
+/** Calls a user's function; what it gives is unknown. */
+export async function callCustomFunction(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<unknown> {
+  const { task, machine, signal, accounts, workFolder = null, result = null, expected = null } = from;
+  const context: CustomContext = {
+    task,
+    machine: customMachine(machine, signal),
+    accountSettings(name) {
+      if (!task.tags.includes(ACCOUNT_TAG)) throw new Error(ONLY_ACCOUNT_TASKS);
+      const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
+      if ("missing" in file) throw new Error(file.missing);
+      return file.text;
+    },
+    signal,
+    workFolder,
+    result,
+    expected,
+  };
+  return await call(args, context);
+}
+
+/** For a score. */
+export async function callForScore(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<number> {
+  const score = await callCustomFunction(call, args, from);
+  if (typeof score === "number" && score >= 0 && score <= 1) return score;
+  throw new TypeError(`it gave ${String(score)}, which is no number from 0 to 1`);
+}
+
+/** For a value; undefined is null. */
+export async function callForValue(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<JsonValue> {
+  const parsed = jsonValueSchema.safeParse((await callCustomFunction(call, args, from)) ?? null);
+  if (parsed.success) return parsed.data;
+  throw new TypeError("it gave a value that JSON cannot hold");
+}
+
+function customMachine(machine: TaskMachine, signal: AbortSignal): CustomMachine {
+  return {
+    copyIn: (from, path) => machine.copyIn(from, path),
+    copyOut: (path, to) => machine.copyOut(path, to),
+    run(argv, { cwd, env = {}, timeoutMs = COMMAND_MS } = {}) {
+      if (!machine.canRun) return Promise.reject(new Error("this machine only holds files"));
+      return machine.run({ argv, cwd: cwd ?? null, env, timeoutMs }, signal);
+    },
+  };
+}
+
+/** What a user's function gets beside the arguments that the task's file gives it. */
+interface CustomContext {
+  readonly task: SuiteTask;
+  readonly machine: CustomMachine;
+  /** The contents of account settings, by names such as `snowflake/settings.json`. Throws where they are not there. */
+  accountSettings(name: string): string;
+  readonly signal: AbortSignal;
+  /** A folder outside of the machine for what is collected from it; null in set-up. */
+  readonly workFolder: string | null;
+  /** Spider2-V: what the getters gave, a value or the path of a collected file; null where there is none. */
+  readonly result: JsonValue;
+  readonly expected: JsonValue;
+}
+
+/** The task's machine, with defaults for what a command rarely says. */
+interface CustomMachine {
+  copyIn(from: string, path: string): Promise<void>;
+  copyOut(path: string, to: string): Promise<boolean>;
+  run(argv: readonly string[], options?: CustomCommandOptions): Promise<CommandResult>;
+}
+
+interface CustomCommandOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+export type CustomFunction = (args: JsonObject, context: CustomContext) => unknown;
+
+/** A user's functions by the names that tasks call them by. */
+export interface CustomFunctions {
+  readonly setUp: ReadonlyMap<string, CustomFunction>;
+  /** Give a score from 0 to 1. */
+  readonly evaluation: ReadonlyMap<string, CustomFunction>;
+  /** Spider2-V: give a JSON value. */
+  readonly getters: ReadonlyMap<string, CustomFunction>;
+}
+
+export const NO_CUSTOM_FUNCTIONS: CustomFunctions = { setUp: new Map(), evaluation: new Map(), getters: new Map() };

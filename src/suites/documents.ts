@@ -1,0 +1,392 @@
+import { createHash, randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { allWordsExpression, queryTokens, termExpression } from "../mail/search-query.js";
+import type { DocumentHit, DocumentPage, TaskDocuments } from "../tasks/suite-task.js";
+
+/** A changed index makes files of earlier ones useless. */
+const LAYOUT = 1;
+
+/** The documents of a suite, indexed when they are first searched, and once for all of its tasks. */
+export class SuiteDocuments {
+  #index: Promise<DocumentIndex | null> | null = null;
+  readonly #closing = new AbortController();
+
+  /**
+   * `content`: the folder that holds `documents/`. `cacheFolder`: where the index is kept for the next time; null: in
+   * memory.
+   */
+  constructor(
+    private readonly content: string,
+    private readonly cacheFolder: string | null,
+  ) {}
+
+  /** What one task's agent may search: what was retrieved for it comes first. Close it in the end. */
+  open(taskFolder: string): TaskDocuments & { close(): Promise<void> } {
+    let own: Promise<DocumentIndex | null> | null = null;
+    const indexes = async (signal: AbortSignal): Promise<DocumentIndex[]> => {
+      own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
+      // Of the suite and not of this task: others wait for it too.
+      this.#index ??= this.#open(this.#closing.signal);
+      const found = await untilAborted(Promise.all([own, this.#index]), signal);
+      return found.filter((index) => index !== null);
+    };
+    return {
+      async search(query, limit, signal) {
+        const hits = (await indexes(signal)).flatMap((index) => index.search(query, limit));
+        const [all, any] = (["all_words", "best_match"] as const).map((kind) =>
+          hits.filter((hit) => hit.match === kind),
+        );
+        return [...(all ?? []), ...(any ?? [])].slice(0, limit);
+      },
+      async read(path, offset, signal) {
+        for (const index of await indexes(signal)) {
+          const page = index.read(path, offset);
+          if (page !== null) return page;
+        }
+        return null;
+      },
+      async close() {
+        (await own?.catch(() => null))?.close();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the suite is closed"));
+    (await this.#index?.catch(() => null))?.close();
+  }
+
+  async #open(signal: AbortSignal): Promise<DocumentIndex | null> {
+    const files = await listSuiteDocuments(this.content);
+    if (files.length === 0 || this.cacheFolder === null) return build(files, signal);
+    const folder = join(this.cacheFolder, "documents");
+    const path = join(folder, `${digestOf(files)}.sqlite`);
+    if (await markUsed(path)) return openIndex(path);
+    await mkdir(folder, { recursive: true });
+    const part = `${path}.${randomUUID()}.part`;
+    try {
+      (await buildIndex(part, files, signal)).close();
+      await rename(part, path);
+    } finally {
+      await rm(part, { force: true });
+    }
+    await pruneIndexes(folder);
+    return openIndex(path);
+  }
+}
+
+/** False where there is no such index. */
+async function markUsed(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || !found.isFile()) return false;
+  const now = new Date();
+  // The cache may be another user's.
+  await utimes(path, now, now).catch(() => undefined);
+  return true;
+}
+
+/** Rejects with the abort's reason as soon as that comes; the work goes on for others. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+async function build(files: readonly DocumentFile[], signal: AbortSignal): Promise<DocumentIndex | null> {
+  return files.length === 0 ? null : buildIndex(":memory:", files, signal);
+}
+
+function openIndex(path: string): DocumentIndex {
+  return new DocumentIndex(new Database(path, { readonly: true, fileMustExist: true }));
+}
+
+function digestOf(files: readonly DocumentFile[]): string {
+  const hash = createHash("sha256").update(String(LAYOUT));
+  for (const { path, bytes, changedMs, file } of files) hash.update(JSON.stringify([path, file, bytes, changedMs]));
+  return hash.digest("hex").slice(0, 32);
+}
+
+/** Indexes that are kept for the next time: those that were used last. */
+const KEPT = 8;
+/** Parts of killed programs; a younger one may still be written. */
+const PART_MS = 86_400_000;
+
+/** Removes what is no longer used of a folder of indexes. One that another program has open stays readable to it. */
+async function pruneIndexes(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  const files = await Promise.all(
+    names.map(async (name) => ({ name, usedMs: (await stat(join(folder, name)).catch(() => null))?.mtimeMs ?? 0 })),
+  );
+  const parts = files.filter(({ name, usedMs }) => name.endsWith(".part") && usedMs < Date.now() - PART_MS);
+  const indexes = files.filter(({ name }) => name.endsWith(".sqlite")).sort((a, b) => b.usedMs - a.usedMs);
+  for (const { name } of [...parts, ...indexes.slice(KEPT)]) await rm(join(folder, name), { force: true });
+}
+
+/** Documents are found by parts of about this many characters, which end where a line does. */
+const PART_CHARS = 4_000;
+const PAGE_CHARS = 20_000;
+/** Between two of these batches other work is done. */
+const BATCH = 100;
+/** Of one document among the hits of a search, so that it does not hide all others. */
+const MOST_OF_ONE = 2;
+const SNIPPET_TOKENS = 48;
+/** Best matches among which a search's hits are chosen. */
+const MOST_READ = 500;
+
+const TABLES = `
+  CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, length INTEGER NOT NULL);
+  CREATE TABLE parts (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, start INTEGER NOT NULL, body TEXT NOT NULL);
+  CREATE INDEX parts_in_order ON parts(document, start);
+  CREATE VIRTUAL TABLE words USING fts5(
+    path, body, content = 'indexed', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+  );
+  CREATE VIEW indexed AS SELECT p.id, d.path, p.body FROM parts p JOIN documents d ON d.id = p.document;`;
+
+/** Reads the documents into a new index at `path`, which may be `:memory:`. */
+async function buildIndex(path: string, files: readonly DocumentFile[], signal: AbortSignal): Promise<DocumentIndex> {
+  const db = new Database(path);
+  try {
+    db.exec(TABLES);
+    const addDocument = db.prepare("INSERT INTO documents (path, length) VALUES (?, ?)");
+    const addPart = db.prepare("INSERT INTO parts (document, start, body) VALUES (?, ?, ?)");
+    const addWords = db.prepare("INSERT INTO words (rowid, path, body) VALUES (?, ?, ?)");
+    for (let from = 0; from < files.length; from += BATCH) {
+      signal.throwIfAborted();
+      const texts: [string, string][] = [];
+      for (const file of files.slice(from, from + BATCH)) {
+        const text = await readDocument(file);
+        if (text !== null) texts.push([file.path, text]);
+      }
+      db.transaction(() => {
+        for (const [name, text] of texts) {
+          const document = addDocument.run(name, text.length).lastInsertRowid;
+          for (const { start, body } of partsOf(text)) {
+            addWords.run(addPart.run(document, start, body).lastInsertRowid, name, body);
+          }
+        }
+      })();
+    }
+    return new DocumentIndex(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function* partsOf(text: string): Generator<{ start: number; body: string }> {
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf("\n", start + PART_CHARS);
+    const isNear = newline !== -1 && newline < start + 2 * PART_CHARS;
+    const end = isNear ? newline + 1 : endBetweenCharacters(text, start + 2 * PART_CHARS);
+    yield { start, body: text.slice(start, end) };
+    start = end;
+  }
+}
+
+/** `end`, or one less where that would lie between the two halves of a character. */
+function endBetweenCharacters(text: string, end: number): number {
+  if (end >= text.length) return text.length;
+  const code = text.charCodeAt(end);
+  return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end;
+}
+
+interface Row {
+  readonly id: number;
+  readonly path: string;
+  readonly offset: number;
+}
+
+/** Full-text search over documents, by parts of them. */
+class DocumentIndex {
+  constructor(private readonly db: Database.Database) {}
+
+  /** Parts with all words first; where there are too few, those that match best on any word. */
+  search(query: string, limit: number): DocumentHit[] {
+    const all = allWordsExpression(query);
+    if (all === null) return [];
+    const any = queryTokens(query).map(termExpression).join(" OR ");
+    const seen = new Set<number>();
+    const perDocument = new Map<string, number>();
+    const hits: DocumentHit[] = [];
+    for (const [expression, match] of [
+      [all, "all_words"],
+      [any, "best_match"],
+    ] as const) {
+      for (const { id, path, offset } of this.#match(expression)) {
+        if (hits.length >= limit) return hits;
+        const count = perDocument.get(path) ?? 0;
+        if (seen.has(id) || count >= MOST_OF_ONE) continue;
+        seen.add(id);
+        perDocument.set(path, count + 1);
+        hits.push({ path, offset, snippet: this.#snippet(expression, id), match });
+      }
+    }
+    return hits;
+  }
+
+  read(path: string, offset: number): DocumentPage | null {
+    const found = this.db.prepare("SELECT id, length FROM documents WHERE path = ?").get(path) as
+      | { id: number; length: number }
+      | undefined;
+    if (found === undefined) return null;
+    const parts = this.db
+      .prepare("SELECT start, body FROM parts WHERE document = ? AND start > ? AND start < ? ORDER BY start")
+      .all(found.id, offset - 2 * PART_CHARS, offset + PAGE_CHARS) as { start: number; body: string }[];
+    const text = parts.map(({ body }) => body).join("");
+    const from = Math.max(0, offset - (parts[0]?.start ?? offset));
+    const content = text.slice(from, endBetweenCharacters(text, from + PAGE_CHARS));
+    const end = offset + content.length;
+    return { path, content, offset, length: found.length, nextOffset: end < found.length ? end : null };
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  #match(expression: string): Row[] {
+    return this.db
+      .prepare<[string], Row>(
+        `SELECT p.id, d.path, p.start AS offset
+         FROM (SELECT rowid, bm25(words, 2.0, 1.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ${MOST_READ}) w
+         JOIN parts p ON p.id = w.rowid JOIN documents d ON d.id = p.document ORDER BY w.score, p.id`,
+      )
+      .all(expression);
+  }
+
+  /** Made for the hits only, since it reads the text. Cast, as FTS5 would read all matches up to a real. */
+  #snippet(expression: string, id: number): string {
+    const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
+    return this.db.prepare<[string, number], string>(sql).pluck().get(expression, id) ?? "";
+  }
+}
+
+/** A file that may be a document. Its path is what agents see. */
+interface DocumentFile {
+  readonly path: string;
+  readonly file: string;
+  readonly bytes: number;
+  readonly changedMs: number;
+}
+
+const DOCUMENT_LIMITS = { files: 50_000, fileBytes: 4 * 2 ** 20, allBytes: 512 * 2 ** 20, depth: 16 } as const;
+
+/** The name of the folder of a suite that holds what its agents may search. */
+const DOCUMENTS = "documents";
+/** Files of a task's own folder that were retrieved for it, and not its inputs or golds. */
+const RETRIEVED = /^retrieved[^/]*\.(?:txt|md|html?)$/i;
+const GOLD = /gold|expected/i;
+
+/** Everything in the suite's folder of documents. */
+async function listSuiteDocuments(content: string): Promise<DocumentFile[]> {
+  return withinLimits(await listEntry(join(content, DOCUMENTS), DOCUMENTS, 0));
+}
+
+/** What was retrieved for one task: text files of its folder whose names begin so. */
+async function listRetrieved(taskFolder: string): Promise<DocumentFile[]> {
+  const entries = await readdir(taskFolder, { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  const retrieved = names.filter((name) => RETRIEVED.test(name) && !GOLD.test(name)).sort();
+  return withinLimits((await Promise.all(retrieved.map((name) => listEntry(join(taskFolder, name), name, 0)))).flat());
+}
+
+/** Links are not followed; what is too large or too deep is left out. */
+async function listEntry(file: string, path: string, depth: number): Promise<DocumentFile[]> {
+  const stat = await lstat(file).catch(() => null);
+  if (stat === null || depth > DOCUMENT_LIMITS.depth) return [];
+  if (stat.isFile()) {
+    if (stat.size > DOCUMENT_LIMITS.fileBytes) return [];
+    return [{ path, file, bytes: stat.size, changedMs: stat.mtimeMs }];
+  }
+  if (!stat.isDirectory()) return [];
+  const found: DocumentFile[] = [];
+  for (const name of (await readdir(file)).sort()) {
+    for (const entry of await listEntry(join(file, name), `${path}/${name}`, depth + 1)) found.push(entry);
+    if (found.length >= DOCUMENT_LIMITS.files) break;
+  }
+  return found;
+}
+
+function withinLimits(files: readonly DocumentFile[]): DocumentFile[] {
+  let room: number = DOCUMENT_LIMITS.allBytes;
+  return files.slice(0, DOCUMENT_LIMITS.files).filter(({ bytes }) => {
+    room -= bytes;
+    return room >= 0;
+  });
+}
+
+/** Null where it is not text in UTF-8, or no regular file any more. */
+async function readDocument({ file, path }: DocumentFile): Promise<string | null> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  if (handle === null) return null;
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile() || stat.size > DOCUMENT_LIMITS.fileBytes) return null;
+    const bytes = await handle.readFile();
+    if (bytes.includes(0)) return null;
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return /\.x?html?$/i.test(path) ? textOfHtml(text) : text;
+  } catch {
+    return null;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Elements whose contents are no text, and those that begin a line. */
+const SILENT: ReadonlySet<string> = new Set(["script", "style", "noscript", "template", "svg"]);
+const BREAKING =
+  /^\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|pre|section|article|header|footer|nav|dt|dd|blockquote|hr|main|aside)$/;
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+
+/** The text between tags, in one pass. Not for showing as markup again. */
+export function textOfHtml(html: string): string {
+  const text = contentOf(html).replace(/&(#x?[0-9a-f]{1,6}|[a-z]{2,6});/gi, (whole, name: string) => {
+    return characterOf(whole, name);
+  });
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line, i, lines) => line !== "" || (i > 0 && lines[i - 1] !== ""))
+    .join("\n");
+}
+
+function contentOf(html: string): string {
+  const parts: string[] = [];
+  for (let at = 0; at < html.length; ) {
+    const open = html.indexOf("<", at);
+    parts.push(html.slice(at, open === -1 ? html.length : open));
+    if (open === -1) break;
+    const isComment = html.startsWith("<!--", open);
+    const close = html.indexOf(isComment ? "-->" : ">", open);
+    if (close === -1) break;
+    at = close + (isComment ? 3 : 1);
+    const name = isComment ? "" : nameOf(html.slice(open + 1, Math.min(close, open + 40)));
+    if (BREAKING.test(name)) parts.push("\n");
+    if (SILENT.has(name)) at = endOfElement(html, name, at);
+  }
+  return parts.join("");
+}
+
+/** Where its end tag begins: what is in it may hold signs that look like tags. */
+function endOfElement(html: string, name: string, from: number): number {
+  const end = new RegExp(`</${name}`, "gi");
+  end.lastIndex = from;
+  return end.exec(html)?.index ?? html.length;
+}
+
+function nameOf(tag: string): string {
+  return /^\/?[a-z][a-z0-9]*/i.exec(tag)?.[0].toLowerCase() ?? "";
+}
+
+function characterOf(whole: string, name: string): string {
+  if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? whole;
+  const isHex = /^#x/i.test(name);
+  const code = Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10);
+  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+}

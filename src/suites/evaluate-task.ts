@@ -1,0 +1,181 @@
+import type { JsonValue } from "../platform/json.js";
+import type { TaskMachine } from "../sandbox/task-machine.js";
+import type { FunctionCall, Grade, Metric, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
+import { findMissingAccount } from "./accounts.js";
+import { callForScore, callForValue, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
+import {
+  evaluationNeed,
+  FLOWBOOK_FUNCTIONS,
+  type FunctionKind,
+  isImplemented,
+  SPIDER2V_FUNCTIONS,
+} from "./function-table.js";
+import { GETTERS } from "./getters.js";
+import {
+  CannotGrade,
+  type Collected,
+  CollectedFile,
+  customCall,
+  type EvaluationContext,
+  type EvaluationOptions,
+  type FlowbookFunction,
+} from "./grading-function.js";
+import { findSetupFunction } from "./setup.js";
+
+/**
+ * Grades what an agent left in the task's machine, by the rules of the suite that the task is of. Throws only where
+ * `signal` aborts it.
+ */
+export async function evaluateTask(
+  task: SuiteTask,
+  machine: TaskMachine,
+  options: EvaluationOptions,
+  signal: AbortSignal,
+): Promise<Grade> {
+  const context: EvaluationContext = { task, machine, options, signal };
+  try {
+    if (task.evaluation === null) throw new CannotGrade("unsupported", "the task has no evaluation");
+    const evaluate = task.dialect === "flowbook" ? evaluateFlowbook : evaluateSpider2v;
+    const { score, reason } = await evaluate(task.evaluation, context);
+    return { score, state: "success", reason: toLine(reason) };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const reason = toLine(error instanceof Error ? error.message : String(error));
+    return { score: null, state: error instanceof CannotGrade ? error.state : "eval_error", reason };
+  }
+}
+
+function toLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim().slice(0, 500);
+}
+
+/**
+ * Spider2-V's runner: the actions of `postconfig`, then for each metric the result, what it is compared with, and the
+ * comparison. An error in one of these leaves the task without a score.
+ */
+async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
+  for (const metric of evaluation.metrics) requireGradable(metric, context);
+  const notes = await runPostconfig(evaluation.postconfig, context);
+  const reasons: string[] = [];
+  const metrics = evaluation.metrics.map((metric) => async () => {
+    const score = await evaluateMetric(metric, context);
+    if (score !== 1) reasons.push(`${metric.func} gives ${score}`);
+    return score;
+  });
+  if (metrics.length === 0) throw new CannotGrade("unsupported", "the task names no evaluation function");
+  const score = await combineMetrics(evaluation.conjunction, metrics);
+  const before = notes.length > 0 ? [`before grading: ${notes.join(", ")}`] : [];
+  return { score, reason: score === 1 ? "" : [...reasons, ...before].join("; ") };
+}
+
+/** Before anything is run: functions that are not known, and what needs an account or a screen. */
+function requireGradable(
+  metric: Metric,
+  { task, options: { accounts, custom = NO_CUSTOM_FUNCTIONS } }: EvaluationContext,
+) {
+  if (!custom.evaluation.has(metric.func)) requireKnown("evaluation", metric.func);
+  for (const call of [metric.result, metric.expected]) {
+    if (call === null) continue;
+    if (!custom.getters.has(call.func)) requireKnown("getter", call.func);
+    const readsFiles = evaluationNeed("spider2v", "getter", call.func) === "files";
+    const missing = readsFiles ? null : findMissingAccount(task, accounts);
+    if (missing !== null) throw new CannotGrade("needs_account", missing);
+  }
+}
+
+function requireKnown(kind: FunctionKind, name: string): void {
+  if (isImplemented("spider2v", kind, name)) return;
+  const need = evaluationNeed("spider2v", kind, name);
+  const word = kind === "evaluation" ? "evaluation function" : kind;
+  if (need === null) throw new CannotGrade("unsupported", `${word} ${name} is not known`);
+  if (need === "account") throw new CannotGrade("needs_account", `${word} ${name} needs an account`);
+  const why = need === "server" || need === "screen" ? `needs a ${need}` : "cannot be run here";
+  throw new CannotGrade("unsupported", `${word} ${name} ${why}`);
+}
+
+async function evaluateMetric({ func, ...metric }: Metric, context: EvaluationContext): Promise<number> {
+  const result = metric.result === null ? null : await collect(metric.result, context);
+  const expected = metric.expected === null ? null : await collect(metric.expected, context);
+  const custom = context.options.custom?.evaluation.get(func);
+  if (custom !== undefined) {
+    const collected = { result: plainValue(result), expected: plainValue(expected) };
+    return await callForScore(custom, metric.options, { ...customCall(context), ...collected });
+  }
+  const evaluate = SPIDER2V_FUNCTIONS[func];
+  if (evaluate === undefined) throw new CannotGrade("unsupported", `evaluation function ${func} is not known`);
+  return await evaluate(result, expected ?? undefined, metric.options);
+}
+
+async function collect({ func, arguments: args }: FunctionCall, context: EvaluationContext): Promise<Collected> {
+  const custom = context.options.custom?.getters.get(func);
+  if (custom !== undefined) return await callForValue(custom, args, customCall(context));
+  const get = GETTERS[func];
+  if (get === undefined) throw new CannotGrade("unsupported", `getter ${func} is not known`);
+  return await get(args, context);
+}
+
+/** A collected file is its path to a user's function. */
+function plainValue(collected: Collected): JsonValue {
+  if (collected instanceof CollectedFile) return collected.path;
+  return Array.isArray(collected) ? collected.map(plainValue) : (collected as JsonValue);
+}
+
+/**
+ * Runs the actions in order, and says which were left out or failed, and why. As at the origin none of them ends the
+ * grading: what one did not do shows in the score.
+ */
+async function runPostconfig(calls: readonly FunctionCall[], context: EvaluationContext): Promise<string[]> {
+  const notes: string[] = [];
+  for (const { func, arguments: args } of calls) {
+    const action = findSetupFunction(context.task.dialect, func, context.options.custom);
+    if (action === null) notes.push(`${func} is not known`);
+    else if (action.run === null) notes.push(`${func} cannot be run here`);
+    else {
+      const { state, reason } = await action.run(args, context);
+      if (state !== "done") notes.push(`${func} ${reason}`);
+    }
+  }
+  return notes;
+}
+
+interface Score {
+  readonly score: number;
+  /** Why it is 0, where something went wrong. */
+  readonly reason: string;
+}
+
+/** Flowbook's runner: one function; a missing file or any error in it scores 0. */
+async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
+  const [metric] = evaluation.metrics;
+  if (metric === undefined) throw new CannotGrade("unsupported", "the task names no evaluation function");
+  const evaluate = findFunction(metric.func, context);
+  if (evaluate === undefined) throw new CannotGrade("unsupported", `evaluation function ${metric.func} is not known`);
+  try {
+    const score = await evaluate(metric.options, context);
+    return { score, reason: score === 1 ? "" : `${metric.func} gives ${score}` };
+  } catch (error) {
+    if (error instanceof CannotGrade || context.signal.aborted) throw error;
+    return { score: 0, reason: `${metric.func}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function findFunction(name: string, context: EvaluationContext): FlowbookFunction | undefined {
+  const custom = context.options.custom?.evaluation.get(name);
+  if (custom !== undefined) return (args) => callForScore(custom, args, customCall(context));
+  return Object.hasOwn(FLOWBOOK_FUNCTIONS, name) ? FLOWBOOK_FUNCTIONS[name] : undefined;
+}
+
+/**
+ * Spider2-V's conjunction, which evaluates no more than it must: `and` is 0 at the first zero and else the mean, `or`
+ * is 1 at the first 1 and else the largest.
+ */
+async function combineMetrics(conjunction: "and" | "or", metrics: readonly (() => Promise<number>)[]): Promise<number> {
+  const scores: number[] = [];
+  for (const evaluate of metrics) {
+    const score = await evaluate();
+    if (conjunction === "and" && score === 0) return 0;
+    if (conjunction === "or" && score === 1) return 1;
+    scores.push(score);
+  }
+  return conjunction === "and" ? scores.reduce((a, b) => a + b, 0) / scores.length : Math.max(...scores);
+}

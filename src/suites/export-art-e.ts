@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { basename, resolve } from "node:path";
+import type { AppContext } from "../platform/context.js";
+import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
+import { artESuite, type QuestionOptions } from "../questions/dataset.js";
+import { similarity } from "../scoring/scorers.js";
+import type { Question, TaskSet } from "../tasks/question.js";
+import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
+import { OWN_ORACLE } from "./oracle.js";
+import type { TaskFile } from "./task-file.js";
+
+export interface ExportedSuite {
+  /** Absolute path. */
+  readonly folder: string;
+  readonly tasks: number;
+}
+
+/** The folder of `examples/` that the tasks lie in. */
+const TOOL = "email";
+const INDEX = "test_all.json";
+
+/**
+ * Writes questions as a suite: a folder for each, an index in the order of the questions, and an oracle file with the
+ * gold answers.
+ */
+export async function exportArtE(
+  flag: string,
+  path: string,
+  options: QuestionOptions,
+  context: AppContext,
+): Promise<ExportedSuite> {
+  const folder = resolve(path);
+  checkNewFolder(flag, folder);
+  const { set, tasks } = await artESuite("query_date", options, context).list();
+  const written = tasks.map((question) => ({ question, id: taskIdOf(question, set) }));
+  const oracle = written.map(({ question, id }) => oracleLine(question, id, basename(folder)));
+  const files = new Map([
+    ...written.map(({ question, id }) => {
+      const task = taskFile(question, id, set);
+      return [`examples/${TOOL}/${id}/${id}.json`, `${JSON.stringify(task, null, 2)}\n`] as const;
+    }),
+    [INDEX, `${JSON.stringify({ [TOOL]: written.map(({ id }) => id) }, null, 2)}\n`],
+    [OWN_ORACLE, oracle.map((line) => `${JSON.stringify(line)}\n`).join("")],
+  ]);
+  writeFolderAtomically(flag, folder, files);
+  return { folder, tasks: tasks.length };
+}
+
+function taskFile(question: Question, id: string, { source, revision }: TaskSet): TaskFile {
+  const { inbox_address, query_date, answer, message_ids, how_realistic } = question;
+  return {
+    id,
+    // Never opened: the task takes no machine.
+    snapshot: "base",
+    instruction: question.question,
+    source: [revision === null ? basename(source) : source],
+    related_apps: ["email"],
+    tags: [],
+    config: [{ func: ATTACH_INBOX, arguments: { inbox_address, query_date } }],
+    evaluation: { func: EMAIL_ANSWER, arguments: { question_id: question.id, answer, message_ids, how_realistic } },
+  };
+}
+
+function oracleLine({ answer, message_ids }: Question, uuid: string, suite: string) {
+  return {
+    ...{ suite, tool: TOOL, uuid, state: "gold", answer, sources: message_ids },
+    // 0 for a gold answer without any word.
+    expected_score: similarity(answer, answer),
+  };
+}
+
+/** Of UUIDs that are made here. */
+const NAMESPACE = "6ba1c2f4-6f0e-5c0b-9d55-0f6a3f2d7e81";
+
+/** A version 5 UUID of the question's dataset, split and id: exported again, it is the same. */
+function taskIdOf({ id, split }: Question, set: TaskSet): string {
+  const hash = createHash("sha1").update(Buffer.from(NAMESPACE.replaceAll("-", ""), "hex"));
+  const bytes = hash
+    .update(`${set.sha256}/${split ?? set.split}/${id}`)
+    .digest()
+    .subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,242 @@
+import { posix } from "node:path";
+import { z } from "zod";
+import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { HOME } from "../../sandbox/task-machine.js";
+import { readCsv } from "../formats/csv.js";
+import { equalFrames, type Frame, type FrameCell, type FrameColumn } from "../formats/csv-types.js";
+import {
+  type Channel,
+  correlate,
+  decodeImage,
+  type Image,
+  isJpeg,
+  normalizedHistogram,
+  resizeByArea,
+  toGreyscale,
+} from "../formats/images.js";
+import {
+  areTextsEqual,
+  findCells,
+  isExecuted,
+  type NotebookCell,
+  readNotebook,
+  requireDict,
+} from "../formats/notebook.js";
+import {
+  compareStrings,
+  decodeText,
+  equalValues,
+  fromJson,
+  isList,
+  isTruthy,
+  stripText,
+} from "../formats/python-values.js";
+import {
+  CannotGrade,
+  collectFiles,
+  collectResult,
+  type EvaluationContext,
+  type FlowbookFunction,
+  filePair,
+} from "../grading-function.js";
+import { runFlowbookScript } from "../machine-commands.js";
+import { readCollectedFile, resolveSuiteFile } from "../suite-files.js";
+import { parseArguments } from "../suite-folder.js";
+
+const compareTextFileSchema = z.looseObject({ local_expected_file: z.string(), vm_result_file: z.string() });
+
+/** Flowbook's `compare_text_file`. */
+export const compareTextFile: FlowbookFunction = async (args, context) => {
+  const { local_expected_file, vm_result_file } = parseArguments(compareTextFileSchema, args);
+  const { result, expected } = await collectFiles(context, vm_result_file, local_expected_file);
+  return Number(areTextsEqual(result, expected, args));
+};
+
+const compareScriptLogsSchema = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
+
+/**
+ * Flowbook's `compare_script_logs`: runs a script of the task in the machine and looks for texts in the log that it
+ * writes. The script lies at /home/user/NAME, as at the origin's commit 485a525; its newest one makes a folder of that
+ * name. A script that fails is an error.
+ */
+export const compareScriptLogs: FlowbookFunction = async (args, context) => {
+  const { eval_script, vm_eval_logs } = parseArguments(compareScriptLogsSchema, args);
+  await runScript(eval_script, context);
+  const log = decodeText(await readCollectedFile(await collectResult(context, vm_eval_logs)));
+  return scoreLog(log, args.rules);
+};
+
+async function runScript(script: string, context: EvaluationContext): Promise<void> {
+  const source = await resolveSuiteFile(context.task.folder, script);
+  if (source === null) throw new CannotGrade("unsupported", `the script ${script} is missing in the task's folder`);
+  const { machine, signal } = context;
+  if (!machine.canRun) {
+    throw new CannotGrade("unsupported", `it runs ${script}, and this machine only holds files`);
+  }
+  const path = posix.join(HOME, posix.basename(script));
+  const { exitCode } = await runFlowbookScript(source, path, machine, signal);
+  if (exitCode !== 0) throw new Error(`${path} ended with ${exitCode ?? "its time limit"}`);
+}
+
+/** Every `include` in the log, no `exclude`. No rules at all score 0, unlike in Spider2-V. */
+export function scoreLog(log: string, rules: JsonValue | undefined): number {
+  if (!isTruthy(rules)) return 0;
+  const { include, exclude } = rules as JsonObject;
+  return Number(
+    textsOf(include).every((text) => log.includes(text)) && !textsOf(exclude).some((text) => log.includes(text)),
+  );
+}
+
+function textsOf(list: JsonValue | undefined): readonly string[] {
+  if (list === undefined) return [];
+  if (isList(list) && list.every((text) => typeof text === "string")) return list;
+  throw new Error("include and exclude must be lists of texts");
+}
+
+const compareImagesSchema = z.looseObject({
+  local_expected_image: z.string(),
+  vm_result_image: z.string(),
+  similarity_threshold: z.number().default(0.95),
+});
+
+/**
+ * Flowbook's `compare_jupyterlab_images`: the larger image is shrunk to the size of the smaller one, and the histograms
+ * of grey levels must correlate at least as the threshold says. Where things are in the picture does not count.
+ * Spider2-V looks at the green channel and wants exactly 1.
+ */
+export const compareImages: FlowbookFunction = async (args, context) => {
+  const { local_expected_image, vm_result_image, similarity_threshold } = parseArguments(compareImagesSchema, args);
+  const files = await collectFiles(context, vm_result_image, local_expected_image);
+  const [gold, result] = [readImage(files.expected), readImage(files.result)];
+  if (gold === null || result === null) return 0;
+  const [a, b] = [greyscaleOf(gold), greyscaleOf(result)];
+  const isGoldLarger = a.width * a.height > b.width * b.height;
+  const first = isGoldLarger ? resizeByArea(a, b.width, b.height) : a;
+  const second = isGoldLarger ? b : resizeByArea(b, a.width, a.height);
+  const similarity = correlate(normalizedHistogram(first.values), normalizedHistogram(second.values));
+  return Number(similarity >= similarity_threshold);
+};
+
+function readImage(bytes: Buffer): Image | null {
+  if (isJpeg(bytes)) throw new CannotGrade("unsupported", "JPEG images are not compared");
+  return decodeImage(bytes);
+}
+
+const greyscaleOf = (image: Image): Channel => ({
+  width: image.width,
+  height: image.height,
+  values: toGreyscale(image),
+});
+
+/**
+ * Flowbook's `compare_csv`: both files through `pandas.read_csv`, so that spelling of numbers, quotes, line ends and
+ * the order of columns do not count, types do. Spider2-V's function of this name compares lines of text.
+ */
+export const compareCsv: FlowbookFunction = async (args, context) => {
+  const { local_expected, vm_result } = parseArguments(filePair, args);
+  const { result, expected } = await collectFiles(context, vm_result, local_expected);
+  const options = {
+    ignoreOrder: isTruthy(args.ignore_order),
+    ignoreCase: isTruthy(args.ignore_case),
+    strict: args.strict === undefined || isTruthy(args.strict),
+  };
+  return Number(areFramesEqual(readCsv(result), readCsv(expected), options));
+};
+
+const checkCellsSchema = z.looseObject({
+  vm_result: z.string(),
+  expected: jsonValueSchema,
+  version: z.literal(4, "only nbformat 4 is read").optional(),
+  cell_type: jsonValueSchema.optional(),
+});
+
+/**
+ * Flowbook's `is_jupyter_cell_executed`: the indices over all cells of code cells without an execution count must equal
+ * the list. An empty code cell counts as not executed.
+ */
+export const isCellExecuted: FlowbookFunction = async (args, context) => {
+  const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
+  const cells = readNotebook(await readCollectedFile(await collectResult(context, vm_result)));
+  const found = findCells(cells, fromJson(cell_type), (cell) => !isExecuted(cell));
+  return Number(equalValues(found, fromJson(expected)));
+};
+
+/**
+ * Flowbook's `are_jupyter_outputs_cleared`: the indices of code cells with an output of text, data or an error must
+ * equal the list, in any order. The execution count is not looked at, unlike in Spider2-V.
+ */
+export const areOutputsCleared: FlowbookFunction = async (args, context) => {
+  const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
+  const cells = readNotebook(await readCollectedFile(await collectResult(context, vm_result)));
+  const found = findCells(cells, fromJson(cell_type), hasOutput);
+  const listed = isList(expected) ? expected : [];
+  return Number(equalValues(found, [...listed].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
+};
+
+function hasOutput(cell: NotebookCell): boolean {
+  const outputs = cell.get("outputs");
+  if (!isTruthy(outputs) || !Array.isArray(outputs)) return false;
+  return outputs.some((output) => {
+    const dict = requireDict(output, "an output");
+    return dict.has("text") || dict.has("data") || dict.has("ename");
+  });
+}
+
+interface CsvOptions {
+  readonly ignoreOrder: boolean;
+  readonly ignoreCase: boolean;
+  readonly strict: boolean;
+}
+
+/**
+ * Columns in order of name; cells, never headers, stripped and lowered as the options say; rows sorted by all columns;
+ * then `DataFrame.equals`.
+ */
+function areFramesEqual(result: Frame, expected: Frame, options: CsvOptions): boolean {
+  const [a, b] = [prepare(result, options), prepare(expected, options)];
+  return equalFrames(a, b);
+}
+
+function prepare(frame: Frame, options: CsvOptions): Frame {
+  const columns = frame.columns
+    .toSorted((a, b) => compareStrings(String(a.name), String(b.name)))
+    .map((column) => ({ ...column, values: column.values.map((cell) => normalize(cell, options)) }));
+  return options.ignoreOrder ? sortRows({ ...frame, columns }) : { ...frame, columns };
+}
+
+function normalize(cell: FrameCell, options: CsvOptions): FrameCell {
+  if (typeof cell !== "string") return cell;
+  const stripped = options.strict ? cell : stripText(cell);
+  return options.ignoreCase ? stripped.toLowerCase() : stripped;
+}
+
+/** Missing values last. The labels of the rows are lost. Text beside numbers cannot be sorted, and raises in pandas. */
+function sortRows(frame: Frame): Frame {
+  for (const column of frame.columns) requireOneKind(column);
+  const order = Array.from({ length: frame.rows }, (_, i) => i).sort((a, b) => {
+    for (const { values } of frame.columns) {
+      const difference = compareCells(values[a] as FrameCell, values[b] as FrameCell);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+  const columns = frame.columns.map((column) => ({
+    ...column,
+    values: order.map((row) => column.values[row] as FrameCell),
+  }));
+  return { columns, rows: frame.rows, index: null };
+}
+
+function requireOneKind({ name, values }: FrameColumn): void {
+  const isText = values.filter((cell) => !Number.isNaN(cell)).map((cell) => typeof cell === "string");
+  if (isText.includes(true) && isText.includes(false)) {
+    throw new Error(`column ${String(name)} has text beside numbers and cannot be sorted`);
+  }
+}
+
+function compareCells(a: FrameCell, b: FrameCell): number {
+  const [aMissing, bMissing] = [Number.isNaN(a), Number.isNaN(b)];
+  if (aMissing || bMissing) return Number(aMissing) - Number(bMissing);
+  if (typeof a === "string" && typeof b === "string") return compareStrings(a, b);
+  return a < b ? -1 : a > b ? 1 : 0;
+}

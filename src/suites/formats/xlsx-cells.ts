@@ -1,0 +1,269 @@
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+import type { FrameTime } from "./csv-types.js";
+
+/** Format codes that a workbook does not spell out, as openpyxl names them. */
+const BUILTIN: Readonly<Record<number, string>> = {
+  0: "General",
+  1: "0",
+  2: "0.00",
+  3: "#,##0",
+  4: "#,##0.00",
+  5: '"$"#,##0_);("$"#,##0)',
+  6: '"$"#,##0_);[Red]("$"#,##0)',
+  7: '"$"#,##0.00_);("$"#,##0.00)',
+  8: '"$"#,##0.00_);[Red]("$"#,##0.00)',
+  9: "0%",
+  10: "0.00%",
+  11: "0.00E+00",
+  12: "# ?/?",
+  13: "# ??/??",
+  14: "mm-dd-yy",
+  15: "d-mmm-yy",
+  16: "d-mmm",
+  17: "mmm-yy",
+  18: "h:mm AM/PM",
+  19: "h:mm:ss AM/PM",
+  20: "h:mm",
+  21: "h:mm:ss",
+  22: "m/d/yy h:mm",
+  37: "#,##0_);(#,##0)",
+  38: "#,##0_);[Red](#,##0)",
+  39: "#,##0.00_);(#,##0.00)",
+  40: "#,##0.00_);[Red](#,##0.00)",
+  41: '_(* #,##0_);_(* \\(#,##0\\);_(* "-"_);_(@_)',
+  42: '_("$"* #,##0_);_("$"* \\(#,##0\\);_("$"* "-"_);_(@_)',
+  43: '_(* #,##0.00_);_(* \\(#,##0.00\\);_(* "-"??_);_(@_)',
+  44: '_("$"* #,##0.00_)_("$"* \\(#,##0.00\\)_("$"* "-"??_)_(@_)',
+  45: "mm:ss",
+  46: "[h]:mm:ss",
+  47: "mmss.0",
+  48: "##0.0E+0",
+  49: "@",
+};
+
+export function builtinFormat(id: number): string {
+  return BUILTIN[id] ?? "General";
+}
+
+const LITERALS = /"[^"]*"|\[(?!hh?\]|mm?\]|ss?\])[^\]]*\]/g;
+const DATE_LETTER = /(?<![_\\])[dmhys]/i;
+const DURATION = /\[(?:hh?|mm?|ss?)\]/i;
+
+/** Whether numbers of this format are dates or times: by the letters of its first section, as openpyxl judges. */
+export function isDateFormat(format: string): boolean {
+  return DATE_LETTER.test(firstSection(format).replace(LITERALS, ""));
+}
+
+/** `[h]:mm`. */
+export function isDurationFormat(format: string): boolean {
+  return DURATION.test(firstSection(format));
+}
+
+/** Excel's longest format has 255 characters. */
+const firstSection = (format: string) => format.slice(0, 1000).split(";")[0] ?? "";
+
+const DAY_MS = 86_400_000;
+const EPOCH_1900 = Date.UTC(1899, 11, 30);
+const EPOCH_1904 = Date.UTC(1904, 0, 1);
+
+/** A serial number as openpyxl turns it into a date, a time of day (below one day) or a duration; null out of range. */
+export function fromSerial(serial: number, isDuration: boolean, is1904: boolean): FrameTime | null {
+  if (!Number.isFinite(serial)) return null;
+  if (isDuration) return { kind: "timedelta", ms: Math.round(serial * DAY_MS) };
+  const day = Math.floor(serial);
+  const ms = roundHalfEven((serial - day) * DAY_MS);
+  if (serial >= 0 && serial < 1 && ms < DAY_MS) return { kind: "time", ms };
+  // Excel takes 1900 for a leap year.
+  const shifted = serial > 0 && serial < 60 && !is1904 ? day + 1 : day;
+  const time = (is1904 ? EPOCH_1904 : EPOCH_1900) + shifted * DAY_MS + ms;
+  const year = new Date(time).getUTCFullYear();
+  return year >= 1 && year <= 9999 ? { kind: "datetime", ms: time } : null;
+}
+
+/** A cell of type `d`. */
+export function fromIsoDate(text: string): FrameTime {
+  const time = /^\d{4}-\d\d-\d\d/.test(text)
+    ? Date.parse(text.endsWith("Z") ? text : `${text.slice(0, 23)}Z`)
+    : Number.NaN;
+  const date = Number.isNaN(time) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : time;
+  if (Number.isNaN(date)) throw new Error(`${text} is no date`);
+  return { kind: "datetime", ms: date };
+}
+
+export function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
+}
+
+const MAX_ROW = 1_048_576;
+const MAX_COLUMN = 18_278;
+
+/** A cell of a sheet as it is written in the file. */
+export interface RawCell {
+  readonly row: number;
+  readonly column: number;
+  /** `n` unless the file says otherwise. */
+  readonly type: string;
+  /** Null where it is empty. */
+  readonly value: string | null;
+  /** The text of a cell of type inlineStr. */
+  readonly inline: string | null;
+  readonly hasFormula: boolean;
+  readonly style: number;
+}
+
+/** Cells in the order of the file. Rows and cells without a place follow the one before. */
+export function readCells(sheet: XmlNode): RawCell[] {
+  const cells: RawCell[] = [];
+  let row = 0;
+  for (const element of findChildren(findChild(sheet, "sheetData"), "row")) {
+    row = element.attributes.r === undefined ? row + 1 : toWhole(element.attributes.r);
+    let column = 0;
+    for (const cell of findChildren(element, "c")) {
+      const place = cell.attributes.r === undefined ? { row, column: column + 1 } : parseCoordinate(cell.attributes.r);
+      column = place.column;
+      if (place.row > MAX_ROW || place.column > MAX_COLUMN) throw new Error("a cell lies outside the sheet");
+      cells.push({ ...place, ...readContent(cell) });
+    }
+  }
+  return cells;
+}
+
+function readContent(cell: XmlNode): Omit<RawCell, "row" | "column"> {
+  const type = cell.attributes.t ?? "n";
+  const value = findChild(cell, "v")?.text ?? "";
+  const inline = findChild(cell, "is");
+  return {
+    type,
+    value: type === "inlineStr" || value === "" ? null : value,
+    inline: type === "inlineStr" && inline !== undefined ? richText(inline) : null,
+    hasFormula: findChild(cell, "f") !== undefined,
+    style: Number(cell.attributes.s ?? 0),
+  };
+}
+
+/** The text of a string item: its own, then that of its runs; phonetic hints are left out. */
+export function richText(node: XmlNode): string {
+  const own = findChild(node, "t")?.text ?? "";
+  const runs = findChildren(node, "r").map((run) => findChild(run, "t")?.text ?? "");
+  return own + runs.join("");
+}
+
+export function parseCoordinate(text: string): { row: number; column: number } {
+  const match = /^\$?([A-Za-z]{1,3})\$?(\d{1,7})$/.exec(text);
+  if (match === null) throw new Error(`${text} is no cell`);
+  return { row: Number(match[2]), column: columnNumber(match[1] ?? "") };
+}
+
+function columnNumber(letters: string): number {
+  let number = 0;
+  for (const letter of letters.toUpperCase()) number = number * 26 + letter.charCodeAt(0) - 64;
+  return number;
+}
+
+export function formatCoordinate(row: number, column: number): string {
+  let letters = "";
+  for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26)) {
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  }
+  return `${letters}${row}`;
+}
+
+/** A range such as A1:B2, or one cell. */
+export function parseRange(text: string): { minRow: number; minColumn: number; maxRow: number; maxColumn: number } {
+  const [first = "", last = first, ...more] = text.split(":");
+  if (more.length > 0) throw new Error(`${text} is no range`);
+  const [start, end] = [parseCoordinate(first), parseCoordinate(last)];
+  return { minRow: start.row, minColumn: start.column, maxRow: end.row, maxColumn: end.column };
+}
+
+function toWhole(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`${text} is no row`);
+  return number;
+}
+
+/** An element, its name and those of its attributes without prefixes. */
+export interface XmlNode {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: readonly XmlNode[];
+  /** Its own text, before the first child too. */
+  readonly text: string;
+}
+
+const ATTRIBUTES = ":@";
+const TEXT = "#text";
+const ENTITY = /&(?:#x([0-9a-fA-F]{1,6})|#(\d{1,7})|(lt|gt|amp|quot|apos));/g;
+const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: "",
+  removeNSPrefix: true,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  processEntities: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+});
+
+type ParsedNode = Readonly<Record<string, unknown>>;
+
+/** The root of an XML document. Documents with a type are refused, and so no entity is expanded but the five of XML. */
+export function parseXml(bytes: Uint8Array): XmlNode {
+  const text = new TextDecoder().decode(bytes);
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw new Error("XML with a document type is not read");
+  const validity = XMLValidator.validate(text);
+  if (validity !== true) throw new Error(`broken XML: ${validity.err.msg}`);
+  const [root] = (parser.parse(text) as ParsedNode[]).flatMap(toNode);
+  if (root === undefined) throw new Error("XML without an element");
+  return root;
+}
+
+function toNode(parsed: ParsedNode): XmlNode[] {
+  const name = Object.keys(parsed).find((key) => key !== ATTRIBUTES);
+  if (name === undefined || name === TEXT) return [];
+  const content = parsed[name] as readonly ParsedNode[];
+  const attributes = Object.entries((parsed[ATTRIBUTES] ?? {}) as Record<string, string>);
+  return [
+    {
+      name,
+      attributes: Object.fromEntries(attributes.map(([key, value]) => [key, decodeEntities(String(value))])),
+      children: content.flatMap(toNode),
+      text: decodeEntities(content.map((child) => (TEXT in child ? String(child[TEXT]) : "")).join("")),
+    },
+  ];
+}
+
+function decodeEntities(text: string): string {
+  return text.replace(ENTITY, (entity, hex?: string, decimal?: string, name?: string) => {
+    if (name !== undefined) return NAMED[name] ?? entity;
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : entity;
+  });
+}
+
+/** The first child of a name, or of a path of names. */
+export function findChild(node: XmlNode | undefined, ...path: readonly string[]): XmlNode | undefined {
+  let current = node;
+  for (const name of path) current = current?.children.find((child) => child.name === name);
+  return current;
+}
+
+export function findChildren(node: XmlNode | undefined, name: string): readonly XmlNode[] {
+  return node?.children.filter((child) => child.name === name) ?? [];
+}
+
+/** The attribute `val` of a child, in which most settings of the format lie. */
+export function childValue(node: XmlNode | undefined, name: string): string | undefined {
+  return findChild(node, name)?.attributes.val;
+}
+
+/** A boolean as openpyxl reads it: false, f and 0 are false, anything else is true. */
+export function toBoolean(text: string): boolean {
+  return text !== "false" && text !== "f" && text !== "0";
+}

@@ -1,0 +1,372 @@
+import { posix } from "node:path";
+import { unzipSync } from "fflate";
+import { nameColumns } from "./csv.js";
+import { type Frame, type FrameCell, type FrameTime, inferObjects, toCell } from "./csv-types.js";
+import {
+  builtinFormat,
+  childValue,
+  findChild,
+  findChildren,
+  formatCoordinate,
+  fromIsoDate,
+  fromSerial,
+  isDateFormat,
+  isDurationFormat,
+  parseXml,
+  type RawCell,
+  readCells,
+  richText,
+  toBoolean,
+  type XmlNode,
+} from "./xlsx-cells.js";
+
+const MAX_CELLS = 20_000_000;
+
+/**
+ * `pandas.read_excel(workbook, sheet)`: the first row, also an empty one, is the header; cached values; empty rows and
+ * columns at the end are cut off, others are kept.
+ */
+export function readExcel(workbook: Workbook, sheet: Sheet): Frame {
+  const [header, ...records] = readRows(workbook, sheet);
+  if (header === undefined) return { columns: [], rows: 0, index: null };
+  const columns = nameColumns(header).map((name, i) => {
+    const cells = records.map((record) => record[i] ?? "");
+    return { name, ...(cells.length === 0 ? ({ type: "object", values: [] } as const) : inferObjects(cells)) };
+  });
+  return { columns, rows: records.length, index: null };
+}
+
+/** All rows from the first to the last with a value, equally long; an empty cell is an empty text. */
+function readRows(workbook: Workbook, sheet: Sheet): FrameCell[][] {
+  const rows: FrameCell[][] = [];
+  for (const cell of workbook.cellsOf(sheet)) {
+    const value = toFrameCell(readCachedValue(cell, workbook));
+    if (value === "") continue;
+    while (rows.length < cell.row) rows.push([]);
+    const row = rows[cell.row - 1] as FrameCell[];
+    while (row.length < cell.column) row.push("");
+    row[cell.column - 1] = value;
+  }
+  const width = rows.reduce((widest, row) => Math.max(widest, row.length), 0);
+  if (width * rows.length > MAX_CELLS) throw new Error("the sheet is too large to compare");
+  for (const row of rows) while (row.length < width) row.push("");
+  return rows;
+}
+
+function toFrameCell({ type, value }: TypedCell): FrameCell {
+  if (value === null) return "";
+  return type === "e" ? Number.NaN : value;
+}
+
+/**
+ * A cell's value as Spider2-V's `read_cell_value` takes it from the XML: numbers, shared strings and results of
+ * formulas. An inline string, which openpyxl writes, reads as nothing. It opens the part `sheet<sheetId>.xml`, which
+ * need not be the sheet of that name.
+ */
+export function readRawValue(workbook: Workbook, sheetName: string, coordinate: string): string | number | null {
+  const sheet = workbook.findSheet(sheetName);
+  if (sheet === null) throw new Error(`there is no sheet ${sheetName}`);
+  const part = `xl/worksheets/sheet${sheet.sheetId}.xml`;
+  const cells = workbook.cellsOf({ ...sheet, part });
+  return toValue(
+    workbook,
+    cells.find((cell) => formatCoordinate(cell.row, cell.column) === coordinate),
+  );
+}
+
+function toValue(workbook: Workbook, cell: RawCell | undefined): string | number | null {
+  if (cell === undefined || cell.value === null) return null;
+  if (cell.type === "n") return Number.isNaN(Number(cell.value)) ? null : Number(cell.value);
+  if (cell.type === "s") return workbook.sharedStrings[Number(cell.value)] ?? null;
+  return cell.type === "str" ? cell.value : null;
+}
+
+type CellValue = string | number | bigint | boolean | FrameTime;
+
+/** What openpyxl gives for a cell with `data_only`: its cached value, and its type after dates are recognised. */
+interface TypedCell {
+  /** n, s, b, d, e */
+  readonly type: string;
+  readonly value: CellValue | null;
+}
+
+/** Formulas that were saved without being calculated are empty. */
+function readCachedValue(cell: RawCell, workbook: Workbook): TypedCell {
+  const { type, value } = cell;
+  if (value === null) return cell.inline === null ? { type, value: null } : { type: "s", value: cell.inline };
+  if (type === "n") return readNumber(value, cell.style, workbook);
+  if (type === "s") {
+    const text = workbook.sharedStrings[Number(value)];
+    if (text === undefined) throw new Error("a cell names a text that the workbook does not have");
+    return { type, value: text };
+  }
+  if (type === "b") return { type, value: Number(value) !== 0 };
+  if (type === "str") return { type: "s", value };
+  return type === "d" ? { type, value: fromIsoDate(value) } : { type, value };
+}
+
+function readNumber(text: string, style: number, workbook: Workbook): TypedCell {
+  const isFloat = /[.eE]/.test(text);
+  const number = Number(text);
+  if (Number.isNaN(number)) throw new Error(`${text} is no number`);
+  const format = workbook.styles.cells[style]?.numberFormat ?? "General";
+  if (isDateFormat(format)) {
+    const time = fromSerial(number, isDurationFormat(format), workbook.is1904);
+    return time === null ? { type: "e", value: "#VALUE!" } : { type: "d", value: time };
+  }
+  return { type: "n", value: isFloat ? number : toCell(BigInt(text.trim())) };
+}
+
+export interface Sheet {
+  readonly name: string;
+  readonly sheetId: string;
+  /** The part that it is in. */
+  readonly part: string;
+  readonly isChartsheet: boolean;
+}
+
+const WORKBOOK_TYPE = /spreadsheetml\.(sheet|template)\.main\+xml$|sheet\.macroEnabled\.main\+xml$/;
+
+/** A workbook of the format that Excel and LibreOffice write, opened for reading as openpyxl does. */
+export class Workbook {
+  readonly package: XlsxPackage;
+  readonly sheets: readonly Sheet[];
+  readonly is1904: boolean;
+  readonly relationships: readonly Relationship[];
+  readonly root: XmlNode;
+  #strings: readonly string[] | null = null;
+  #styles: Stylesheet | null = null;
+  readonly #cells = new Map<string, readonly RawCell[]>();
+
+  /** Throws where the bytes are no workbook. */
+  constructor(bytes: Uint8Array) {
+    this.package = new XlsxPackage(bytes);
+    const part = this.#findWorkbookPart();
+    this.root = this.package.read(part);
+    this.relationships = this.package.relationshipsOf(part);
+    const date1904 = findChild(this.root, "workbookPr")?.attributes.date1904;
+    this.is1904 = date1904 !== undefined && toBoolean(date1904);
+    this.sheets = this.#findSheets();
+  }
+
+  /** Names of the sheets that hold cells. */
+  get sheetNames(): readonly string[] {
+    return this.sheets.filter((sheet) => !sheet.isChartsheet).map(({ name }) => name);
+  }
+
+  findSheet(name: string): Sheet | null {
+    return this.sheets.find((sheet) => sheet.name === name) ?? null;
+  }
+
+  get sharedStrings(): readonly string[] {
+    this.#strings ??= this.#readRelated("sharedStrings", (root) =>
+      findChildren(root, "si").map((item) => richText(item).replaceAll("x005F_", "")),
+    );
+    return this.#strings;
+  }
+
+  get styles(): Stylesheet {
+    const part = this.relationships.find(({ type }) => type === "styles")?.target;
+    this.#styles ??= readStyles(part === undefined || !this.package.has(part) ? null : this.package.read(part));
+    return this.#styles;
+  }
+
+  cellsOf(sheet: Sheet): readonly RawCell[] {
+    let cells = this.#cells.get(sheet.part);
+    if (cells === undefined) {
+      cells = sheet.isChartsheet ? [] : readCells(this.package.read(sheet.part));
+      this.#cells.set(sheet.part, cells);
+    }
+    return cells;
+  }
+
+  #findWorkbookPart(): string {
+    const types = findChildren(this.package.read("[Content_Types].xml"), "Override");
+    const override = types.find(({ attributes }) => WORKBOOK_TYPE.test(attributes.ContentType ?? ""));
+    return override?.attributes.PartName?.replace(/^\//, "") ?? "xl/workbook.xml";
+  }
+
+  #findSheets(): Sheet[] {
+    return findChildren(findChild(this.root, "sheets"), "sheet").flatMap(({ attributes }) => {
+      const relationship = this.relationships.find(({ id }) => id === attributes.id);
+      if (relationship === undefined || !this.package.has(relationship.target)) return [];
+      const { name = "", sheetId = "" } = attributes;
+      return [{ name, sheetId, part: relationship.target, isChartsheet: relationship.type === "chartsheet" }];
+    });
+  }
+
+  #readRelated<T>(type: string, read: (root: XmlNode) => readonly T[]): readonly T[] {
+    const part = this.relationships.find((relationship) => relationship.type === type)?.target;
+    return part === undefined || !this.package.has(part) ? [] : read(this.package.read(part));
+  }
+}
+
+/** An aRGB text; or that it is given otherwise (theme, index), for which openpyxl gives one and the same thing. */
+export type CellColor = string | { readonly unset: true };
+
+const UNSET: CellColor = { unset: true };
+const NO_COLOR = "00000000";
+
+export interface CellFont {
+  readonly name: string | null;
+  readonly family: number | null;
+  readonly size: number | null;
+  readonly bold: boolean;
+  readonly italic: boolean;
+  readonly underline: string | null;
+  /** Null: the font names none. */
+  readonly color: CellColor | null;
+}
+
+interface CellFill {
+  readonly type: "patternFill" | "gradientFill";
+  /** Null for gradients. */
+  readonly background: CellColor | null;
+  readonly foreground: CellColor | null;
+}
+
+export interface CellStyle {
+  readonly font: CellFont | null;
+  readonly fill: CellFill | null;
+  readonly numberFormat: string | null;
+}
+
+interface Stylesheet {
+  readonly cells: readonly CellStyle[];
+  /** Of conditional formats. */
+  readonly differential: readonly CellStyle[];
+}
+
+const DEFAULT_FILL: CellFill = { type: "patternFill", background: NO_COLOR, foreground: NO_COLOR };
+
+/** The styles of cells as openpyxl gives them. */
+function readStyles(root: XmlNode | null): Stylesheet {
+  if (root === null) return { cells: [], differential: [] };
+  const fonts = findChildren(findChild(root, "fonts"), "font").map(readFont);
+  const fills = findChildren(findChild(root, "fills"), "fill").map(readFill);
+  const custom = new Map(
+    findChildren(findChild(root, "numFmts"), "numFmt").map(({ attributes }) => [
+      Number(attributes.numFmtId),
+      attributes.formatCode ?? "",
+    ]),
+  );
+  const cells = findChildren(findChild(root, "cellXfs"), "xf").map(({ attributes }) => {
+    const format = Number(attributes.numFmtId ?? 0);
+    return {
+      font: fonts[Number(attributes.fontId ?? 0)] ?? null,
+      fill: fills[Number(attributes.fillId ?? 0)] ?? null,
+      numberFormat: custom.get(format) ?? builtinFormat(format),
+    };
+  });
+  return { cells, differential: findChildren(findChild(root, "dxfs"), "dxf").map(readDifferential) };
+}
+
+function readDifferential(node: XmlNode): CellStyle {
+  const [font, fill] = [findChild(node, "font"), findChild(node, "fill")];
+  return {
+    font: font === undefined ? null : readFont(font),
+    fill: fill === undefined ? null : readFill(fill),
+    numberFormat: findChild(node, "numFmt")?.attributes.formatCode ?? null,
+  };
+}
+
+function readFont(node: XmlNode): CellFont {
+  const flag = (name: string) => {
+    const child = findChild(node, name);
+    return child !== undefined && toBoolean(child.attributes.val ?? "1");
+  };
+  const number = (name: string) => {
+    const value = childValue(node, name);
+    return value === undefined ? null : Number(value);
+  };
+  const underline = findChild(node, "u");
+  const color = findChild(node, "color");
+  return {
+    name: childValue(node, "name") ?? null,
+    family: number("family"),
+    size: number("sz"),
+    bold: flag("b"),
+    italic: flag("i"),
+    underline: underline === undefined ? null : (underline.attributes.val ?? "single"),
+    color: color === undefined ? null : readColor(color),
+  };
+}
+
+function readFill(node: XmlNode): CellFill {
+  const pattern = findChild(node, "patternFill");
+  if (pattern === undefined) {
+    if (findChild(node, "gradientFill") === undefined) return DEFAULT_FILL;
+    return { type: "gradientFill", background: null, foreground: null };
+  }
+  const colorOf = (name: string) => {
+    const color = findChild(pattern, name);
+    return color === undefined ? NO_COLOR : readColor(color);
+  };
+  return { type: "patternFill", background: colorOf("bgColor"), foreground: colorOf("fgColor") };
+}
+
+function readColor({ attributes }: XmlNode): CellColor {
+  const isOther = ["indexed", "theme", "auto"].some((name) => name in attributes);
+  if (isOther) return UNSET;
+  const rgb = attributes.rgb ?? NO_COLOR;
+  return rgb.length === 6 ? `00${rgb}` : rgb;
+}
+
+const MAX_PART_BYTES = 128 * 1024 * 1024;
+const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
+const MAX_PARTS = 10_000;
+
+interface Relationship {
+  readonly id: string;
+  /** The last word of its type: worksheet, drawing, chart, pivotTable. */
+  readonly type: string;
+  /** Name of the part it leads to. */
+  readonly target: string;
+}
+
+/** The parts of a workbook's file, by name. */
+class XlsxPackage {
+  readonly #parts: Readonly<Record<string, Uint8Array>>;
+
+  /** A zip whose contents are too large is refused before it is unpacked. */
+  constructor(bytes: Uint8Array) {
+    let total = 0;
+    let count = 0;
+    this.#parts = unzipSync(bytes, {
+      filter: ({ name, originalSize }) => {
+        if (!/\.(xml|rels)$/.test(name)) return false;
+        total += originalSize;
+        count++;
+        if (originalSize > MAX_PART_BYTES || total > MAX_TOTAL_BYTES || count > MAX_PARTS) {
+          throw new Error("the workbook is too large when unpacked");
+        }
+        return true;
+      },
+    });
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#parts, name);
+  }
+
+  /** Throws where there is no such part. */
+  read(name: string): XmlNode {
+    const part = this.has(name) ? this.#parts[name] : undefined;
+    if (part === undefined) throw new Error(`the workbook has no part ${name}`);
+    return parseXml(part);
+  }
+
+  /** What a part leads to inside the file, in the order of its list. */
+  relationshipsOf(name: string): readonly Relationship[] {
+    const folder = posix.dirname(name);
+    const path = posix.join(folder, "_rels", `${posix.basename(name)}.rels`);
+    if (!this.has(path)) return [];
+    return findChildren(this.read(path), "Relationship")
+      .filter(({ attributes }) => attributes.TargetMode !== "External")
+      .map(({ attributes: { Id: id = "", Type: type = "", Target: target = "" } }) => ({
+        id,
+        type: posix.basename(type),
+        target: target.startsWith("/") ? target.slice(1) : posix.normalize(posix.join(folder, target)),
+      }));
+  }
+}

@@ -1,0 +1,178 @@
+import { copyFile, stat } from "node:fs/promises";
+import { posix } from "node:path";
+import { z } from "zod";
+import type { JsonObject } from "../platform/json.js";
+import { CannotGrade, type Collected, CollectedFile, type EvaluationContext, runCommand } from "./grading-function.js";
+import { argvOf, commandSchema, expandHome } from "./machine-commands.js";
+import { placeInFolder, resolveSharedFile } from "./suite-files.js";
+
+/** `rule`: what the task's file says. */
+const getRule: Getter = async (args) => {
+  if (args.rules === undefined) throw new Error("the rule has no rules");
+  return args.rules;
+};
+
+/** `list`. */
+const getList: Getter = async (args) => {
+  if (args.list === undefined) throw new Error("the list is missing");
+  return args.list;
+};
+
+const localFileSchema = z.looseObject({ path: z.string().min(1), dest: z.string().optional() });
+
+/**
+ * `local_file`: a gold file of the suite, its path from the suite's root. It is copied beside what was collected, as at
+ * the origin: with the same `dest` it replaces the result, and is compared with itself.
+ */
+const getLocalFile: Getter = async (args, { options }) => {
+  const { path, dest } = localFileSchema.parse(args);
+  const source = await resolveSharedFile(options.suiteRoot, path);
+  if (source === null) return null;
+  if (!(await stat(source)).isFile())
+    throw new CannotGrade("unsupported", `${path} is a folder, which is not compared`);
+  const target = await placeInFolder(options.workFolder, dest ?? posix.basename(path));
+  await copyFile(source, target);
+  return new CollectedFile(target);
+};
+
+const pad = (value: number, width = 2) => String(value).padStart(width, "0");
+
+const CODES: Readonly<Record<string, (time: Date) => string>> = {
+  Y: (time) => pad(time.getFullYear(), 4),
+  y: (time) => pad(time.getFullYear() % 100),
+  m: (time) => pad(time.getMonth() + 1),
+  d: (time) => pad(time.getDate()),
+  H: (time) => pad(time.getHours()),
+  M: (time) => pad(time.getMinutes()),
+  S: (time) => pad(time.getSeconds()),
+  "%": () => "%",
+};
+
+/** `strftime` for dates and times in digits. */
+export function formatTime(time: Date, format: string): string {
+  return format.replace(/%(.)/g, (code, letter: string) => {
+    const write = CODES[letter];
+    if (write === undefined) throw new Error(`${code} in the time format is not supported`);
+    return write(time);
+  });
+}
+
+const name = z.string().min(1);
+
+const single = z.looseObject({
+  path: name,
+  dest: name,
+  multi: z.literal(false).optional(),
+  gives: z.array(z.int()).default([0]),
+  time_suffix: z.boolean().default(false),
+  time_format: z.string().default("%Y_%m_%d"),
+});
+
+const several = z.looseObject({
+  path: z.array(name),
+  dest: z.array(name),
+  multi: z.literal(true),
+  gives: z.array(z.int()).default([0]),
+});
+
+const vmFileSchema = z.union([single, several]);
+
+/**
+ * `vm_file`: files of the machine into the folder of collected files, under the names of `dest`; a file fetched later
+ * under the same name replaces it. `gives` says which are compared: one is a file, more are a list. `time_suffix` puts
+ * the day before the extension of both names.
+ */
+const getVmFile: Getter = async (args, { machine, options }) => {
+  const config = vmFileSchema.parse(args);
+  const files =
+    config.multi === true
+      ? config.path.slice(0, config.dest.length).map((path, i) => [path, config.dest[i] ?? path] as const)
+      : [[addSuffix(config.path, config), addSuffix(config.dest, config)] as const];
+  const given: (CollectedFile | null)[] = [];
+  for (const [i, [path, dest]] of files.entries()) {
+    const local = await placeInFolder(options.workFolder, dest);
+    const isThere = await machine.copyOut(expandHome(path), local);
+    if (config.gives.includes(i)) given.push(isThere ? new CollectedFile(local) : null);
+  }
+  return given.length === 1 ? (given[0] ?? null) : given;
+};
+
+/** As at the origin, everything between the first and the second dot is the extension. */
+function addSuffix(path: string, config: z.output<typeof single>): string {
+  const [stem, extension] = path.split(".");
+  if (!config.time_suffix || extension === undefined) return path;
+  return `${stem}${formatTime(new Date(), config.time_format)}.${extension}`;
+}
+
+/** The origin's server ends commands after 300 s, and then gives no output. */
+const TIMEOUT_MS = 300_000;
+
+const script = z.looseObject({ src: z.string().min(1), dest: z.string().min(1) });
+
+/** `vm_script_output`: uploads a script of the suite, runs it with bash, gives its stdout, whatever its exit code. */
+const getVmScriptOutput: Getter = async (args, context) => {
+  const { src, dest } = script.parse(args);
+  if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
+  const source = await resolveSharedFile(context.options.suiteRoot, src);
+  if (source === null) throw new CannotGrade("unsupported", `the script ${src} is missing in the suite`);
+  const path = expandHome(dest);
+  if (context.machine.canRun) {
+    await context.machine.copyIn(source, path);
+    await runCommand(context, ["chmod", "a+x", path], TIMEOUT_MS);
+  }
+  const { exitCode, stdout } = await runCommand(context, ["/bin/bash", path], TIMEOUT_MS);
+  return exitCode === null ? null : stdout;
+};
+
+/** `vm_command_line`: the stdout of a command. */
+const getVmCommandLine: Getter = async (args, context) => {
+  const { exitCode, stdout } = await runCommand(context, argvOf(commandSchema.parse(args)), TIMEOUT_MS);
+  return exitCode === null ? null : stdout;
+};
+
+/** `vm_command_error`: its stderr. */
+const getVmCommandError: Getter = async (args, context) => {
+  const { exitCode, stderr } = await runCommand(context, argvOf(commandSchema.parse(args)), TIMEOUT_MS);
+  return exitCode === null ? null : stderr;
+};
+
+const dbtProfilesSchema = z.looseObject({ dirs: z.array(z.string()), dest: z.string().min(1) });
+
+/** `dbt_profiles`: the first profiles.yml of a list of folders; one that starts with `$` is asked of the machine. */
+const getDbtProfiles: Getter = async (args, context) => {
+  const { dirs, dest } = dbtProfilesSchema.parse(args);
+  for (const dir of dirs) {
+    const folder = dir.startsWith("$") ? await readVariable(dir, context) : dir;
+    if (folder === "") continue;
+    const file = await getVmFile({ path: `${folder}/profiles.yml`, dest }, context);
+    if (file !== null) return file;
+  }
+  return null;
+};
+
+async function readVariable(text: string, context: Parameters<Getter>[1]): Promise<string> {
+  if (!/^\$\w+$/.test(text)) throw new CannotGrade("unsupported", `${text} is not the name of a variable`);
+  // A machine that only holds files has no environment, in which the variable would be unset.
+  if (!context.machine.canRun) return "";
+  const { stdout } = await runCommand(context, ["/bin/bash", "-c", `echo "${text}"`], TIMEOUT_MS);
+  return stdout.trim();
+}
+
+/** Those that run commands in the machine. */
+export const SCRIPT_GETTERS: Readonly<Record<string, Getter>> = {
+  vm_command_error: getVmCommandError,
+  vm_command_line: getVmCommandLine,
+  vm_script_output: getVmScriptOutput,
+};
+
+export const GETTERS: Readonly<Record<string, Getter>> = {
+  ...SCRIPT_GETTERS,
+  dbt_profiles: getDbtProfiles,
+  list: getList,
+  local_file: getLocalFile,
+  rule: getRule,
+  vm_file: getVmFile,
+};
+
+/** Gets what a comparison looks at; null where it is not there. */
+type Getter = (args: JsonObject, context: EvaluationContext) => Promise<Collected>;

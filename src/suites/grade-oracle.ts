@@ -1,0 +1,180 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import pLimit from "p-limit";
+import { type AppContext, Interrupted } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import type { TaskMachines } from "../sandbox/task-machine.js";
+import { similarity } from "../scoring/scorers.js";
+import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
+import type { CustomFunctions } from "./custom-functions.js";
+import { evaluateTask } from "./evaluate-task.js";
+import { folderMachines } from "./folder-machine.js";
+import { findSandboxedMachines } from "./folder-suite.js";
+import type { EvaluationOptions } from "./grading-function.js";
+import { customFunctions } from "./load-custom-functions.js";
+import { openSuiteTask } from "./open-suite-task.js";
+import { applyOracleLine, type OracleLine, placeFiles, readOracle } from "./oracle.js";
+import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
+import { readSuite } from "./task-file.js";
+
+interface GradedLine {
+  readonly suite: string;
+  readonly uuid: string;
+  readonly state: string;
+  readonly expected: number;
+  readonly score: number | null;
+  readonly status: TaskState;
+  readonly reason: string;
+}
+
+export interface OracleReport {
+  readonly lines: readonly GradedLine[];
+  readonly equal: number;
+  readonly different: number;
+  /** Lines of other suites, which are not among `lines`, and those that cannot be graded here. */
+  readonly skipped: number;
+}
+
+const STOPPED = "Stopped; nothing was saved.";
+/** Files are read and compared while others are: more at once gains nothing on two cores. */
+const CONCURRENCY = 4;
+
+/** Puts in place what each line of an oracle file says an agent left behind, and compares the grade with its score. */
+export async function gradeOracle(
+  folder: string,
+  oracleFile: string,
+  functions: string | undefined,
+  context: AppContext,
+): Promise<OracleReport> {
+  const suite = openSuiteFolder(folder);
+  const tasks = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
+  const all = readOracle(oracleFile);
+  const own = all.filter((line) => line.suite === suite.name);
+  let machines: Promise<TaskMachines> | undefined;
+  const sources: LineSources = {
+    suite,
+    derivedFolder: dirname(resolve(oracleFile)),
+    custom: await customFunctions(functions),
+    machines: () => {
+      machines ??= findSandboxedMachines(suite, context);
+      return machines;
+    },
+  };
+  const bar = context.progress("Grading");
+  const limit = pLimit(CONCURRENCY);
+  let done = 0;
+  const grading = own.map((line) =>
+    limit(async () => {
+      if (context.signal.aborted) throw new Interrupted(STOPPED);
+      const task = tasks.get(line.uuid);
+      const grade = task === undefined ? UNKNOWN_TASK : await gradeOracleLine(line, task, sources, context.signal);
+      bar.update(++done, own.length, "");
+      return toGradedLine(line, grade);
+    }),
+  );
+  // Whatever one of them throws, the others close their machines first.
+  await Promise.allSettled(grading);
+  bar.stop();
+  if (context.signal.aborted) throw new Interrupted(STOPPED);
+  const lines = await Promise.all(grading);
+  const skipped = lines.filter(isSkipped).length;
+  const equal = lines.filter((line) => !isSkipped(line) && isEqual(line)).length;
+  return { lines, equal, different: lines.length - equal - skipped, skipped: skipped + all.length - own.length };
+}
+
+/** Whether it cannot be graded here, so that its score says nothing. */
+export function isSkipped({ status }: GradedLine): boolean {
+  return status === "unsupported" || status === "needs_account";
+}
+
+export function isEqual({ score, expected }: GradedLine): boolean {
+  return score !== null && Math.abs(score - expected) < 1e-9;
+}
+
+const UNKNOWN_TASK: LineGrade = { status: "setup_error", score: null, reason: "the suite has no such task" };
+
+function toGradedLine(line: OracleLine, { score, status, reason }: LineGrade): GradedLine {
+  const { suite, uuid, state, expected_score: expected } = line;
+  return { suite, uuid, state, expected, score, status, reason };
+}
+
+interface LineSources {
+  readonly suite: SuiteFolder;
+  /** Holds the files that lines derive. */
+  readonly derivedFolder: string;
+  /** For lines that take commands to be run. */
+  readonly machines: () => Promise<TaskMachines>;
+  readonly custom: CustomFunctions;
+}
+
+interface LineGrade {
+  readonly status: TaskState;
+  readonly score: number | null;
+  readonly reason: string;
+}
+
+/** Grades a task with what a line says an agent left behind. Throws a UserError where the suite cannot be graded. */
+async function gradeOracleLine(
+  line: OracleLine,
+  task: SuiteTask,
+  sources: LineSources,
+  signal: AbortSignal,
+): Promise<LineGrade> {
+  try {
+    const takesCommands = line.grading !== "files" || line.processes.length > 0;
+    return await (takesCommands ? gradeInMachine : gradeInFolder)(line, task, sources, signal);
+  } catch (error) {
+    if (signal.aborted || error instanceof UserError) throw error;
+    return { status: "eval_error", score: null, reason: (error as Error).message };
+  }
+}
+
+/** Files are all that counts: neither set-up nor a machine that runs is needed. */
+async function gradeInFolder(
+  line: OracleLine,
+  task: SuiteTask,
+  { suite, derivedFolder, custom }: LineSources,
+  signal: AbortSignal,
+): Promise<LineGrade> {
+  const machine = await folderMachines.open(task.snapshot, signal);
+  const workFolder = await mkdtemp(join(tmpdir(), "art-e-oracle-"));
+  try {
+    const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
+    if (refused !== null) return failed(refused);
+    // Waiting is for programs, and none runs here.
+    const options = { workFolder, suiteRoot: suite.root, timeScale: 0, custom, ...answerOptions(line) };
+    return graded(await evaluateTask(task, machine, options, signal), missing);
+  } finally {
+    await Promise.all([machine.close(), rm(workFolder, { recursive: true, force: true })]);
+  }
+}
+
+/** Set up as for an agent; then the line's files are put in place, and its processes started. */
+async function gradeInMachine(
+  line: OracleLine,
+  task: SuiteTask,
+  { suite, derivedFolder, machines, custom }: LineSources,
+  signal: AbortSignal,
+): Promise<LineGrade> {
+  const opening = await openSuiteTask(task, { suite, machines: await machines(), custom }, signal);
+  if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
+  const { machine, grade, close } = opening.opened;
+  try {
+    const { refused, missing } = await applyOracleLine(line, task, derivedFolder, machine, signal);
+    return refused === null ? graded(await grade(signal, answerOptions(line).scoreAnswer), missing) : failed(refused);
+  } finally {
+    await close();
+  }
+}
+
+function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAnswer"> {
+  return answer === undefined ? {} : { scoreAnswer: (gold) => similarity(answer, gold) };
+}
+
+const failed = (reason: string): LineGrade => ({ status: "setup_error", score: null, reason });
+
+function graded({ state, score, reason }: Grade, missing: readonly string[]): LineGrade {
+  const left = missing.length === 0 ? "" : `not in place, as missing: ${missing.join(", ")}`;
+  return { status: state, score, reason: [reason, left].filter((part) => part !== "").join("; ") };
+}

@@ -1,0 +1,150 @@
+import { copyFile } from "node:fs/promises";
+import { posix } from "node:path";
+import { z } from "zod";
+import type { JsonObject, JsonValue } from "../platform/json.js";
+import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
+import type { AccountSettings } from "./accounts.js";
+import type { CustomCall, CustomFunctions } from "./custom-functions.js";
+import { placeInFolder, readCollectedFile, resolveSuiteFile } from "./suite-files.js";
+
+/** A file that a getter fetched. */
+export class CollectedFile {
+  constructor(readonly path: string) {}
+}
+
+/** What a getter gives: a file, files, or a value; null where there is nothing. */
+export type Collected = JsonValue | CollectedFile | readonly (CollectedFile | null)[];
+
+/**
+ * Gives a score from 0 to 1. Where one throws, the origin's runner dies and the task has no score. `expected` is
+ * undefined where the task names nothing to compare with.
+ */
+export type MetricFunction = (
+  result: Collected,
+  expected: Collected | undefined,
+  options: JsonObject,
+) => number | Promise<number>;
+
+/** Reads the two files of a comparison; null where the result is missing, which most functions score 0. */
+export async function readPair(
+  result: Collected,
+  expected: Collected | undefined,
+): Promise<{ result: Buffer; expected: Buffer } | null> {
+  const gold = requireFile(expected, "what it is compared with");
+  if (result === null) return null;
+  return {
+    result: await readCollectedFile(requireFile(result, "the result").path),
+    expected: await readCollectedFile(gold.path),
+  };
+}
+
+export function requireFile(collected: Collected | undefined, name: string): CollectedFile {
+  if (collected instanceof CollectedFile) return collected;
+  throw new Error(`${name} is not a file`);
+}
+
+/** A rule or another value of JSON. */
+export function requireValue(collected: Collected | undefined, name: string): JsonValue {
+  if (collected === undefined) throw new Error(`${name} is missing`);
+  if (collected instanceof CollectedFile || isFileList(collected)) throw new Error(`${name} is a file`);
+  return collected;
+}
+
+function isFileList(collected: Collected): collected is readonly (CollectedFile | null)[] {
+  return Array.isArray(collected) && collected.some((item) => item instanceof CollectedFile);
+}
+
+export function requireObject(collected: Collected | undefined, name: string): JsonObject {
+  const value = requireValue(collected, name);
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as JsonObject;
+  throw new Error(`${name} is not an object`);
+}
+
+/** Some functions take no options at the origin, where one is an error. */
+export function refuseOptions(options: JsonObject): void {
+  const [first] = Object.keys(options);
+  if (first !== undefined) throw new Error(`it takes no option ${first}`);
+}
+
+/** Gives 0 or 1. The runner scores 0 where one throws. */
+export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
+
+/** The two files of a comparison. */
+export const filePair = z.looseObject({ local_expected: z.string(), vm_result: z.string() });
+
+/** Fetches a file of the machine into the result folder under its own name. */
+export async function collectResult({ machine, options }: EvaluationContext, path: string): Promise<string> {
+  const local = await placeInFolder(options.workFolder, posix.basename(path));
+  if (!(await machine.copyOut(path, local))) throw new Error(`${path} is not in the machine`);
+  return local;
+}
+
+interface ComparedFiles {
+  readonly result: Buffer;
+  readonly expected: Buffer;
+}
+
+/** As at the origin both files go into one folder under their own names: of equal ones, the gold file stays. */
+export async function collectFiles(context: EvaluationContext, path: string, gold: string): Promise<ComparedFiles> {
+  const result = await collectResult(context, path);
+  const source = await resolveSuiteFile(context.task.folder, gold);
+  if (source === null) throw new Error(`the gold file ${gold} is missing`);
+  const expected = await placeInFolder(context.options.workFolder, posix.basename(gold));
+  await copyFile(source, expected);
+  return { result: await readCollectedFile(result), expected: await readCollectedFile(expected) };
+}
+
+export interface EvaluationOptions {
+  /** Holds what is collected; emptied by the caller. */
+  readonly workFolder: string;
+  readonly suiteRoot: string;
+  /** The score of what the agent answered against a gold answer; absent: it answered nothing. */
+  readonly scoreAnswer?: (gold: string) => number;
+  /** Sleeps are multiplied by it; 1. */
+  readonly timeScale?: number;
+  readonly accounts?: AccountSettings | undefined;
+  readonly custom?: CustomFunctions | undefined;
+}
+
+/** What a getter or a comparison may use. */
+export interface EvaluationContext {
+  readonly task: SuiteTask;
+  readonly machine: TaskMachine;
+  readonly options: EvaluationOptions;
+  readonly signal: AbortSignal;
+}
+
+/** What a user's function gets of it. */
+export function customCall({
+  task,
+  machine,
+  signal,
+  options: { accounts, workFolder },
+}: EvaluationContext): CustomCall {
+  return { task, machine, signal, accounts, workFolder };
+}
+
+/** Runs a command where the machine can. */
+export async function runCommand(
+  { machine, signal }: EvaluationContext,
+  argv: readonly string[],
+  timeoutMs: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  if (!machine.canRun)
+    throw new CannotGrade("unsupported", `it runs ${argv.join(" ")}, and this machine only holds files`);
+  return await machine.run({ argv, cwd: null, env, timeoutMs }, signal);
+}
+
+/** The task cannot be graded here: what it asks for is not there, which says nothing about the agent's work. */
+export class CannotGrade extends Error {
+  override readonly name = "CannotGrade";
+
+  constructor(
+    readonly state: "unsupported" | "needs_account",
+    reason: string,
+  ) {
+    super(reason);
+  }
+}

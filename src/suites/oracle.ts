@@ -1,0 +1,219 @@
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import type { SuiteTask, TaskOracle } from "../tasks/suite-task.js";
+import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
+
+/** The oracle file that a suite may have of its own. */
+export const OWN_ORACLE = "oracle.jsonl";
+
+/** The oracles of a suite's tasks. */
+export interface SuiteOracle {
+  open(task: SuiteTask, machine: TaskMachine): TaskOracle;
+}
+
+/** The absolute path of the oracle file that is named, or of the suite's own. */
+export function findOracleFile(named: string | undefined, { root, name }: SuiteFolder): string {
+  const path = resolve(named ?? join(root, OWN_ORACLE));
+  if (named !== undefined || statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
+  throw new UserError("oracle_missing", `${name} has no ${OWN_ORACLE}.`, "Name an oracle file: --oracle FILE.");
+}
+
+/** Reads an oracle file. Of a task's lines the one with the highest score counts, and of equal ones the first. */
+export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
+  const best = new Map<string, OracleLine>();
+  for (const line of readOracle(path)) {
+    if (line.suite !== suite.name) continue;
+    const known = best.get(line.uuid);
+    if (known === undefined || line.expected_score > known.expected_score) best.set(line.uuid, line);
+  }
+  const derivedFolder = dirname(path);
+  return {
+    open: (task, machine) => ({
+      async apply(signal) {
+        const line = best.get(task.id);
+        if (line === undefined) return { ok: false, reason: "The oracle file has no line for this task." };
+        const { missing, refused } = await applyOracleLine(line, task, derivedFolder, machine, signal);
+        if (refused !== null) return { ok: false, reason: refused };
+        return { ok: true, applied: toApplied(line, missing) };
+      },
+    }),
+  };
+}
+
+function toApplied(
+  { state, files, derived, remove, processes, answer, sources }: OracleLine,
+  missing: readonly string[],
+) {
+  return {
+    state,
+    files: [...Object.keys(files), ...Object.keys(derived)],
+    ...(answer === undefined ? {} : { answer, sources }),
+    ...(remove.length === 0 ? {} : { removed: remove }),
+    ...(processes.length === 0 ? {} : { processes: processes.map(({ cmd }) => cmd.join(" ")) }),
+    ...(missing.length === 0 ? {} : { missing }),
+  };
+}
+
+/** Puts a line's files in place in a machine that runs commands, removes what it removes, and starts its processes. */
+export async function applyOracleLine(
+  line: OracleLine,
+  task: SuiteTask,
+  derivedFolder: string,
+  machine: TaskMachine,
+  signal: AbortSignal,
+): Promise<Placed> {
+  const placed = await placeFiles(line, task, derivedFolder, machine);
+  if (placed.refused !== null) return placed;
+  if (line.remove.length > 0) {
+    const argv = ["rm", "-rf", "--", ...line.remove];
+    await machine.run({ argv, cwd: null, env: {}, timeoutMs: 60_000 }, signal);
+  }
+  return { ...placed, refused: await startProcesses(line.processes, machine, signal) };
+}
+
+const READY_WITHIN_S = 60;
+const TIMEOUT_MS = (READY_WITHIN_S + 10) * 1000;
+
+/** In a session of its own, so that it lives until the machine is closed. Gives its process id. */
+const START = 'log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!';
+
+/** Tries the port until somebody answers, unless the process has ended before. */
+const WAIT = `for try in $(seq ${READY_WITHIN_S * 5}); do
+  (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null && exit 0
+  kill -0 "$3" 2>/dev/null || break
+  sleep 0.2
+done
+tail -n 1 "$4" >&2
+exit 1`;
+
+/** Starts what an agent would have left running. Gives why one is not ready, or null. */
+export async function startProcesses(
+  processes: readonly OracleProcess[],
+  machine: TaskMachine,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const bash = (script: string, ...words: string[]): Promise<CommandResult> => {
+    const argv = ["/bin/bash", "-c", script, "bash", ...words];
+    return machine.run({ argv, cwd: null, env: {}, timeoutMs: TIMEOUT_MS }, signal);
+  };
+  for (const [i, { cmd, ready }] of processes.entries()) {
+    const log = `/tmp/process-${i}.log`;
+    const started = await bash(START, log, ...cmd);
+    if (ready === undefined) continue;
+    const [host = "", port = ""] = ready.slice("tcp:".length).split(/:(?=\d+$)/);
+    const { exitCode, stderr } = await bash(WAIT, host, port, started.stdout.trim(), log);
+    if (exitCode === 0) continue;
+    const said = stderr.trim();
+    return `${cmd.join(" ")} is not ready at ${host}:${port}${said === "" ? "" : `: ${said}`}`;
+  }
+  return null;
+}
+
+interface Placed {
+  /** Files that are not there: what was left out of a suite may not matter to the grade. */
+  readonly missing: readonly string[];
+  /** Why nothing is graded; null: it is. */
+  readonly refused: string | null;
+}
+
+/** Copies a line's files in, but for those that it removes. */
+export async function placeFiles(
+  { files, derived, remove }: OracleLine,
+  task: SuiteTask,
+  derivedFolder: string,
+  machine: TaskMachine,
+): Promise<Placed> {
+  const sources = [
+    ...Object.entries(files).map(([path, file]) => ({ path, file, folder: task.folder })),
+    ...Object.entries(derived).map(([path, file]) => ({ path, file, folder: derivedFolder })),
+  ].filter(({ path }) => !remove.some((removed) => path === removed || path.startsWith(`${removed}/`)));
+  const missing: string[] = [];
+  for (const { path, file, folder } of sources) {
+    const found = fileStateOf(folder, file);
+    if (found === "file") await machine.copyIn(join(folder, file), path);
+    else if (found === "missing") missing.push(file);
+    else return { missing, refused: `${file} cannot be put in place: ${REFUSALS[found]}` };
+  }
+  return { missing, refused: null };
+}
+
+const REFUSALS = {
+  outside: "it is outside of its folder",
+  link: "it leads over a link, which is not followed",
+  folder: "it is a folder",
+  special: "it is no regular file",
+} as const;
+
+const MAX_BYTES = 50_000_000;
+
+const paths = z.record(z.string().startsWith("/"), z.string());
+
+const processSchema = z.object({
+  cmd: z.array(z.string()).min(1),
+  /** Graded once somebody answers there. */
+  ready: z
+    .string()
+    .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
+    .optional(),
+});
+
+type OracleProcess = z.output<typeof processSchema>;
+
+const oracleLineSchema = z.object({
+  suite: z.string(),
+  uuid: z.string(),
+  /** gold: what a score of 1 takes; initial: the untouched start. */
+  state: z.string(),
+  /** Path in the machine: file of the task's folder. */
+  files: paths.default({}),
+  /** Path in the machine: file beside the oracle file. */
+  derived: paths.default({}),
+  /** Paths in the machine that are gone. */
+  remove: z.array(z.string()).default([]),
+  /** What the agent left running; it lives until the task is graded. */
+  processes: z.array(processSchema).default([]),
+  /** What the agent answered, and the Message-IDs that it cited. */
+  answer: z.string().optional(),
+  sources: z.array(z.string()).default([]),
+  expected_score: z.number(),
+  grading: z.string().default("files"),
+});
+
+/** What an agent would have left behind for a task, and the score for it. */
+export type OracleLine = z.output<typeof oracleLineSchema>;
+
+export function readOracle(path: string): OracleLine[] {
+  const lines = readLines(path);
+  return lines.flatMap((line, i): OracleLine[] => {
+    if (line.trim() === "") return [];
+    const parsed = oracleLineSchema.safeParse(parseLine(line, `${path}:${i + 1}`));
+    if (parsed.success) return [parsed.data];
+    const [issue] = parsed.error.issues;
+    throw invalid(`${path}:${i + 1}: ${issue?.path.join(".")}: ${issue?.message}`);
+  });
+}
+
+function readLines(path: string): string[] {
+  try {
+    if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    return readFileSync(path, "utf8").split("\n");
+  } catch (cause) {
+    throw invalid(`${path} cannot be read: ${(cause as Error).message}`, cause);
+  }
+}
+
+function parseLine(line: string, where: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw invalid(`${where} is not JSON: ${(cause as Error).message}`, cause);
+  }
+}
+
+function invalid(message: string, cause?: unknown): UserError {
+  const hint = "Each line holds suite, uuid, state, files, expected_score and grading: see docs/task-suites.md.";
+  return new UserError("oracle_invalid", message, hint, 2, { cause });
+}

@@ -1,0 +1,89 @@
+import { UserError } from "../platform/errors.js";
+import { pairTasks, type SuiteTask } from "../tasks/suite-task.js";
+import { type IndexedTask, readIndexFile, type SuiteFolder } from "./suite-folder.js";
+
+/** Which tasks of a suite a user asks for; what is undefined selects all. */
+export interface SuiteSelectionOptions {
+  /** Ids, or their beginnings. */
+  readonly task?: readonly string[] | undefined;
+  readonly tool?: string | undefined;
+  /** All of them. */
+  readonly tag?: readonly string[] | undefined;
+  /** Path of an index file. */
+  readonly index?: string | undefined;
+  readonly counterparts?: NonNullable<TaskSelection["counterparts"]> | undefined;
+}
+
+/** The selected tasks, in the order of the suite or of the index file. */
+export function selectSuiteTasks(
+  tasks: readonly SuiteTask[],
+  { task, tool, tag, index, counterparts }: SuiteSelectionOptions,
+  suite: SuiteFolder,
+): SuiteTask[] {
+  return selectTasks(tasks, {
+    ids: task ?? null,
+    tool: tool ?? null,
+    tags: tag ?? [],
+    index: index === undefined ? null : readIndexFile(index, suite),
+    counterparts: counterparts ?? null,
+  });
+}
+
+export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;
+
+/** What a selection must meet; null: anything. */
+export interface TaskSelection {
+  readonly ids: readonly string[] | null;
+  readonly tool: string | null;
+  /** All of them. */
+  readonly tags: readonly string[];
+  readonly index: readonly IndexedTask[] | null;
+  /** both: whole pairs, the counterparts of selected tasks added; abstract, verbose: those with that tag. */
+  readonly counterparts: (typeof COUNTERPARTS)[number] | null;
+}
+
+/** The selected tasks in the suite's order, or in that of the index file. */
+export function selectTasks(tasks: readonly SuiteTask[], selection: TaskSelection): SuiteTask[] {
+  const { ids, tool, tags, index, counterparts } = selection;
+  const named = ids === null ? null : new Set(ids.map((id) => findTask(tasks, id).id));
+  const candidates = index === null ? tasks : inIndex(tasks, index);
+  const selected = candidates.filter(
+    (task) =>
+      (named === null || named.has(task.id)) &&
+      (tool === null || task.tool === tool) &&
+      tags.every((tag) => task.tags.includes(tag)),
+  );
+  if (counterparts === null) return selected;
+  if (counterparts !== "both") return selected.filter((task) => task.tags.includes(counterparts));
+  const pairs = pairTasks(tasks);
+  const wanted = new Set(selected.flatMap(({ id }) => (pairs.has(id) ? [id, pairs.get(id)] : [])));
+  return tasks.filter(({ id }) => wanted.has(id));
+}
+
+/** The task of an id, or of the beginning of one. */
+export function findTask<T extends { readonly id: string }>(tasks: readonly T[], id: string): T {
+  const exact = tasks.find((task) => task.id === id);
+  if (exact !== undefined) return exact;
+  const [found, second] = tasks.filter((task) => task.id.startsWith(id));
+  if (found !== undefined && second === undefined) return found;
+  throw found === undefined
+    ? new UserError("task_missing", `The suite has no task ${id}.`, "List them: art-e suite list DIR")
+    : new UserError(
+        "task_ambiguous",
+        `Several tasks begin with ${id}: ${found.id}, ${second?.id}.`,
+        "Give more of it.",
+      );
+}
+
+function inIndex(tasks: readonly SuiteTask[], index: readonly IndexedTask[]): SuiteTask[] {
+  const missing = index.filter(({ tool, id }) => !tasks.some((task) => task.id === id && task.tool === tool));
+  const [first] = missing;
+  if (first !== undefined) {
+    throw new UserError(
+      "index_unknown_task",
+      `The index file lists ${missing.length} tasks that the suite has not, such as ${first.tool}/${first.id}.`,
+      "Correct the index file, or add the tasks.",
+    );
+  }
+  return index.flatMap(({ tool, id }) => tasks.filter((task) => task.id === id && task.tool === tool));
+}

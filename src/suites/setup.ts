@@ -1,0 +1,382 @@
+import { readFile } from "node:fs/promises";
+import { posix } from "node:path";
+import { setTimeout, setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
+import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import type { SuiteDialect, SuiteTask, TaskState } from "../tasks/suite-task.js";
+import { type AccountSettings, findMissingAccount, ONLY_ACCOUNT_TASKS, settingsName } from "./accounts.js";
+import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
+import { attachInboxSchema } from "./email-task.js";
+import { argvOf, commandSchema, expandHome, type FunctionNeed, runFlowbookScript } from "./machine-commands.js";
+import { resolveSharedFile, resolveSuiteFile } from "./suite-files.js";
+import { ACCOUNT_TAG, parseArguments } from "./suite-folder.js";
+
+/** A function of `config` that has been run, or passed over for want of a screen. */
+export interface SetUpStep {
+  readonly func: string;
+  readonly state: "done" | "passed_over";
+}
+
+type SetUpResult = { readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal;
+
+export interface SetUpRefusal {
+  readonly ok: false;
+  readonly state: Extract<TaskState, "setup_error" | "unsupported" | "needs_account">;
+  /** One line: the step, and what came of it. */
+  readonly reason: string;
+}
+
+/** Runs the functions of a task's `config` in order, up to the first that fails. Throws only where `signal` aborts. */
+export async function runSetUp(context: SetupContext): Promise<SetUpResult> {
+  const refused = findObstacle(context);
+  if (refused !== null) return refused;
+  const steps: SetUpStep[] = [];
+  for (const [i, { func }] of context.task.config.entries()) {
+    const { state, reason } = await runStep(i, context);
+    if (state === "failed" || state === "unsupported") {
+      const step = `set-up step ${i + 1}, ${func}`;
+      return refuse(state === "failed" ? "setup_error" : "unsupported", `${step}: ${reason}`);
+    }
+    steps.push({ func, state });
+  }
+  return { ok: true, steps };
+}
+
+const OBSTACLES: Readonly<Partial<Record<SetupFunction["need"], string>>> = {
+  screen: "needs a screen",
+  server: "needs a server",
+  unsupported: "cannot be run here",
+};
+
+/** What can be told before anything is run. */
+function findObstacle({ task, options: { accounts, custom } }: SetupContext): SetUpRefusal | null {
+  for (const [i, { func }] of task.config.entries()) {
+    const step = `set-up step ${i + 1}, ${func}`;
+    const known = findSetupFunction(task.dialect, func, custom);
+    if (known === null) return refuse("unsupported", `${step}: no such function`);
+    if (known.run !== null) continue;
+    if (known.need === "account") return refuse("needs_account", `${step}: needs an account`);
+    return refuse("unsupported", `${step}: ${OBSTACLES[known.need] ?? "cannot be run here"}`);
+  }
+  const missing = findMissingAccount(task, accounts);
+  return missing === null ? null : refuse("needs_account", missing);
+}
+
+async function runStep(i: number, context: SetupContext): Promise<ActionOutcome> {
+  const { task, signal, options } = context;
+  const { func, arguments: args } = task.config[i] as (typeof task.config)[number];
+  try {
+    signal.throwIfAborted();
+    const outcome = await findSetupFunction(task.dialect, func, options.custom)?.run?.(args, context);
+    return outcome ?? { state: "unsupported", reason: "no such function" };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { state: "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function refuse(state: SetUpRefusal["state"], reason: string): SetUpRefusal {
+  return { ok: false, state, reason: reason.replace(/\s+/g, " ").trim().slice(0, 500) };
+}
+
+/** What an action may use. */
+interface SetupContext {
+  readonly task: SuiteTask;
+  readonly machine: TaskMachine;
+  readonly options: {
+    readonly suiteRoot: string;
+    /** Sleeps are multiplied by it; 1. */
+    readonly timeScale?: number;
+    readonly accounts?: AccountSettings | undefined;
+    readonly custom?: CustomFunctions | undefined;
+  };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * `passed_over`: it is for a screen, and the task goes on without; `failed`: it was tried; `unsupported`: what it
+ * needs is not here.
+ */
+interface ActionOutcome {
+  readonly state: "done" | "passed_over" | "failed" | "unsupported";
+  /** In a few words; empty where it is done. */
+  readonly reason: string;
+}
+
+/** A function of `config` or `postconfig`. What it throws is a failure too. */
+type SetupAction = (args: JsonObject, context: SetupContext) => Promise<ActionOutcome>;
+
+const DONE: ActionOutcome = { state: "done", reason: "" };
+
+const NEEDS_SCREEN: ActionOutcome = { state: "passed_over", reason: "needs a screen" };
+
+const NEEDS_COMMANDS: ActionOutcome = { state: "unsupported", reason: "needs a machine that runs commands" };
+
+/** `where`: the suite, or the task's folder. */
+function missingFile(path: string, where: string): ActionOutcome {
+  return { state: "unsupported", reason: `needs ${path}, which is missing in ${where}` };
+}
+
+/** How a command that was to succeed ended. */
+function outcomeOf(argv: readonly string[], { exitCode, stdout, stderr }: CommandResult): ActionOutcome {
+  if (exitCode === 0) return DONE;
+  const said = lastLine(stderr) || lastLine(stdout);
+  const ended = exitCode === null ? "reached its time limit" : `ended with exit code ${exitCode}`;
+  return { state: "failed", reason: `${argv.join(" ")} ${ended}${said === "" ? "" : `: ${said}`}` };
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+}
+
+const uploadFileSchema = z.looseObject({ local_path: z.string().min(1), remote_path: z.string().min(1) });
+
+/** Flowbook's `upload_file_to_vm`: a file of the task's folder; missing folders are created. */
+const uploadFile: SetupAction = async (args, { task, machine }) => {
+  const { local_path, remote_path } = parseArguments(uploadFileSchema, args);
+  const source = await resolveSuiteFile(task.folder, local_path);
+  if (source === null) return missingFile(local_path, "the task's folder");
+  await machine.copyIn(source, expandHome(remote_path));
+  return DONE;
+};
+
+/**
+ * Flowbook's `upload_script_and_execute`. `remote_path` is the script, as at the origin's commit 485a525, or a folder
+ * for it where it ends in a slash.
+ */
+const uploadScript: SetupAction = async (args, { task, machine, signal }) => {
+  const { local_path, remote_path } = parseArguments(uploadFileSchema, args);
+  const source = await resolveSuiteFile(task.folder, local_path);
+  if (source === null) return missingFile(local_path, "the task's folder");
+  if (!machine.canRun) return NEEDS_COMMANDS;
+  const place = expandHome(remote_path);
+  const path = place.endsWith("/") ? posix.join(place, posix.basename(local_path)) : place;
+  return outcomeOf([path], await runFlowbookScript(source, path, machine, signal));
+};
+
+const sleepSchema = z.looseObject({ seconds: z.number().min(0).max(3600) });
+
+const sleepAction: SetupAction = async (args, { options, signal }) => {
+  const { seconds } = parseArguments(sleepSchema, args);
+  await setTimeout(seconds * 1000 * (options.timeScale ?? 1), undefined, { signal });
+  return DONE;
+};
+
+const EXECUTE_TIMEOUT_MS = 300_000;
+const MAX_TRIES = 5;
+
+const untilSchema = z.looseObject({
+  returncode: z.int().optional(),
+  stdout: z.string().optional(),
+  stderr: z.string().optional(),
+});
+
+const executeSchema = commandSchema.extend({ until: untilSchema.optional() });
+
+/** `execute` and `command`. With `until`, repeated until it holds. */
+const execute: SetupAction = async (args, { machine, signal, options }) => {
+  const { until, ...command } = parseArguments(executeSchema, args);
+  const argv = argvOf(command);
+  if (isForScreen(argv)) return NEEDS_SCREEN;
+  if (!machine.canRun) return NEEDS_COMMANDS;
+  const end = Date.now() + EXECUTE_TIMEOUT_MS;
+  for (let failures = 0; ; ) {
+    const result = await machine.run({ argv, cwd: null, env: {}, timeoutMs: EXECUTE_TIMEOUT_MS }, signal);
+    if (until === undefined || Object.keys(until).length === 0) return outcomeOf(argv, result);
+    if (result.exitCode === null) failures++;
+    else if (holds(until, result)) return DONE;
+    if (failures >= MAX_TRIES || Date.now() > end) {
+      return { state: "failed", reason: "did not come to what it waits for" };
+    }
+    await sleep(300 * (options.timeScale ?? 1), undefined, { signal });
+  }
+};
+
+/** Keys and clicks: they save what is open on a screen. */
+const isForScreen = (argv: readonly string[]) => argv.some((word) => /\b(pyautogui|xdotool|wmctrl)\b/.test(word));
+
+const isIn = (part: string | undefined, text: string) => part !== undefined && text.includes(part);
+
+function holds(until: z.output<typeof untilSchema>, { exitCode, stdout, stderr }: CommandResult): boolean {
+  return until.returncode === exitCode || isIn(until.stdout, stdout) || isIn(until.stderr, stderr);
+}
+
+const runScriptSchema = z.looseObject({
+  src: z.string().min(1),
+  dest: z.string().min(1).default("/home/user/init.sh"),
+  options: z.array(z.string()).default([]),
+});
+
+/** `script_and_execute`: the script is deleted after it has run. */
+const runScript: SetupAction = async (args, { machine, options, signal }) => {
+  const { src, dest, options: words } = parseArguments(runScriptSchema, args);
+  const source = await resolveSharedFile(options.suiteRoot, src);
+  if (source === null) return missingFile(src, "the suite");
+  if (!machine.canRun) return NEEDS_COMMANDS;
+  const path = expandHome(dest);
+  const run = (argv: string[]) => machine.run({ argv, cwd: null, env: {}, timeoutMs: EXECUTE_TIMEOUT_MS }, signal);
+  await machine.copyIn(source, path);
+  await run(["chmod", "a+x", path]);
+  const argv = ["/bin/bash", path, ...words];
+  const result = await run(argv);
+  await run(["rm", "-f", path]);
+  return outcomeOf(argv, result);
+};
+
+const TIMEOUT_MS = 60_000;
+
+const copyFileSchema = z.looseObject({
+  src: z.string().min(1),
+  dest: z.string().min(1),
+  json_encode: z.boolean().default(false),
+});
+
+/** The text is a variable, so that account settings lie in no file outside of the machine. */
+const WRITE = 'mkdir -p "$(dirname "$1")" && printf %s "$CONTENT" > "$1"';
+
+/** `copyfile_from_host_to_guest`: a file of the suite, or account settings. `json_encode` writes values in base64. */
+const copyFile: SetupAction = async (args, context) => {
+  const { src, dest, json_encode } = parseArguments(copyFileSchema, args);
+  const path = expandHome(dest);
+  const name = settingsName(src);
+  if (name !== null) return await write(encode(readSettings(name, context), json_encode), path, context);
+  const source = await resolveSharedFile(context.options.suiteRoot, src);
+  if (source === null) return missingFile(src, "the suite");
+  if (json_encode) return await write(encode(await readFile(source, "utf8"), true), path, context);
+  await context.machine.copyIn(source, path);
+  return DONE;
+};
+
+function readSettings(name: string, { task, options: { accounts } }: SetupContext): string {
+  if (!task.tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
+  const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
+  if ("missing" in file) throw new Error(file.missing);
+  return file.text;
+}
+
+function encode(text: string, isEncoded: boolean): string {
+  if (!isEncoded) return text;
+  const values: JsonObject = jsonObjectSchema.parse(JSON.parse(text));
+  const encoded = Object.entries(values).map(([key, value]) => [key, toBase64(value)]);
+  return JSON.stringify(Object.fromEntries(encoded), null, 4);
+}
+
+function toBase64(value: JsonValue): string {
+  return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64");
+}
+
+async function write(text: string, path: string, { machine, signal }: { machine: TaskMachine; signal: AbortSignal }) {
+  if (!machine.canRun) return NEEDS_COMMANDS;
+  const argv = ["/bin/sh", "-c", WRITE, "sh", path];
+  const result = await machine.run({ argv, cwd: null, env: { CONTENT: text }, timeoutMs: TIMEOUT_MS }, signal);
+  return outcomeOf(["copying to", path], result);
+}
+
+/** ART-E's `attach_inbox`: the mail is in the database, and the tools are bound to what the arguments name. */
+const attachInbox: SetupAction = async (args) => {
+  parseArguments(attachInboxSchema, args);
+  return DONE;
+};
+
+interface SetupFunction {
+  readonly need: FunctionNeed;
+  /** Left out where what it needs is not there, and the task goes on: it only opens a window. */
+  readonly isPassedOver: boolean;
+  /** Null: the origin has it, and it cannot be done here. */
+  readonly run: SetupAction | null;
+}
+
+const FILES = (run: SetupAction): SetupFunction => ({ need: "files", isPassedOver: false, run });
+const SCRIPT = (run: SetupAction): SetupFunction => ({ need: "script", isPassedOver: false, run });
+const needing = (need: FunctionNeed): SetupFunction => ({ need, isPassedOver: false, run: null });
+
+const WINDOW: SetupFunction = { need: "screen", isPassedOver: true, run: async () => NEEDS_SCREEN };
+const SCREEN = needing("screen");
+const SERVER = needing("server");
+const ACCOUNT = needing("account");
+const UNSUPPORTED = needing("unsupported");
+
+/** The functions of `config` and `postconfig` that each dialect's origin has. */
+const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, SetupFunction>>>> = {
+  flowbook: {
+    upload_file_to_vm: FILES(uploadFile),
+    upload_script_and_execute: SCRIPT(uploadScript),
+    // Of ART-E's own tasks, which are written in Flowbook's form.
+    attach_inbox: { need: "mailbox", isPassedOver: false, run: attachInbox },
+  },
+  spider2v: {
+    copyfile_from_host_to_guest: FILES(copyFile),
+    script_and_execute: SCRIPT(runScript),
+    execute: SCRIPT(execute),
+    command: SCRIPT(execute),
+    sleep: FILES(sleepAction),
+    google_chrome_browser: WINDOW,
+    launch: WINDOW,
+    open: WINDOW,
+    activate_window: WINDOW,
+    close_window: WINDOW,
+    tidy_desktop: WINDOW,
+    change_wallpaper: WINDOW,
+    chrome_open_tabs: WINDOW,
+    chrome_close_tabs: WINDOW,
+    act: SCREEN,
+    replay: SCREEN,
+    update_browse_history: SCREEN,
+    copyfile_from_guest_to_host: UNSUPPORTED,
+    upload_file: UNSUPPORTED,
+    download: SERVER,
+    airbyte_webui_init: SERVER,
+    astro_webui_init: SERVER,
+    astro_refresh_page: SERVER,
+    superset_webui_init: SERVER,
+    metabase_webui_init: SERVER,
+    dagster_webui_init: SERVER,
+    dagster_environment_variables: SERVER,
+    login: ACCOUNT,
+    googledrive: ACCOUNT,
+    googledrive_init: ACCOUNT,
+    googledrive_login: ACCOUNT,
+    hasura_login: ACCOUNT,
+    dagster_cloud_webui_login: ACCOUNT,
+    bigquery_init: ACCOUNT,
+    bigquery_login: ACCOUNT,
+    dbt_cloud_init: ACCOUNT,
+    dbt_cloud_webui_login: ACCOUNT,
+    gcp_upload_keyfile: ACCOUNT,
+    gcp_webgui: ACCOUNT,
+    gcp_config_webgui: ACCOUNT,
+    workarena_task_init: ACCOUNT,
+    workarena_unique_fields: ACCOUNT,
+    snowflake_init: ACCOUNT,
+    snowflake_login: ACCOUNT,
+    snowflake_write_sqls_in_new_worksheet: ACCOUNT,
+    snowflake_delete_folder: ACCOUNT,
+    snowflake_delete_filter: ACCOUNT,
+  },
+};
+
+/** Null: the dialect has no such function, nor has the user. */
+export function findSetupFunction(
+  dialect: SuiteDialect,
+  name: string,
+  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+): SetupFunction | null {
+  const call = custom.setUp.get(name);
+  if (call === undefined) return findBuiltIn(dialect, name);
+  return SCRIPT(async (args, { task, machine, options: { accounts }, signal }) => {
+    await callCustomFunction(call, args, { task, machine, accounts, signal });
+    return DONE;
+  });
+}
+
+/** Whether the dialect has it, and it can be done here. */
+export function hasSetupFunction(dialect: SuiteDialect, name: string): boolean {
+  const known = findBuiltIn(dialect, name);
+  return known !== null && known.run !== null && !known.isPassedOver;
+}
+
+function findBuiltIn(dialect: SuiteDialect, name: string): SetupFunction | null {
+  const functions = SETUP_FUNCTIONS[dialect];
+  return Object.hasOwn(functions, name) ? (functions[name] ?? null) : null;
+}

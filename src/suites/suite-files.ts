@@ -1,0 +1,54 @@
+import { mkdir, open, realpath } from "node:fs/promises";
+import { basename, isAbsolute, join, relative, sep } from "node:path";
+import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./accounts.js";
+
+/** Files that an agent leaves, or that a suite brings, are graded up to this size. */
+export const MAX_FILE_BYTES = 256 * 1024 * 1024;
+
+/** The path of a file below a folder of the suite; null where there is none. Links must not lead out of it. */
+export async function resolveSuiteFile(root: string, path: string): Promise<string | null> {
+  const inside = relative(root, join(root, path));
+  if (isAbsolute(path) || inside === ".." || inside.startsWith(`..${sep}`)) throw new Error(`${path} leaves the suite`);
+  try {
+    const [folder, file] = await Promise.all([realpath(root), realpath(join(root, path))]);
+    if (!file.startsWith(folder + sep)) throw new Error(`${path} leaves the suite through a link`);
+    return file;
+  } catch (error) {
+    if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+/** As `resolveSuiteFile`, for paths from the suite's root, where no path leads to account settings. */
+export async function resolveSharedFile(suiteRoot: string, path: string): Promise<string | null> {
+  const file = await resolveSuiteFile(suiteRoot, path);
+  for (const folder of settingsFolders(suiteRoot)) {
+    const real = await realpath(folder).catch(() => folder);
+    if (file !== null && (isBelow(file, real) || isBelow(real, file)))
+      throw new Error(`${path}: ${ONLY_ACCOUNT_TASKS}`);
+  }
+  return file;
+}
+
+const isBelow = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
+
+/** Where a file is collected to: a plain name in the folder of collected files. */
+export async function placeInFolder(folder: string, name: string): Promise<string> {
+  const file = basename(name);
+  if (file !== name || file === "" || file === "." || file === ".." || name.includes("\0")) {
+    throw new Error(`${JSON.stringify(name)} is not the name of a file`);
+  }
+  await mkdir(folder, { recursive: true });
+  return join(folder, file);
+}
+
+export async function readCollectedFile(path: string): Promise<Buffer> {
+  await using file = await open(path, "r");
+  const { size } = await file.stat();
+  if (size > MAX_FILE_BYTES) throw new Error(`${basename(path)} has ${size} bytes, more than ${MAX_FILE_BYTES}`);
+  return await file.readFile();
+}
+
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

@@ -1,0 +1,224 @@
+/** The sum; null where a part is not known. */
+export function sumOrNull(numbers: readonly (number | null)[]): number | null {
+  return numbers.reduce((sum, number) => (sum === null || number === null ? null : sum + number), 0);
+}
+
+/** One number of a text with all its possible values: `5%` is 5 and 0.05, `5mm` is 5 and, in money, five million. */
+export interface ParsedNumber {
+  readonly values: ReadonlySet<number>;
+  /** A lone "one": more often a pronoun than a number. */
+  readonly isPronoun: boolean;
+}
+
+const SCALES: Readonly<Record<string, number>> = {
+  hundred: 100,
+  dozen: 12,
+  k: 1e3,
+  thousand: 1e3,
+  m: 1e6,
+  mm: 1e6,
+  mil: 1e6,
+  million: 1e6,
+  b: 1e9,
+  bn: 1e9,
+  billion: 1e9,
+  trillion: 1e12,
+};
+
+/** Scale letters that are units as well (metre, millimetre, byte). */
+const AMBIGUOUS: ReadonlySet<string> = new Set(["m", "mm", "b"]);
+
+const PHONE = /(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)/g;
+
+const DIGITS =
+  /(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?\s?(?=\.?\d)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(?:[\s-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?(\s?%|\s?(?:percent|per cent|pct)\b)?/g;
+
+const SMALL_NUMBERS = [
+  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
+    " ",
+  ),
+  "twenty thirty forty fifty sixty seventy eighty ninety".split(" "),
+] as const;
+const WORD_VALUES = new Map([
+  ...SMALL_NUMBERS[0].map((word, i) => [word, i] as const),
+  ...SMALL_NUMBERS[1].map((word, i) => [word, (i + 2) * 10] as const),
+]);
+const WORD = [...WORD_VALUES.keys(), "hundred", "thousand", "million", "billion"].join("|");
+const SPELLED = new RegExp(
+  `(?<![\\w-])(?:an? )?(?:${WORD}|dozen)(?:(?:[\\s-]|,? and )(?:${WORD}|dozen))*(?![\\w])(\\s?%|\\s(?:percent|per cent|pct)\\b)?`,
+  "g",
+);
+
+/** The numbers of a text, in digits or spelled out. Digits inside words (Q3, EB3801) do not count. */
+export function parseNumbers(text: string): ParsedNumber[] {
+  const found: ParsedNumber[] = [];
+  const add = (values: readonly number[], isPronoun = false) => {
+    found.push({ values: new Set(values.map(roundOff)), isPronoun });
+    return " ";
+  };
+  text
+    .toLowerCase()
+    .replace(PHONE, (_, area: string, exchange: string, line: string) => add([Number(area + exchange + line)]))
+    .replace(DIGITS, (_, minus, digits, decimals, scale, letter, percent) => {
+      const unscaled = Number(
+        `${minus === undefined ? "" : "-"}${(digits ?? "0").replaceAll(",", "")}${decimals ?? ""}`,
+      );
+      const scaled = unscaled * (SCALES[scale ?? letter ?? ""] ?? 1);
+      const values = AMBIGUOUS.has(letter ?? "") ? [scaled, unscaled] : [scaled];
+      return add(percent === undefined ? values : [...values, scaled / 100]);
+    })
+    .replace(SPELLED, (words: string, percent) => {
+      const value = valueOfWords(words);
+      if (value === null) return words;
+      return add(percent === undefined ? [value] : [value, value / 100], words.trim() === "one");
+    });
+  return found;
+}
+
+/** Removes binary rounding errors. */
+function roundOff(value: number): number {
+  return Number(value.toPrecision(12));
+}
+
+/** `one hundred and twenty-five thousand`; null if the value is not finite. */
+function valueOfWords(text: string): number | null {
+  let total = 0;
+  let part = 0;
+  for (const word of text.match(/[a-z]+/g) ?? []) {
+    const small = WORD_VALUES.get(word);
+    const scale = SCALES[word];
+    if (small !== undefined) part += small;
+    else if (scale === 100 || scale === 12) part = (part || 1) * scale;
+    else if (scale !== undefined && word.length > 3) {
+      total += (part || 1) * scale;
+      part = 0;
+    }
+  }
+  return Number.isFinite(total + part) ? total + part : null;
+}
+
+/** A date as written in a text; the parts that are left out are null. */
+export interface CalendarDay {
+  readonly year: number | null;
+  readonly month: number;
+  readonly day: number | null;
+}
+
+/** One mention of a time of day: all its possible readings, in minutes after midnight. `9:30` may be am or pm. */
+export type TimeOfDay = ReadonlySet<number>;
+
+interface DatesAndTimes {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  /** The text with the dates and times masked, so that their digits are not read as numbers. */
+  readonly rest: string;
+}
+
+const NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTH =
+  "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
+const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?![\\d:]|[a-z])";
+const YEAR = "(\\d{4}|'\\d{2})(?!\\d)";
+const HOUR_MINUTE = "(\\d{1,2})(?:[:.](\\d{2}))?";
+const AM_PM = "([ap])\\.?m\\b\\.?";
+
+type Groups = readonly (string | undefined)[];
+
+/** Tried in this order; matches of one are masked before the next is tried. Null: a match that is no date. */
+const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay | null])[] = [
+  [/(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])/g, ([y, m, d]) => validDay(yearOf(y), Number(m), Number(d))],
+  [
+    new RegExp(`(?<![\\w:/.-])${DAY}\\s+(?:of\\s+)?${MONTH}(?![a-z])(?:,?\\s+${YEAR})?`, "g"),
+    ([d, name, y]) => validDay(yearOf(y), monthOf(name), Number(d)),
+  ],
+  [
+    new RegExp(`(?<![a-z])${MONTH}\\s+(?:the\\s+)?${DAY}(?:,?\\s+(?:of\\s+)?${YEAR})?`, "g"),
+    ([name, d, y]) => validDay(yearOf(y), monthOf(name), Number(d)),
+  ],
+  [
+    new RegExp(`(?<![a-z])${MONTH}(?:,|\\s+of)?\\s+${YEAR}`, "g"),
+    ([name, y]) => validDay(yearOf(y), monthOf(name), null),
+  ],
+  [/(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])/g, ([a, , b, y]) => monthFirst(a, b, yearOf(y))],
+  [/(?<![\d/.-])(\d{1,2})\/(\d{1,2})(?![\d/]|\.\d)/g, ([m, d]) => validDay(null, Number(m), Number(d))],
+];
+
+const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay | null])[] = [
+  // The start of a range, where am or pm follows the end.
+  [
+    new RegExp(`(?<![\\w:.$])${HOUR_MINUTE}(?=\\s*(?:-|–|to|until)\\s*\\d{1,2}(?:[:.]\\d{2})?\\s*${AM_PM})`, "g"),
+    ([h, m]) => amOrPm(Number(h), Number(m ?? 0)),
+  ],
+  [
+    new RegExp(`(?<![\\w:.$])${HOUR_MINUTE}(?::\\d{2})?\\s*${AM_PM}`, "g"),
+    ([h, m, half]) =>
+      timeOfDay((Number(h) % 12) + (half === "p" ? 12 : 0), Number(m ?? 0), Number(h) <= 12 && Number(h) > 0),
+  ],
+  [/(?:\b12(?::00)?\s*)?\b(?:noon|midday)\b/g, () => timeOfDay(12, 0)],
+  [/(?:\b12(?::00)?\s*)?\bmidnight\b/g, () => timeOfDay(0, 0)],
+  [/(?<![\w:.])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])/g, ([h, m]) => amOrPm(Number(h), Number(m))],
+  [/(?<![\w:.,$/-])([01]\d|2[0-3])([0-5]\d)(?=\s*(?:hours|hrs|h)\b)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
+  [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
+];
+
+/** Every pattern needs one of these: most answers need no further matching. */
+const CANDIDATE = /\d|noon|midday|midnight/;
+
+/** Dates and times of day in a text. Numeric dates are month first, unless only day first is valid. */
+export function parseDatesAndTimes(text: string): DatesAndTimes {
+  const days: CalendarDay[] = [];
+  const times: TimeOfDay[] = [];
+  let rest = text.toLowerCase();
+  if (!CANDIDATE.test(rest)) return { days, times, rest };
+  for (const [pattern, read] of DATE_PATTERNS) rest = extractMatches(rest, pattern, read, days);
+  for (const [pattern, read] of TIME_PATTERNS) rest = extractMatches(rest, pattern, read, times);
+  return { days, times, rest };
+}
+
+/** Appends the matches of a pattern to `found` and returns the text with them masked. */
+function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, found: T[]): string {
+  return text.replace(pattern, (match: string, ...groupsOffsetText: unknown[]) => {
+    const value = read(groupsOffsetText.slice(0, -2) as Groups);
+    if (value === null) return match;
+    found.push(value);
+    // Masked with a letter: after a space, the hyphen of a range would be read as a minus.
+    return "x".repeat(match.length);
+  });
+}
+
+/** Parts that `wanted` leaves out match anything; `found` may leave out the year. */
+export function matchesDay(wanted: CalendarDay, found: CalendarDay): boolean {
+  if (wanted.month !== found.month) return false;
+  if (wanted.day !== null && wanted.day !== found.day) return false;
+  return wanted.year === null || found.year === null || wanted.year === found.year;
+}
+
+function validDay(year: number | null, month: number, day: number | null): CalendarDay | null {
+  const isDay = day === null || (day >= 1 && day <= 31);
+  return month >= 1 && month <= 12 && isDay ? { year, month, day } : null;
+}
+
+function monthFirst(a: string | undefined, b: string | undefined, year: number | null): CalendarDay | null {
+  return validDay(year, Number(a), Number(b)) ?? validDay(year, Number(b), Number(a));
+}
+
+function monthOf(name = ""): number {
+  return NAMES.indexOf(name.slice(0, 3)) + 1;
+}
+
+/** Two digits mean 1950 to 2049. */
+function yearOf(digits: string | undefined): number | null {
+  if (digits === undefined) return null;
+  const year = Number(digits.replace("'", ""));
+  return year >= 100 ? year : year < 50 ? 2000 + year : 1900 + year;
+}
+
+function timeOfDay(hour: number, minute: number, isTime = true): TimeOfDay | null {
+  return isTime && hour < 24 && minute < 60 ? new Set([hour * 60 + minute]) : null;
+}
+
+function amOrPm(hour: number, minute: number): TimeOfDay | null {
+  if (hour > 23 || minute > 59) return null;
+  if (hour === 0 || hour > 12) return new Set([hour * 60 + minute]);
+  return new Set([(hour % 12) * 60 + minute, ((hour % 12) + 12) * 60 + minute]);
+}

@@ -1,0 +1,74 @@
+import type { Estimate } from "../statistics/estimate.js";
+
+/** Aligned columns under a heading and a rule; the last column is not padded. */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heading.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => (i === cells.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+      .join("  ")
+      .trimEnd();
+  const rule = widths.map((width) => "─".repeat(width));
+  return [line(heading), rule.join("  "), ...rows.map(line)].join("\n");
+}
+
+const RULE = "═".repeat(60);
+
+/** A titled block of aligned labels and values, as the published runner prints its results. */
+export function summaryBox(title: string, rows: readonly (readonly [label: string, value: string])[]): string {
+  const width = Math.max(...rows.map(([label]) => label.length)) + 2;
+  const lines = rows.map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`);
+  return [RULE, title, RULE, ...lines, RULE].join("\n");
+}
+
+/** `0.795 [0.689, 0.872] n=73`: the value, its 95 % interval if it has one, and its denominator. */
+export function estimate({ value, low, high, n }: Estimate): string {
+  if (value === null) return "-";
+  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
+  return `${share(value)}${interval} n=${count(n)}`;
+}
+
+/** Numbers as they are printed everywhere: a missing number is a dash, never NaN or 0. */
+
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+export function share(value: number | null): string {
+  return value === null ? "-" : value.toFixed(3);
+}
+
+/** A mean per task, such as turns. */
+export function oneDecimal(value: number | null): string {
+  return value === null ? "-" : value.toFixed(1);
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** US dollars; small sums with three significant digits. */
+export function usd(value: number | null): string {
+  if (value === null) return "unknown";
+  return value === 0 || value >= 1 ? `$${value.toFixed(2)}` : `$${value.toPrecision(3)}`;
+}
+
+export function duration(ms: number): string {
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
+  if (Math.round(ms / 100) < 600) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const two = (part: number) => String(part).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
+}
+
+/** What a progress bar says of mails: `12,000 mails  3,400/s`. */
+export function mailProgress(mails: number, elapsedMs: number): string {
+  return `${count(mails)} mails  ${rate(mails, elapsedMs)}`;
+}
+
+/** `1,234/s`: items a second. */
+export function rate(done: number, elapsedMs: number): string {
+  const perSecond = elapsedMs <= 0 ? 0 : (done / elapsedMs) * 1_000;
+  return `${perSecond >= 10 ? count(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
+}

@@ -1,0 +1,211 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
+ * the tokenizer takes a sentence for one word. Such text is also indexed and searched by character bigrams, as in
+ * Lucene's CJKAnalyzer.
+ */
+
+/** Letters of these scripts, and the high surrogates of U+20000 to U+3FFFF, the rarer Chinese characters. */
+const UNSEGMENTED =
+  /[\ud840-\ud8bf\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f]/;
+
+/** Between subject and body, so that no phrase spans both. */
+const BREAK = "\ue000";
+
+/** By code unit: 0 unknown, 1 segmented, 2 unsegmented. */
+const scriptCache = new Uint8Array(0x10000);
+
+/** Whether the character at an index of a folded text belongs to such a script. */
+export function isUnsegmentedAt(text: string, index: number): boolean {
+  let unit = text.charCodeAt(index);
+  if (unit < 0x0e00 || Number.isNaN(unit)) return false;
+  if (unit >= 0xdc00 && unit <= 0xdfff) unit = text.charCodeAt(index - 1);
+  let found = scriptCache[unit] as number;
+  if (found === 0) {
+    found = UNSEGMENTED.test(String.fromCharCode(unit)) ? 2 : 1;
+    scriptCache[unit] = found;
+  }
+  return found === 2;
+}
+
+/** One word of a text, or one run of characters of such a script. */
+export interface Piece {
+  readonly text: string;
+  readonly isUnsegmented: boolean;
+}
+
+/** The pieces of a folded text, in order. */
+export function* piecesOf(folded: string): Generator<Piece> {
+  let start = 0;
+  while (start < folded.length) {
+    if (!isWordUnit(folded.charCodeAt(start))) {
+      start++;
+      continue;
+    }
+    const isUnsegmented = isUnsegmentedAt(folded, start);
+    let end = start + 1;
+    while (
+      end < folded.length &&
+      isWordUnit(folded.charCodeAt(end)) &&
+      isUnsegmentedAt(folded, end) === isUnsegmented
+    ) {
+      end++;
+    }
+    yield { text: folded.slice(start, end), isUnsegmented };
+    start = end;
+  }
+}
+
+/** Pairs of adjacent characters; a single character stays as it is. */
+export function bigramsOf(run: string): string[] {
+  const characters = [...run];
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+}
+
+/** Bigrams and the last character: so every character begins a token, and bigrams of two runs are not adjacent. */
+export function runTokens(run: string): string[] {
+  const pairs = bigramsOf(run);
+  const last = [...run].at(-1) ?? "";
+  return pairs.length === 1 && pairs[0] === last ? pairs : [...pairs, last];
+}
+
+/** The bigram text to index for a mail; null if it has no unsegmented text. */
+export function bigramText(subject: string, body: string): string | null {
+  if (!UNSEGMENTED.test(subject) && !UNSEGMENTED.test(body)) return null;
+  const texts = [subject, body].map((text) => [...piecesOf(foldText(text).text)]);
+  if (!texts.flat().some(({ isUnsegmented }) => isUnsegmented)) return null;
+  const tokens = ({ text, isUnsegmented }: Piece) => (isUnsegmented ? runTokens(text).join(" ") : text);
+  return texts.map((pieces) => pieces.map(tokens).join(" ")).join(` ${BREAK} `);
+}
+
+/**
+ * A text as the index's tokenizer (`unicode61 remove_diacritics 2`) reads it: lower case, without accents, and with a
+ * space for each separator beyond ASCII.
+ */
+interface FoldedText {
+  readonly text: string;
+  /** The original index of each character, then the original length. Null: unchanged. */
+  readonly positions: Uint32Array | null;
+}
+
+const SPACE = 0x20;
+
+export function foldText(text: string): FoldedText {
+  // Almost all mail is ASCII; comparing these lengths is the fastest check.
+  if (Buffer.byteLength(text) === text.length) return { text: text.toLowerCase(), positions: null };
+  const { basic, mark, surrogate, foldBeyond } = readCharacters();
+  const folded = new Uint16Array(text.length);
+  let marks = 0;
+  let isInWord = false;
+  for (let i = 0; i < text.length; i++) {
+    const unit = basic[text.charCodeAt(i)] as number;
+    if (unit === surrogate) {
+      const to = foldBeyond(text.codePointAt(i) as number);
+      isInWord = to !== SPACE;
+      folded[i] = isInWord ? 0xd800 + ((to - 0x10000) >> 10) : SPACE;
+      // A lone surrogate separates words, like the U+FFFD that SQLite makes of it.
+      if (!isPairAt(text, i)) continue;
+      folded[++i] = isInWord ? 0xdc00 + (to & 0x3ff) : SPACE;
+    } else if (unit !== mark) {
+      folded[i] = unit;
+      isInWord = unit !== SPACE;
+    } else if (isInWord) {
+      folded[i] = mark;
+      marks++;
+    } else {
+      folded[i] = SPACE;
+    }
+  }
+  return marks === 0 ? { text: toText(folded), positions: null } : withoutMarks(folded, marks, mark);
+}
+
+/** Drops combining accents (`e` and U+0301), which makes the text shorter. */
+function withoutMarks(folded: Uint16Array, marks: number, mark: number): FoldedText {
+  const kept = new Uint16Array(folded.length - marks);
+  const positions = new Uint32Array(kept.length + 1);
+  let length = 0;
+  for (let i = 0; i < folded.length; i++) {
+    if (folded[i] === mark) continue;
+    positions[length] = i;
+    kept[length++] = folded[i] as number;
+  }
+  positions[length] = folded.length;
+  return { text: toText(kept), positions };
+}
+
+function isPairAt(text: string, index: number): boolean {
+  return (text.codePointAt(index) as number) > 0xffff;
+}
+
+function toText(units: Uint16Array): string {
+  return Buffer.from(units.buffer).toString("utf16le");
+}
+
+/** Whether a folded character belongs to a word; beyond ASCII, folding left no separators. */
+export function isWordUnit(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit >= 0x80;
+}
+
+/**
+ * How FTS5's tokenizer folds each character. Its Unicode version differs from Node's, so the table is a file
+ * generated from FTS5; a test compares the two.
+ */
+const FILE = new URL("./unicode61.json", import.meta.url);
+
+interface Characters {
+  /** By code unit: the folded unit, a space for separators, `mark` or `surrogate`. */
+  readonly basic: Uint16Array;
+  /** Marks combining accents, which are dropped. */
+  readonly mark: number;
+  /** Marks surrogates. */
+  readonly surrogate: number;
+  /** Folds a code point beyond the basic plane: to another one there, or a space. */
+  foldBeyond(code: number): number;
+}
+const MARK = 1;
+const SURROGATE = 2;
+
+let characters: Characters | undefined;
+
+/** Loaded for the first text beyond ASCII. */
+function readCharacters(): Characters {
+  characters ??= toCharacters(JSON.parse(readFileSync(FILE, "utf8")));
+  return characters;
+}
+
+function toCharacters(file: { separators: string; marks: string; folds: string }): Characters {
+  const basic = Uint16Array.from({ length: 0x10000 }, (_, code) => (code < 0x80 ? foldAscii(code) : code));
+  const beyond = new Map<number, number>();
+  const set = (code: number, to: number) => {
+    if (code < 0x10000) basic[code] = to;
+    else beyond.set(code, to);
+  };
+  for (const { first, last } of ranges(file.separators)) for (let c = first; c <= last; c++) set(c, SPACE);
+  for (const { first, last } of ranges(file.marks)) for (let c = first; c <= last; c++) set(c, MARK);
+  for (const { first, last, to, step } of ranges(file.folds)) {
+    for (let c = first; c <= last; c++) set(c, to + (c - first) * step);
+  }
+  basic.fill(SURROGATE, 0xd800, 0xe000);
+  const foldBeyond = (code: number) => (code < 0x10000 ? SPACE : (beyond.get(code) ?? code));
+  return { basic, mark: MARK, surrogate: SURROGATE, foldBeyond };
+}
+
+function foldAscii(code: number): number {
+  const text = String.fromCharCode(code).toLowerCase();
+  return /[a-z0-9]/.test(text) ? text.charCodeAt(0) : SPACE;
+}
+
+/** `c0-c5=61`: these become U+0061; `410-42f+430`: U+0430 and those after it, in this order. */
+function ranges(text: string): { first: number; last: number; to: number; step: number }[] {
+  return text.split(" ").map((range) => {
+    const [, first = "", last = first, sign, to = "0"] = /^(\w+)(?:-(\w+))?(?:([=+])(\w+))?$/.exec(range) ?? [];
+    return {
+      first: Number.parseInt(first, 16),
+      last: Number.parseInt(last, 16),
+      to: Number.parseInt(to, 16),
+      step: sign === "+" ? 1 : 0,
+    };
+  });
+}

@@ -1,0 +1,273 @@
+import { z } from "zod";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
+import { runProcess } from "../platform/processes.js";
+import { redact, redactJson } from "../platform/text.js";
+import { compileResultSchema } from "./json-schema.js";
+import { toolError } from "./mailbox.js";
+import type { ExternalResources } from "./mcp-connections.js";
+import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
+import { defineHandler, type Handler } from "./tool-handler.js";
+
+/** `${ENV:NAME}` stands for an environment variable; it is filled in for each call and never stored. */
+const REFERENCE = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** Headers that carry a secret: their values must come from the environment. */
+const SECRET_HEADER = /^(authorization|proxy-authorization|cookie)$|(api[-_]?key|token|secret|password)$/i;
+
+export const environmentName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable");
+
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected the name of a header");
+
+/** Headers as stored: no line ends, and secrets only as references to the environment. */
+export const headersSchema = z
+  .record(headerName, z.string().max(4_000))
+  .superRefine((headers, issues) => {
+    for (const [name, value] of Object.entries(headers)) {
+      if (/[\r\n\0]/.test(value)) issues.addIssue({ code: "custom", path: [name], message: "has a line end in it" });
+      if (SECRET_HEADER.test(name) && value.search(REFERENCE) === -1) {
+        issues.addIssue({
+          code: "custom",
+          path: [name],
+          message: `would keep a secret in the file: put it in the environment and write \${ENV:NAME} here`,
+        });
+      }
+    }
+  })
+  .default({});
+
+type Filled =
+  | { readonly ok: true; readonly values: Record<string, string> }
+  | { readonly ok: false; readonly missing: string };
+
+/** Fills in variables; returns the name of the first that is not set. */
+export function fillInVariables(
+  texts: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
+): Filled {
+  let missing: string | null = null;
+  const values = Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [
+      key,
+      text.replace(REFERENCE, (_, name: string) => {
+        if (!env[name]) missing ??= name;
+        return env[name] ?? "";
+      }),
+    ]),
+  );
+  return missing === null ? { ok: true, values } : { ok: false, missing };
+}
+
+/** The values of referenced variables, to be redacted from results. */
+export function secretsIn(
+  texts: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const names = Object.values(texts).flatMap((text) => [...text.matchAll(REFERENCE)].map(([, name = ""]) => name));
+  return [...new Set(names)].flatMap((name) => env[name] ?? []);
+}
+
+/** The environment of an external program or module: PATH, HOME, LANG and the named variables. */
+export function cleanEnvironment(names: readonly string[], env: Readonly<Record<string, string | undefined>>): Filled {
+  const values: Record<string, string> = {};
+  for (const name of ["PATH", "HOME", "LANG"]) if (env[name] !== undefined) values[name] = env[name];
+  for (const name of names) {
+    const value = env[name];
+    if (!value) return { ok: false, missing: name };
+    values[name] = value;
+  }
+  return { ok: true, values };
+}
+
+/** Configuration that all external tools share. */
+export const limitsShape = {
+  /** A call that takes longer is aborted. */
+  timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
+  /** A longer response is an error. */
+  maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
+  /** Characters of the result that the model gets; the rest is truncated. */
+  maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
+  /** JSON Schema that every result must fit. */
+  resultSchema: jsonObjectSchema.optional(),
+};
+
+type Limits = z.output<z.ZodObject<typeof limitsShape>>;
+
+/** One call, as passed to a kind of tool. */
+interface ExternalCall {
+  readonly args: JsonObject;
+  readonly context: ToolContext;
+  readonly outside: ExternalResources;
+  /** Aborts when the task ends or the time is over. */
+  readonly signal: AbortSignal;
+  /** Values to redact from results. */
+  readonly secrets: readonly string[];
+}
+
+/** An error whose message is for the model. Other errors are reported to it in the same way. */
+export class ToolFailed extends Error {
+  override readonly name = "ToolFailed";
+}
+
+interface ExternalToolKind<Config extends Limits> {
+  readonly config: z.ZodType<Config>;
+  readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
+  /** Values to redact from results. */
+  readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
+  call(call: ExternalCall, config: Config): Promise<JsonValue>;
+}
+
+/**
+ * A handler for an external tool, with the rules common to all of them: a time limit, results of limited size that
+ * fit their schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects
+ * with its reason.
+ */
+export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
+  return defineHandler<JsonObject, Config>({
+    args: jsonObjectSchema,
+    config: kind.config,
+    validate(config, tool) {
+      const reason = config.resultSchema === undefined ? undefined : findSchemaProblem(config.resultSchema);
+      return reason === undefined ? kind.validate?.(config, tool) : `its resultSchema: ${reason}`;
+    },
+    async call(args, context, { outside }, config) {
+      if (outside === undefined) return toolError("failed", "Tools of one's own cannot be called here.");
+      context.signal.throwIfAborted();
+      const timeout = AbortSignal.timeout(config.timeoutMs);
+      const signal = AbortSignal.any([context.signal, timeout]);
+      const secrets = kind.secrets?.(config, outside) ?? [];
+      try {
+        const value = await raceAbort(kind.call({ args, context, outside, signal, secrets }, config), signal);
+        return toToolResult(redactJson(value, secrets), config);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (timeout.aborted) return toolError("failed", `The tool did not answer within ${config.timeoutMs / 1000} s.`);
+        return toolError("failed", errorText(error, secrets));
+      }
+    },
+  });
+}
+
+/** Rejects on abort even if the tool ignores its signal. */
+async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    work.catch(() => undefined);
+  }
+}
+
+function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
+  if (resultSchema !== undefined) {
+    const checked = compileResultSchema(resultSchema)(value);
+    if (!checked.ok) return toolError("failed", `The tool's result does not fit its schema: ${checked.error}.`);
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (Buffer.byteLength(text) > maxBytes)
+    return toolError("failed", `The tool answered with more than ${maxBytes} bytes.`);
+  if (text.length <= maxResultChars) return { ok: true, value };
+  const beginning = text.slice(0, maxResultChars);
+  if (typeof value === "string") {
+    return { ok: true, value: `${beginning}\n[cut off: ${maxResultChars} of ${text.length} characters]` };
+  }
+  return { ok: true, value: { truncated: true, characters: text.length, beginning } };
+}
+
+function findSchemaProblem(schema: JsonObject): string | undefined {
+  try {
+    compileResultSchema(schema);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function errorText(error: unknown, secrets: readonly string[]): string {
+  const message = redact(error instanceof Error ? error.message : String(error), secrets);
+  return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
+}
+
+/** Parses external text as JSON. */
+export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const start = redact(text.trim(), secrets).slice(0, 200);
+    throw new ToolFailed(`${whose} is not JSON${start === "" ? ": it is empty" : `; it begins: ${start}`}`);
+  }
+  return jsonValueSchema.parse(value);
+}
+
+const moduleConfig = z.strictObject({
+  /** The TypeScript or JavaScript file. */
+  module: z.string().startsWith("/", "expected an absolute path"),
+  /** Environment variables passed on besides PATH, HOME and LANG. */
+  env: z.array(environmentName).max(100).default([]),
+  ...limitsShape,
+});
+
+/** A file with a function `call(args, context)`; `context` holds the task's `inbox` and `cutoff`. */
+export const moduleTool = defineExternalTool({
+  config: moduleConfig,
+  secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
+  async call({ args, context, outside, signal }, { module, env }) {
+    const environment = cleanEnvironment(env, outside.env);
+    if (!environment.ok) {
+      throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
+    }
+    const task = { inbox: context.inbox, cutoff: context.cutoff };
+    return outside.modules.call({ path: module, env: environment.values }, args, task, signal);
+  },
+});
+
+/** A program and its arguments, run without a shell. */
+export const argvSchema = z
+  .array(
+    z
+      .string()
+      .max(10_000)
+      .refine((word) => !word.includes("\0"), "has a zero byte in it"),
+  )
+  .min(1, "expected a program and its arguments")
+  .max(200)
+  .refine(([program]) => program !== "", "expected the name of a program");
+
+const config = z.strictObject({
+  command: argvSchema,
+  /** Environment variables passed on besides PATH, HOME and LANG. */
+  env: z.array(environmentName).max(100).default([]),
+  /** Its working folder. */
+  cwd: z.string().min(1).optional(),
+  ...limitsShape,
+});
+
+/** A program that reads the arguments as JSON on stdin and writes its result as JSON on stdout. */
+export const commandTool = defineExternalTool({
+  config,
+  secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
+  async call({ args, outside, signal, secrets }, { command, env, cwd, maxBytes }) {
+    const environment = cleanEnvironment(env, outside.env);
+    if (!environment.ok) {
+      throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
+    }
+    const start = { argv: command, env: environment.values, cwd };
+    const input = `${JSON.stringify(args)}\n`;
+    const { end, stdout, stderr, tooLong } = await runProcess(start, input, maxBytes, signal, secrets);
+    const stderrNote = stderr === "" ? "" : `: ${stderr}`;
+    if (tooLong) throw new ToolFailed(`The program wrote more than ${maxBytes} bytes`);
+    if ("error" in end) throw new ToolFailed(`The program ${command[0]} cannot be started: ${end.error}`);
+    if (end.code !== 0) {
+      throw new ToolFailed(
+        `The program ended ${end.code === null ? `by ${end.signal}` : `with code ${end.code}`}${stderrNote}`,
+      );
+    }
+    return parseJsonText(stdout, "What the program wrote", secrets);
+  },
+});

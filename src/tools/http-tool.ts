@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { isPublicAddress } from "../platform/guarded-fetch.js";
+import type { JsonObject, JsonValue } from "../platform/json.js";
+import { redact } from "../platform/text.js";
+import {
+  defineExternalTool,
+  fillInVariables,
+  headersSchema,
+  limitsShape,
+  parseJsonText,
+  secretsIn,
+  ToolFailed,
+} from "./external-tool.js";
+import type { ToolRow } from "./tool.js";
+
+export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g;
+
+/** Methods whose arguments go into the query rather than into a body. */
+const BODILESS = new Set<string>(["GET", "DELETE"]);
+
+const config = z.strictObject({
+  method: z.enum(HTTP_METHODS).default("GET"),
+  /** `{{argument}}` is replaced URL-encoded, in path and query only. */
+  url: z
+    .string()
+    .min(1)
+    .max(4_000)
+    .superRefine((url, issues) => {
+      const message = findUrlProblem(url);
+      if (message !== null) issues.addIssue({ code: "custom", message });
+    }),
+  headers: headersSchema,
+  /** Allows private, loopback and link-local addresses. */
+  allowPrivate: z.boolean().default(false),
+  ...limitsShape,
+});
+
+/**
+ * An HTTP request. Arguments that the URL does not mention go into the query (GET, DELETE) or are the JSON body
+ * (POST, PUT, PATCH). A JSON response is parsed, other text is returned as is; status 400 and above is an error.
+ */
+export const httpTool = defineExternalTool({
+  config,
+  validate({ url }, tool) {
+    const known = propertiesOf(tool);
+    const unknown = placeholdersIn(url).find((name) => !known.includes(name));
+    return unknown === undefined ? undefined : `its url asks for {{${unknown}}}, which is none of its parameters`;
+  },
+  secrets: ({ headers }, outside) => secretsIn(headers, outside.env),
+  async call({ args, outside, signal, secrets }, { method, url, headers, allowPrivate, maxBytes }) {
+    const filled = fillInVariables(headers, outside.env);
+    if (!filled.ok)
+      throw new ToolFailed(`The tool cannot be called: the environment variable ${filled.missing} is not set`);
+    const inUrl = new Set(placeholdersIn(url));
+    const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !inUrl.has(name)));
+    const target = fillUrl(url, args);
+    const sendsBody = !BODILESS.has(method);
+    if (!sendsBody) for (const [name, value] of Object.entries(rest)) target.searchParams.append(name, asText(value));
+    // Loaded only when called: most programs that list tools call none of these.
+    const { guardedRequest } = await import("../platform/guarded-fetch.js");
+    const response = await guardedRequest(
+      {
+        method,
+        url: target.href,
+        headers: {
+          accept: "application/json, text/*;q=0.9, */*;q=0.1",
+          ...(sendsBody ? { "content-type": "application/json" } : {}),
+          ...filled.values,
+        },
+        body: sendsBody ? JSON.stringify(rest) : null,
+        maxBytes,
+        allows: allowPrivate ? () => true : isPublicAddress,
+        lookup: outside.lookup,
+      },
+      signal,
+    );
+    if (response.status >= 400) {
+      const bodyText = redact(response.text.trim(), secrets).slice(0, 500);
+      throw new ToolFailed(
+        `The server answered with status ${response.status}${bodyText === "" ? "" : `: ${bodyText}`}`,
+      );
+    }
+    if (/\bjson\b/i.test(response.contentType)) return parseJsonText(response.text, "The server's answer", secrets);
+    return response.text;
+  },
+});
+
+function placeholdersIn(url: string): string[] {
+  return [...url.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
+}
+
+function propertiesOf({ parametersSchema: { properties } }: ToolRow): string[] {
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}
+
+/** An argument must not change the host or leave its path segment. */
+function fillUrl(template: string, args: JsonObject): URL {
+  const text = template.replace(PLACEHOLDER, (_, name: string) => {
+    const value = Object.hasOwn(args, name) ? args[name] : undefined;
+    return value === undefined ? "" : encodeURIComponent(asText(value));
+  });
+  const url = new URL(text);
+  const path = /^[^/]*\/\/[^/?#]*([^?#]*)/.exec(text)?.[1] ?? "";
+  if (path.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) {
+    throw new ToolFailed("An argument makes . or .. a part of the address, which is not asked");
+  }
+  return url;
+}
+
+function asText(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function findUrlProblem(template: string): string | null {
+  const [a, b] = ["a", "b"].map((letter) => URL.parse(template.replace(PLACEHOLDER, letter)));
+  if (a == null || b == null) return "expected an address such as https://example.com/{{argument}}";
+  if (a.protocol !== "https:" && a.protocol !== "http:") return "expected an http or https address";
+  if (a.username !== "" || a.password !== "") return `has a name or password in it: use a header with \${ENV:NAME}`;
+  if (a.origin !== b.origin || a.hash !== b.hash) return "may have {{arguments}} in its path and query only";
+  return null;
+}

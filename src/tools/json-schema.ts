@@ -1,0 +1,251 @@
+import { createRequire } from "node:module";
+import type { Ajv, ErrorObject, Options } from "ajv";
+import type { FormatName, FormatsPlugin } from "ajv-formats";
+import { isShallow, type JsonSchema, type JsonValue, MAX_JSON_DEPTH } from "../platform/json.js";
+import {
+  COUNT_REF,
+  checkSchemaSafety,
+  isSchemaObject,
+  LinearPattern,
+  RefCounter,
+  type Subschema,
+  uniqueItems,
+} from "./schema-safety.js";
+
+type Validation = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly error: string };
+
+export type SchemaValidator = (value: JsonValue) => Validation;
+
+/** Compiled schemas by their text, so that the chats of a server share them. */
+const compiled = new Map<string, SchemaValidator>();
+const MAX_COMPILED = 500;
+
+const MAX_CHARS = 200_000;
+
+/**
+ * The check of a tool's arguments. Its values have the schema's defaults filled in. Throws an Error that says what is
+ * wrong with the schema, or which rule in it could not be checked. `isOwn`: it came with the program, so it need not
+ * be checked against the meta-schema, which takes 70 ms to compile.
+ */
+export function compileArgumentSchema(schema: JsonSchema, isOwn = false): SchemaValidator {
+  if (schema.type !== "object") throw new Error('a tool\'s parameters must have "type": "object"');
+  return cached(schema, "the arguments", true, isOwn);
+}
+
+/** The check of a tool's results: what it does not know is ignored, and the value stays as it is. */
+export function compileResultSchema(schema: JsonSchema): SchemaValidator {
+  return cached(schema, "the result", false, false);
+}
+
+/** Keywords that ajv knows and does not check as JSON Schema has them, or that mean something in OpenAPI only. */
+const NOT_CHECKED = ["nullable", "contentEncoding", "contentMediaType", "contentSchema", "$vocabulary"];
+
+function cached(schema: JsonSchema, root: string, isStrict: boolean, isOwn: boolean): SchemaValidator {
+  if (!isShallow(schema)) throw new Error(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
+  const key = `${root} ${isOwn} ${JSON.stringify(schema)}`;
+  if (key.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  const validator = compile(schema, root, isStrict, isOwn);
+  if (compiled.size >= MAX_COMPILED) compiled.clear();
+  compiled.set(key, validator);
+  return validator;
+}
+
+function compile(source: JsonSchema, root: string, isStrict: boolean, isOwn: boolean): SchemaValidator {
+  // The copy may be changed; `$schema` and `$id` would make ajv look for other documents.
+  const { $schema: _, $id: __, ...schema } = structuredClone(source) as Record<string, JsonValue>;
+  const subschemas = checkSchemaSafety(schema);
+  const draft = draftOf(source, subschemas);
+  if (!isOwn) checkAgainstMetaSchema(schema, draft);
+
+  const ajv = createAjv(draft, {
+    strictTypes: isStrict,
+    strictRequired: isStrict,
+    useDefaults: isStrict,
+    allErrors: isStrict,
+  });
+  const counter = new RefCounter();
+  for (const keyword of NOT_CHECKED) ajv.removeKeyword(keyword);
+  ajv.removeKeyword("uniqueItems").addKeyword(uniqueItems).addKeyword(counter.keyword);
+  for (const subschema of subschemas) prepare(subschema, isStrict, ajv);
+  const validate = generate(ajv, schema, subschemas);
+  return (value) => {
+    counter.reset();
+    const data = isStrict ? structuredClone(value) : value;
+    try {
+      if (validate(data)) return { ok: true, value: data };
+    } catch (error) {
+      return { ok: false, error: `${root} cannot be checked: ${(error as Error).message}` };
+    }
+    return { ok: false, error: describeErrors(validate.errors ?? [], root) };
+  };
+}
+
+function checkAgainstMetaSchema(schema: JsonSchema, draft: Draft): void {
+  const meta = metaValidator(draft);
+  if (meta.validateSchema(schema) !== true) throw new Error(describeErrors(meta.errors ?? [], "the schema"));
+}
+
+/** Rejects what ajv would not check, and takes out what it must not see. */
+function prepare({ schema, path }: Subschema, isStrict: boolean, { RULES, formats }: Ajv): void {
+  const editable = schema as Record<string, JsonValue>;
+  const unknown = Object.keys(schema).filter((key) => !Object.hasOwn(RULES.keywords, key));
+  const unchecked = unknown.filter((key) => !key.startsWith("x-"));
+  if (isStrict && unchecked.length > 0) {
+    throw new Error(`${path === "" ? "the schema" : path} has ${unchecked.join(", ")}, which cannot be checked`);
+  }
+  for (const key of unknown) delete editable[key];
+  if (!Object.hasOwn(formats, String(schema.format))) delete editable.format;
+  if (schema.$ref !== undefined) editable[COUNT_REF] = true;
+}
+
+/** Runs ajv's code generation. What it says of its own options is cut from its messages. */
+function generate(ajv: Ajv, schema: JsonSchema, subschemas: readonly Subschema[]) {
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    if (error instanceof RangeError) throw new Error("its references form too long a chain");
+    const message = (error as Error).message.replace(/^strict mode: /, "").replace(/ \(strict\w+\)$/, "");
+    throw new Error(withFullPath(message, subschemas));
+  }
+}
+
+/** ajv gives a path from the definition it compiles; the user needs the one from the root. */
+function withFullPath(message: string, subschemas: readonly Subschema[]): string {
+  return message.replace(/ for keyword "(.*)" at "#(.*)"$/, (match, keyword: string, path: string) => {
+    const isMeant = (sub: Subschema) =>
+      sub.schema.type === undefined && Object.hasOwn(sub.schema, keyword) && sub.path.endsWith(path);
+    const found = subschemas.find(isMeant);
+    return found === undefined ? match : ` for keyword "${keyword}" at "#${found.path}"`;
+  });
+}
+
+const MAX_ERRORS = 20;
+const MAX_VALUE_CHARS = 80;
+const MAX_NAMES = 50;
+
+/** ajv's errors in one line: which value, what it must be, what it is. `root` names the value as a whole. */
+function describeErrors(errors: readonly ErrorObject[], root: string): string {
+  const lines = errors.slice(0, MAX_ERRORS).map((error) => describe(error, root));
+  return [...new Set(lines)].join("; ");
+}
+
+function describe(error: ErrorObject, root: string): string {
+  const path = error.instancePath.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
+  const memberPath = (name: string) => (path === "" ? name : `${path}.${name}`);
+  const { properties } = error.parentSchema ?? {};
+  switch (error.keyword) {
+    case "required": {
+      const name = String(error.params.missingProperty);
+      const property = isSchemaObject(properties) ? properties[name] : undefined;
+      const type =
+        isSchemaObject(property) && property.type !== undefined ? `: must be ${listOf([property.type])}` : "";
+      return `${memberPath(name)} is missing${type}`;
+    }
+    case "additionalProperties":
+    case "unevaluatedProperties": {
+      const name = error.params.additionalProperty ?? error.params.unevaluatedProperty;
+      const known = isSchemaObject(properties) ? Object.keys(properties) : [];
+      const hint = known.length === 0 ? "" : ` (known: ${known.slice(0, MAX_NAMES).join(", ")})`;
+      return `${path === "" ? root : path} must not have "${clip(String(name))}"${hint}`;
+    }
+    case "enum":
+      return `${path || root} must be one of ${listOf(error.params.allowedValues)}${received(error.data)}`;
+    case "const":
+      return `${path || root} must be ${listOf([error.params.allowedValue])}${received(error.data)}`;
+    default:
+      return `${path || root} ${error.message}${received(error.data)}`;
+  }
+}
+
+function listOf(values: readonly unknown[]): string {
+  const listed = values.flat().slice(0, MAX_NAMES);
+  return listed.map((value) => clip(JSON.stringify(value) ?? "")).join(", ");
+}
+
+function received(value: unknown): string {
+  if (value === undefined) return "";
+  if (Array.isArray(value)) return ", received a list";
+  if (typeof value === "object" && value !== null) return ", received an object";
+  return `, received ${clip(JSON.stringify(value))}`;
+}
+
+function clip(text: string): string {
+  return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
+}
+
+/** Loaded at the first use: ajv takes 60 ms, and its meta-schema as long again. */
+const require = createRequire(import.meta.url);
+
+type Draft = "draft-07" | "2020-12";
+
+/** 2020-12 unless the schema names an older draft, or lists its `items` as 2020-12 no longer allows. */
+function draftOf(root: JsonSchema, subschemas: readonly Subschema[]): Draft {
+  if (/draft-0\d/.test(String(root.$schema))) return "draft-07";
+  return subschemas.some(({ schema }) => Array.isArray(schema.items)) ? "draft-07" : "2020-12";
+}
+
+const FORMATS: readonly FormatName[] = [
+  "date",
+  "time",
+  "date-time",
+  "duration",
+  "email",
+  "hostname",
+  "ipv4",
+  "ipv6",
+  "uri",
+  "uri-reference",
+  "uuid",
+];
+
+/** Longer texts match no format: some of the expressions take quadratic time. */
+const MAX_FORMAT_CHARS = 10_000;
+
+const linearRegExp = Object.assign((pattern: string) => new LinearPattern(pattern), { code: "LinearPattern" });
+
+const OPTIONS: Options = {
+  meta: false,
+  validateSchema: false,
+  // Unknown keywords are looked for by the caller: ajv would also reject formats and defaults that it only ignores.
+  strictSchema: false,
+  strictTuples: false,
+  allowUnionTypes: true,
+  ownProperties: true,
+  // An inlined reference would lose its defaults inside anyOf.
+  inlineRefs: false,
+  verbose: true,
+  logger: false,
+  multipleOfPrecision: 10,
+  code: { regExp: linearRegExp },
+};
+
+/** A new instance for each schema: ajv keeps what it compiled for as long as it lives. */
+function createAjv(draft: Draft, options: Options): Ajv {
+  const formats = require("ajv-formats") as FormatsPlugin;
+  const checks = FORMATS.map((name) => [name, withMaxLength(formats.get(name))] as const);
+  return new (ajvClass(draft))({ ...OPTIONS, formats: Object.fromEntries(checks), ...options });
+}
+
+function withMaxLength(format: ReturnType<FormatsPlugin["get"]>): (text: string) => boolean {
+  const test = typeof format === "object" && "validate" in format ? format.validate : format;
+  const matches = typeof test === "function" ? test : (text: string) => (test as RegExp).test(text);
+  return (text) => text.length <= MAX_FORMAT_CHARS && (matches as (text: string) => boolean)(text);
+}
+
+const metaValidators = new Map<Draft, Ajv>();
+
+/** The instance that checks schemas against their draft's own schema, which it compiles once. */
+function metaValidator(draft: Draft): Ajv {
+  const known = metaValidators.get(draft);
+  if (known !== undefined) return known;
+  const ajv = new (ajvClass(draft))({ validateFormats: false, verbose: true, allErrors: true, logger: false });
+  metaValidators.set(draft, ajv);
+  return ajv;
+}
+
+function ajvClass(draft: Draft): typeof Ajv {
+  if (draft === "draft-07") return (require("ajv") as typeof import("ajv")).Ajv;
+  return (require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js")).Ajv2020 as unknown as typeof Ajv;
+}

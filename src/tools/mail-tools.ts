@@ -1,0 +1,230 @@
+import { z } from "zod";
+import type { MailHit, MailQuery } from "../mail/search.js";
+import { chooseInbox, findReadableMail, type Mailbox, toolError } from "./mailbox.js";
+import type { ToolContext } from "./tool.js";
+import { defineHandler, type Handler, textArgument } from "./tool-handler.js";
+
+/** Ends the agent's loop. */
+export const returnFinalAnswer = defineHandler({
+  args: z.object({ answer: z.string(), sources: z.array(z.string()).default([]) }),
+  config: z.strictObject({}),
+  call({ answer, sources }) {
+    return { ok: true, value: { accepted: true }, final: { answer, sources } };
+  },
+});
+
+/**
+ * One complete mail; a body longer than a page is split into pages. Result: `{message_id, subject, sender, to, cc,
+ * bcc, date, body}`, with `{body_from, body_length, next_offset}` where the body is not all of it.
+ */
+export const emailGet = defineHandler({
+  args: z.object({ message_id: textArgument(2_000).min(1), offset: z.number().int().min(0).default(0) }),
+  config: z.strictObject({
+    /** Characters of body in one result. */
+    pageSize: z.number().int().min(1000).default(20_000),
+  }),
+  call({ message_id, offset }, context, { mailbox }, { pageSize }) {
+    const readable = findReadableMail(message_id, context, mailbox);
+    if (!readable.ok) return readable;
+    const { mail } = readable;
+    if (offset > 0 && offset >= mail.body.length) {
+      return toolError("bad_arguments", `The body has ${mail.body.length} characters: offset must be below that.`);
+    }
+    const body = mail.body.slice(offset, offset + pageSize);
+    const end = offset + body.length;
+    const page =
+      body.length === mail.body.length
+        ? {}
+        : { body_from: offset, body_length: mail.body.length, next_offset: end < mail.body.length ? end : null };
+    return {
+      ok: true,
+      value: {
+        message_id: mail.messageId,
+        subject: mail.subject,
+        sender: mail.sender,
+        to: mail.to,
+        cc: mail.cc,
+        bcc: mail.bcc,
+        date: mail.date,
+        body,
+        ...page,
+      },
+    };
+  },
+});
+
+/** Puts in place what the run's oracle file has for the task. Result: what that was. */
+export const applyOracle = defineHandler({
+  args: z.object({}),
+  config: z.strictObject({}),
+  async call(_args, { oracle, signal }) {
+    if (oracle === undefined) return toolError("failed", "This task has no oracle file. Go on without it.");
+    const done = await oracle.apply(signal);
+    return done.ok ? { ok: true, value: done.applied } : toolError("failed", done.reason);
+  },
+});
+
+const day = z.iso.date();
+
+/**
+ * ART's search: all keywords, unstemmed; mail from or to the user's address, wherever it was filed; exact
+ * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one
+ * Message-ID for all its copies, hides mail from after a task's day, and rejects invalid dates.
+ */
+export const searchEmails = defineHandler({
+  args: z.object({
+    keywords: z.array(textArgument(1_000)).min(1).max(100, "expected at most 100 keywords"),
+    from_addr: textArgument(1_000).optional(),
+    to_addr: textArgument(1_000).optional(),
+    sent_after: day.optional(),
+    sent_before: day.optional(),
+    max_results: z.number().int().min(1).max(10).default(10),
+  }),
+  config: z.strictObject({}),
+  call(args, context, { mailbox }) {
+    const prepared = prepareQuery(
+      {
+        words: "",
+        from: args.from_addr,
+        to: args.to_addr,
+        sentAfter: args.sent_after,
+        sentBefore: args.sent_before,
+        limit: args.max_results,
+        addressFilter: "exact",
+      },
+      context,
+      mailbox,
+    );
+    if (!prepared.ok) return prepared;
+    if (prepared.query === null) return { ok: true, value: [] };
+    const { inboxId, ...query } = prepared.query;
+    const hits = mailbox.artSearch({ ...query, keywords: args.keywords, namedId: inboxId });
+    return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
+  },
+});
+
+/**
+ * All words first, best match fills up. Result: `{emails: [{message_id, subject, sender, date, snippet, match}],
+ * total}`.
+ */
+export const emailSearch = defineHandler({
+  args: z.object({
+    query: textArgument(10_000),
+    inbox_id: textArgument(1_000).optional(),
+    limit: z.number().int().min(1).max(50).default(10),
+    from: textArgument(1_000).optional(),
+    to: textArgument(1_000).optional(),
+    sent_after: day.optional(),
+    sent_before: day.optional(),
+  }),
+  config: z.strictObject({}),
+  call(args, context, { mailbox }) {
+    const prepared = prepareQuery(
+      {
+        words: args.query,
+        inbox: args.inbox_id,
+        from: args.from,
+        to: args.to,
+        sentAfter: args.sent_after,
+        sentBefore: args.sent_before,
+        limit: args.limit,
+        addressFilter: "containing",
+      },
+      context,
+      mailbox,
+    );
+    if (!prepared.ok) return prepared;
+    if (prepared.query === null) return { ok: true, value: { emails: [], total: 0 } };
+    const { hits, total } = mailbox.search.bestFirst(prepared.query);
+    return { ok: true, value: { emails: hits.map(toResult), total } };
+  },
+});
+
+/** A hit as the agent gets it. */
+export function toResult(hit: MailHit) {
+  return {
+    message_id: hit.messageId,
+    subject: hit.subject,
+    sender: hit.sender,
+    date: hit.date,
+    snippet: hit.snippet,
+    match: hit.match,
+  };
+}
+
+/**
+ * The handlers that run on search threads: each takes milliseconds of SQLite. Reading one mail takes a fiftieth of
+ * that, less than a call to a thread.
+ */
+export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
+  email_search: emailSearch,
+  search_emails: searchEmails,
+};
+
+/** A search as a tool call asks for it; days are YYYY-MM-DD. */
+interface SearchCall {
+  readonly words: string;
+  readonly inbox?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly sentAfter?: string | undefined;
+  readonly sentBefore?: string | undefined;
+  readonly limit: number;
+  /** `exact`: a filter is an address; `containing`: it may be part of one, or a name. */
+  readonly addressFilter: "exact" | "containing";
+}
+
+type BoundQuery = MailQuery & { readonly inboxId: number };
+
+type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof toolError>;
+
+/** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
+export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
+  const inbox = chooseInbox(call.inbox, context, mailbox.addresses);
+  if (!inbox.ok) return inbox;
+  const from = resolveFilter("from", call.from, call.addressFilter, mailbox);
+  const to = resolveFilter("to", call.to, call.addressFilter, mailbox);
+  if (!from.ok) return from;
+  if (!to.ok) return to;
+  if (from.ids?.length === 0 || to.ids?.length === 0) return { ok: true, query: null };
+  return {
+    ok: true,
+    query: {
+      words: call.words,
+      inboxId: inbox.id,
+      fromIds: from.ids,
+      toIds: to.ids,
+      period: {
+        after: call.sentAfter === undefined ? null : `${call.sentAfter}T00:00:00Z`,
+        before: earlier(call.sentBefore === undefined ? null : `${call.sentBefore}T00:00:00Z`, context.cutoff),
+      },
+      limit: call.limit,
+      askedAt: context.cutoff,
+    },
+  };
+}
+
+function resolveFilter(
+  name: string,
+  text: string | undefined,
+  how: SearchCall["addressFilter"],
+  { addresses }: Mailbox,
+): { ok: true; ids: readonly number[] | null } | ReturnType<typeof toolError> {
+  if (text === undefined || text.trim() === "") return { ok: true, ids: null };
+  if (how === "exact") {
+    const id = addresses.idOf(text);
+    return { ok: true, ids: id === null ? [] : [id] };
+  }
+  const match = addresses.matching(text);
+  if (match.found === "some") return { ok: true, ids: match.ids };
+  if (match.found === "none") return { ok: true, ids: [] };
+  return toolError(
+    "bad_arguments",
+    `"${text}" is part of more than ${match.count - 1} addresses. Give more of the address in "${name}", or leave it out.`,
+  );
+}
+
+function earlier(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
+}

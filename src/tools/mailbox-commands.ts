@@ -1,0 +1,125 @@
+import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mailbox.js";
+import { endOfDay } from "../mail/search-query.js";
+import type { ScoreExplanation } from "../mail/search-ranking.js";
+import type { TermCorrection } from "../mail/search-spelling.js";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import type { JsonValue } from "../platform/json.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { toTool } from "./load-tools.js";
+import { prepareQuery, toResult } from "./mail-tools.js";
+import { openMailbox } from "./mailbox.js";
+import { getTool } from "./tool.js";
+
+/** A mail by its Message-ID. */
+export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
+  return withStore(settings, (db) => getMail(db, messageId));
+}
+
+/** The same from an open database. Throws a UserError where there is none. */
+export function getMail(db: Db, messageId: string): StoredMail {
+  const mail = openMailLookup(db).get(messageId);
+  if (mail !== null) return mail;
+  throw new UserError("mail_unknown", `There is no mail ${messageId} in ${db.name}.`, "art-e search finds mails.");
+}
+
+/** A result of email_search, each of its mails with its score, and the words that were searched for in another form. */
+interface ExplainedSearch {
+  readonly emails: readonly (ReturnType<typeof toResult> & { readonly score: ScoreExplanation })[];
+  readonly total: number;
+  readonly corrections: readonly TermCorrection[];
+}
+
+/** The hits of email_search, and what an agent is not told: which part of each score comes from what. */
+export function explainSearch(options: SearchOptions, settings: AppSettings): Promise<ExplainedSearch> {
+  if (options.order !== "best") {
+    throw new UserError(
+      "flag_invalid",
+      "--explain is about scores, which --order newest has none of.",
+      "Leave out one of the two.",
+    );
+  }
+  return withStore(settings, async (db) => {
+    const mailbox = openMailbox(db);
+    const prepared = prepareQuery(
+      {
+        words: options.words.join(" "),
+        inbox: undefined,
+        from: options.from,
+        to: options.to,
+        sentAfter: options.after,
+        sentBefore: options.before,
+        limit: options.limit,
+        addressFilter: "containing",
+      },
+      {
+        inbox: resolveInbox(db, options.inbox_address),
+        cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
+        signal: new AbortController().signal,
+      },
+      mailbox,
+    );
+    if (!prepared.ok) throw new UserError("search_refused", prepared.error, "See art-e search --help.");
+    if (prepared.query === null) return { emails: [], total: 0, corrections: [] };
+    const { hits, total, corrections } = mailbox.search.explainBestFirst(prepared.query);
+    return { emails: hits.map((hit) => ({ ...toResult(hit), score: hit.explanation })), total, corrections };
+  });
+}
+
+interface SearchOptions {
+  readonly inbox_address: string;
+  readonly words: readonly string[];
+  readonly limit: number;
+  /** best: email_search; newest: search_emails. */
+  readonly order: "best" | "newest";
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+  /** As for a question of this day: later mail is invisible. */
+  readonly cutoff?: string | undefined;
+}
+
+/** Calls the tools that agents call: the result is what an agent would see. */
+export function searchMailbox(options: SearchOptions, settings: AppSettings): Promise<JsonValue> {
+  return withStore(settings, async (db) => {
+    const isBest = options.order === "best";
+    const id = isBest ? "email_search" : "search_emails";
+    const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
+    const inbox = resolveInbox(db, options.inbox_address);
+    const result = await tool.call(isBest ? bestArguments(inbox, options) : newestArguments(options), {
+      inbox,
+      cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
+      signal: new AbortController().signal,
+    });
+    if (result.ok) return result.value;
+    throw new UserError("search_refused", result.error, "See art-e search --help.");
+  });
+}
+
+function bestArguments(inbox: string, { words, limit, from, to, after, before }: SearchOptions): JsonValue {
+  return withoutUndefined({
+    query: words.join(" "),
+    inbox_id: inbox,
+    limit,
+    from,
+    to,
+    sent_after: after,
+    sent_before: before,
+  });
+}
+
+function newestArguments({ words, limit, from, to, after, before }: SearchOptions): JsonValue {
+  return withoutUndefined({
+    keywords: words,
+    max_results: Math.min(limit, 10),
+    from_addr: from,
+    to_addr: to,
+    sent_after: after,
+    sent_before: before,
+  });
+}
+
+function withoutUndefined(args: Readonly<Record<string, JsonValue | undefined>>): JsonValue {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined)) as JsonValue;
+}

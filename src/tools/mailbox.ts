@@ -1,0 +1,83 @@
+import { type ArtHit, type ArtQuery, openArtSearch } from "../mail/art-search.js";
+import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mailbox.js";
+import { type MailSearch, openMailSearch } from "../mail/search.js";
+import { type AddressBook, openAddressBook } from "../mail/search-query.js";
+import type { Db } from "../store/open-store.js";
+import type { ToolContext, ToolResult } from "./tool.js";
+
+/** What the mail tools read through; one per process, with its statements prepared once. */
+export interface Mailbox {
+  readonly search: MailSearch;
+  readonly artSearch: (query: ArtQuery) => readonly ArtHit[];
+  readonly mails: MailLookup;
+  readonly addresses: AddressBook;
+}
+
+export function openMailbox(db: Db): Mailbox {
+  return {
+    search: openMailSearch(db),
+    artSearch: openArtSearch(db),
+    mails: openMailLookup(db),
+    addresses: openAddressBook(db),
+  };
+}
+
+type Failure = Extract<ToolResult, { ok: false }>;
+
+/** An error result that the model can act on. */
+export function toolError(kind: Failure["kind"], error: string): Failure {
+  return { ok: false, kind, error };
+}
+
+/** The inbox a call may search: the task's own, or outside a task the one it names. */
+export function chooseInbox(
+  asked: string | undefined,
+  context: ToolContext,
+  addresses: AddressBook,
+): { ok: true; address: string; id: number } | Failure {
+  const wanted = asked?.trim().toLowerCase();
+  const address = context.inbox ?? wanted;
+  if (address === undefined || address === "")
+    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
+  if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
+    return toolError(
+      "bad_arguments",
+      `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+    );
+  }
+  const id = addresses.idOf(address);
+  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
+  return { ok: true, address, id };
+}
+
+/**
+ * A mail the agent may read: in its inbox and sent before its cutoff. The error is the same whether the mail does not
+ * exist, is in another inbox or is later, so that an agent cannot probe for hidden mail.
+ */
+export function findReadableMail(
+  messageId: string,
+  context: ToolContext,
+  { mails, addresses }: Mailbox,
+): { ok: true; mail: StoredMail } | Failure {
+  const mail = mails.get(messageId);
+  if (mail === null || !isVisible(mail, context, mails, addresses)) {
+    const place = context.inbox === null ? "the imported mail" : `the mailbox ${context.inbox}`;
+    const until = context.cutoff === null ? "" : ` up to ${lastDayBefore(context.cutoff)}`;
+    return toolError(
+      "invalid_email",
+      `There is no mail ${messageId} in ${place}${until}. Use a message_id from a search result, exactly as it stands there.`,
+    );
+  }
+  return { ok: true, mail };
+}
+
+function isVisible(mail: StoredMail, context: ToolContext, mails: MailLookup, addresses: AddressBook): boolean {
+  if (context.cutoff !== null && (mail.date === null || mail.date >= context.cutoff)) return false;
+  if (context.inbox === null) return true;
+  const id = addresses.idOf(context.inbox);
+  return id !== null && mails.isInInbox(mail.mailId, id);
+}
+
+function lastDayBefore(cutoff: string): string {
+  return new Date(Date.parse(cutoff) - 1).toISOString().slice(0, 10);
+}

@@ -1,0 +1,354 @@
+import type { LookupFunction } from "node:net";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { CallToolResultSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
+import { ModuleWorkers } from "../platform/module-workers.js";
+import { startSupervised } from "../platform/processes.js";
+import { longestSecret, redact, redactEnd } from "../platform/text.js";
+
+/** Connections and workers of external tools: one per run, shared by its tasks, closed at its end. */
+export interface ExternalResources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Loaded at the first use: the MCP SDK takes longer to load than everything else. */
+  readonly mcp: () => Promise<McpConnections>;
+  readonly modules: ModuleWorkers;
+  /** DNS lookup; the system's by default. */
+  readonly lookup?: LookupFunction | undefined;
+  /** Closes all connections and ends all programs and threads. */
+  close(): Promise<void>;
+}
+
+export function openExternalResources(env: ExternalResources["env"], lookup?: LookupFunction): ExternalResources {
+  let mcp: Promise<McpConnections> | null = null;
+  const connect = async () => {
+    return new McpConnections((argv, server) => startSupervised({ argv, env: server }));
+  };
+  const modules = new ModuleWorkers();
+  return {
+    env,
+    mcp() {
+      mcp ??= connect();
+      return mcp;
+    },
+    modules,
+    lookup,
+    async close() {
+      await Promise.all([mcp?.then((connections) => connections.close()), modules.close()]);
+    },
+  };
+}
+
+const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+const toolSchema = z.object({
+  name: z.string().min(1).max(500),
+  title: z.string().optional(),
+  description: z.string().max(100_000).default(""),
+  inputSchema: jsonObjectSchema,
+  /** `required`: it can only be called as an MCP task, whose result is polled. */
+  execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
+});
+
+export type ServerTool = z.output<typeof toolSchema>;
+
+/** Such a tool rejects the direct calls made here. */
+export function isTaskOnly({ execution }: ServerTool): boolean {
+  return execution?.taskSupport === "required";
+}
+
+const MAX_PAGES = 100;
+
+/** All tools that a server lists; malformed entries are only counted. */
+export async function listServerTools(
+  client: Client,
+  signal: AbortSignal,
+  timeout: number,
+): Promise<{ tools: ServerTool[]; malformed: number }> {
+  const tools: ServerTool[] = [];
+  let malformed = 0;
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await client.request({ method: "tools/list", params }, pageSchema, { signal, timeout });
+    for (const listed of answer.tools) {
+      const tool = toolSchema.safeParse(listed);
+      if (tool.success) tools.push(tool.data);
+      else malformed++;
+    }
+    cursor = answer.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return { tools, malformed };
+}
+
+type ServerAnswer = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly error: string };
+
+/**
+ * Calls a tool of a server. Structured content is the value; else the text of it, read as JSON where it is JSON; what
+ * is neither (pictures, sound) is named and left out.
+ */
+export async function callServerTool(
+  client: Client,
+  name: string,
+  args: JsonObject,
+  { signal, timeout }: { signal: AbortSignal; timeout: number },
+): Promise<ServerAnswer> {
+  const request = { method: "tools/call" as const, params: { name, arguments: args as Record<string, unknown> } };
+  const answer = await client.request(request, CallToolResultSchema, { signal, timeout });
+  const text = answer.content.map(asText).join("\n");
+  if (answer.isError === true) return { ok: false, error: text === "" ? "The tool failed and did not say why." : text };
+  if (answer.structuredContent !== undefined) {
+    return { ok: true, value: jsonValueSchema.parse(answer.structuredContent) };
+  }
+  return { ok: true, value: jsonOrText(text) };
+}
+
+type Content = z.output<typeof CallToolResultSchema>["content"][number];
+
+function asText(content: Content): string {
+  if (content.type === "text") return content.text;
+  if (content.type === "resource" && "text" in content.resource) return content.resource.text;
+  if (content.type === "resource_link") return content.uri;
+  return `[${content.type} left out]`;
+}
+
+function jsonOrText(text: string): JsonValue {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return jsonValueSchema.parse(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** How to reach a server, with variables filled in. */
+export type McpServer =
+  | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
+/** The server cannot be reached, or has ended; the message says so in one line. */
+export class McpFailed extends Error {
+  override readonly name = "McpFailed";
+}
+
+const CONNECT_MS = 60_000;
+
+/** One shared connection per server, reopened after it was lost. */
+export class McpConnections {
+  readonly #clients = new Map<string, Promise<Client>>();
+  readonly #transports = new Set<Transport>();
+  #closed = false;
+
+  constructor(private readonly startServer: StartServer) {}
+
+  /**
+   * An open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection, which
+   * other callers may share.
+   */
+  async to(server: McpServer, signal: AbortSignal, secrets: readonly string[] = []): Promise<Client> {
+    signal.throwIfAborted();
+    if (this.#closed) throw new McpFailed("The connections are closed");
+    const key = JSON.stringify(server);
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = this.#connect(server, secrets, () => this.#clients.delete(key));
+      this.#clients.set(key, client);
+      client.catch(() => this.#clients.delete(key));
+    }
+    return aborting(client, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#transports].map((transport) => transport.close().catch(() => undefined)));
+  }
+
+  async #connect(server: McpServer, secrets: readonly string[], forget: () => void): Promise<Client> {
+    const client = new Client({ name: "art-e", version: "1" });
+    const transport = this.#transport(server, secrets);
+    this.#transports.add(transport);
+    client.onclose = () => {
+      this.#transports.delete(transport);
+      forget();
+    };
+    // A restarted server does not know this session: the next call opens another.
+    client.onerror = (error) => {
+      if (error instanceof StreamableHTTPError && (error.code === 404 || error.code === 400)) forget();
+    };
+    try {
+      await client.connect(transport, { timeout: CONNECT_MS });
+      if (this.#closed) throw new McpFailed("The connections are closed");
+      return client;
+    } catch (error) {
+      const words = transport instanceof SupervisedStdioTransport ? transport.lastWords : "";
+      await client.close().catch(() => undefined);
+      await transport.close().catch(() => undefined);
+      this.#transports.delete(transport);
+      const why = redact(error instanceof Error ? error.message : String(error), secrets);
+      const line = words.split("\n").at(-1) ?? "";
+      throw new McpFailed(`The MCP server cannot be reached: ${why}${line === "" ? "" : ` (${line})`}`);
+    }
+  }
+
+  #transport(server: McpServer, secrets: readonly string[]): Transport {
+    if ("command" in server) {
+      return new SupervisedStdioTransport(() => this.startServer(server.command, server.env), secrets);
+    }
+    return new StreamableHTTPClientTransport(new URL(server.url), {
+      requestInit: { headers: { ...server.headers } },
+      fetch: limitedFetch,
+    }) as Transport;
+  }
+}
+
+const MAX_REDIRECTS = 5;
+
+/**
+ * Redirects stay within the origin: the headers, which may hold a key, and the arguments were meant for that server.
+ */
+async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
+  let at = new URL(url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const response = await fetch(at, { ...init, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (location === null || ![301, 302, 307, 308].includes(response.status)) return response;
+    await response.body?.cancel();
+    const next = URL.parse(location, at.href);
+    if (next?.origin !== at.origin) {
+      throw new McpFailed(
+        `it redirects to ${next?.origin ?? "elsewhere"}, which is not asked: give that address instead`,
+      );
+    }
+    at = next;
+  }
+  throw new McpFailed(`it redirects more than ${MAX_REDIRECTS} times`);
+}
+
+/** Bounds memory: a response is cut at the size of the largest message. */
+async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetchWithinOrigin(url, init);
+  if (response.body === null) return response;
+  let bytes = 0;
+  const counted = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.length;
+        if (bytes > MAX_MESSAGE_BYTES) controller.error(new McpFailed("The MCP server answered with too much"));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(counted, { status, statusText, headers });
+}
+
+async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** A running program, as this transport needs it. */
+interface ServerProgram {
+  readonly stdin: NodeJS.WritableStream;
+  readonly stdout: NodeJS.ReadableStream;
+  readonly stderr: NodeJS.ReadableStream;
+  readonly ended: Promise<unknown>;
+  kill(): void;
+}
+
+type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
+
+/** Largest message accepted from a server. */
+const MAX_MESSAGE_BYTES = 20_000_000;
+
+const STDERR_TAIL_CHARS = 1_000;
+
+/** Time for a server to exit after its stdin is closed. */
+const GRACE_MS = 2_000;
+
+/**
+ * stdio as in the protocol's own transport, over a program that is ended with everything it has started: `npx -y
+ * server` is three processes, and closing the first would leave the others.
+ */
+class SupervisedStdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  #program: ServerProgram | null = null;
+  #lastWords = "";
+  #isCut = false;
+
+  constructor(
+    private readonly begin: () => ServerProgram,
+    private readonly secrets: readonly string[],
+  ) {}
+
+  /** The end of what the server wrote to stderr. */
+  get lastWords(): string {
+    return redactEnd(this.#lastWords, this.#isCut, STDERR_TAIL_CHARS, this.secrets).trim();
+  }
+
+  async start(): Promise<void> {
+    const program = this.begin();
+    this.#program = program;
+    program.stderr.on("data", (chunk: Buffer) => {
+      const words = this.#lastWords + chunk.toString("utf8");
+      const tailChars = STDERR_TAIL_CHARS + longestSecret(this.secrets);
+      this.#isCut ||= words.length > tailChars;
+      this.#lastWords = words.slice(-tailChars);
+    });
+    program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    void program.ended.then(() => {
+      this.#program = null;
+      this.onclose?.();
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#program === null) throw new Error("the server has ended");
+    this.#program.stdin.write(serializeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    const program = this.#program;
+    if (program === null) return;
+    this.#program = null;
+    program.stdin.end();
+    const kill = setTimeout(program.kill, GRACE_MS);
+    await program.ended;
+    clearTimeout(kill);
+  }
+
+  /** Reports and skips lines that are no message: some servers log to stdout. */
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      this.#program?.kill();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+}

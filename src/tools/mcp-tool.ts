@@ -1,0 +1,65 @@
+import { z } from "zod";
+import {
+  argvSchema,
+  cleanEnvironment,
+  defineExternalTool,
+  environmentName,
+  fillInVariables,
+  headersSchema,
+  limitsShape,
+  secretsIn,
+  ToolFailed,
+} from "./external-tool.js";
+import type { ExternalResources, McpServer } from "./mcp-connections.js";
+
+/** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
+export const serverSchema = z.union([
+  z.strictObject({
+    command: argvSchema,
+    /** Environment variables passed on besides PATH, HOME and LANG. */
+    env: z.array(environmentName).max(100).default([]),
+  }),
+  z.strictObject({
+    url: z.url({ protocol: /^https?$/, message: "expected an http or https address" }),
+    headers: headersSchema,
+  }),
+]);
+
+export type StoredServer = z.output<typeof serverSchema>;
+
+const config = z.strictObject({
+  server: serverSchema,
+  /** The tool's name at the server. */
+  tool: z.string().min(1),
+  ...limitsShape,
+});
+
+/** A tool of an MCP server; the whole run shares one connection to each server. */
+export const mcpTool = defineExternalTool({
+  config,
+  secrets: ({ server }, outside) => secretsOf(server, outside),
+  async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
+    const { callServerTool } = await import("./mcp-connections.js");
+    const connections = await outside.mcp();
+    const client = await connections.to(resolveServer(server, outside), signal, secrets);
+    const result = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
+    if (!result.ok) throw new ToolFailed(result.error);
+    return result.value;
+  },
+});
+
+/** Fills in the environment variables. */
+export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
+  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillInVariables(server.headers, env);
+  if (!filled.ok) {
+    throw new ToolFailed(`The MCP server cannot be reached: the environment variable ${filled.missing} is not set`);
+  }
+  return "command" in server
+    ? { command: server.command, env: filled.values }
+    : { url: server.url, headers: filled.values };
+}
+
+/** Values to redact from results and errors. */
+export function secretsOf(server: StoredServer, { env }: Pick<ExternalResources, "env">): readonly string[] {
+  return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
+}

@@ -1,0 +1,134 @@
+import type { FinishReason } from "../models/model.js";
+import type { JsonObject } from "../platform/json.js";
+import type { TaskId } from "../tasks/question.js";
+import { sumCost, sumUsage } from "../traces/task-result.js";
+import { isChatTrace, stepsOf } from "../traces/trace.js";
+import {
+  type ExportContext,
+  type ExportedTrace,
+  epochOf,
+  knownTools,
+  type LineFormat,
+  openaiMessage,
+  openaiTool,
+  taskIdOf,
+  toWellFormedJson,
+} from "./trace-format.js";
+
+/** Trajectory groups as ART reads them: the repeats of a question on one line, with the reward of each. */
+export const artFormat: LineFormat = {
+  *lines(traces, context) {
+    let groups = 0;
+    const equal: TaskId[] = [];
+    for (const { taskId, trajectories } of groupsOf(traces, context)) {
+      groups++;
+      if (new Set(trajectories.map(({ reward }) => reward)).size === 1) equal.push(taskId);
+      yield toWellFormedJson({ trajectories });
+    }
+    if (equal.length === 0) return;
+    const some = equal.slice(0, 5).join(", ");
+    context.report.note(
+      `${equal.length} of ${groups} groups have one reward only, from which GRPO learns nothing: ${some}${equal.length > 5 ? " and others" : ""}. More epochs give more rewards.`,
+    );
+  },
+};
+
+interface Group {
+  readonly taskId: TaskId;
+  readonly trajectories: { readonly reward: number }[];
+}
+
+/** Traces come by task id. */
+function* groupsOf(traces: Iterable<ExportedTrace>, context: ExportContext): Generator<Group> {
+  let group: Group | null = null;
+  for (const trace of traces) {
+    const written = trajectory(trace, context);
+    if (written === null) continue;
+    const taskId = taskIdOf(trace);
+    if (group !== null && group.taskId !== taskId) {
+      yield group;
+      group = null;
+    }
+    group ??= { taskId, trajectories: [] };
+    group.trajectories.push(written);
+  }
+  if (group !== null) yield group;
+}
+
+/** Null: it is left out. */
+function trajectory(trace: ExportedTrace, context: ExportContext): { readonly reward: number } | null {
+  const { reward: scorer } = context.options;
+  const reward = trace.scores[scorer]?.value ?? null;
+  const steps = stepsOf(trace);
+  if (reward === null) {
+    context.report.leaveOut(`no ${scorer}`);
+    return null;
+  }
+  if (steps.some(({ otherResults }) => otherResults.length > 0)) {
+    context.report.leaveOut("a result of no call");
+    return null;
+  }
+  if (steps.every(({ reply }) => reply === null)) {
+    context.report.leaveOut("no reply");
+    return null;
+  }
+  const choices = new Map(steps.flatMap(({ reply, turn }) => (reply === null ? [] : [[reply as object, turn]])));
+  const tools = knownTools(trace, context).map(openaiTool);
+  return {
+    messages_and_choices: trace.messages.map((message) => {
+      const written = openaiMessage(message, "text");
+      const turn = choices.get(message);
+      // Replies of earlier chats are not trained on.
+      if (message.role !== "assistant" || turn === undefined) return written;
+      const reason = finishReason(turn?.finishReason ?? "other", message.toolCalls.length > 0);
+      return { index: 0, finish_reason: reason, logprobs: null, message: written };
+    }),
+    ...(tools.length === 0 ? {} : { tools }),
+    reward,
+    metrics: metricsOf(trace),
+    metadata: metadataOf(trace),
+    logs: logsOf(trace),
+  } as JsonObject & { readonly reward: number };
+}
+
+function finishReason(reason: FinishReason, hasCalls: boolean): string {
+  if (reason === "length") return "length";
+  if (reason === "refusal") return "content_filter";
+  return hasCalls ? "tool_calls" : "stop";
+}
+
+/** Numbers only. */
+function metricsOf(trace: ExportedTrace): Record<string, number> {
+  const scores = Object.entries(trace.scores).flatMap(([name, { value }]) => (value === null ? [] : [[name, value]]));
+  const { inputTokens, outputTokens } = sumUsage(trace.turns);
+  const cost = sumCost(trace.turns);
+  return {
+    ...Object.fromEntries(scores),
+    turns: trace.turns.length,
+    duration: trace.durationMs / 1000,
+    ...(trace.turns.some(({ usage }) => usage !== null)
+      ? { input_tokens: inputTokens, output_tokens: outputTokens }
+      : {}),
+    ...(cost === null ? {} : { cost_usd: cost }),
+  };
+}
+
+/** Texts and numbers only. */
+function metadataOf(trace: ExportedTrace): Record<string, string | number> {
+  return {
+    task_id: taskIdOf(trace),
+    epoch: epochOf(trace),
+    ...(isChatTrace(trace) ? { session_id: trace.sessionId } : { run_id: trace.runId }),
+    trace_id: trace.traceId,
+    agent_id: trace.agentId,
+    model: trace.model,
+    ending: trace.ending,
+  };
+}
+
+function logsOf(trace: ExportedTrace): string[] {
+  const explained = Object.entries(trace.scores).flatMap(([name, { explanation }]) =>
+    explanation === undefined ? [] : [`${name}: ${explanation}`],
+  );
+  return trace.error === null ? explained : [`${trace.ending}: ${trace.error}`, ...explained];
+}

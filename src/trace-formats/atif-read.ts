@@ -1,0 +1,197 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Message, Usage } from "../models/model.js";
+import { jsonObjectSchema } from "../platform/json.js";
+import { NamedCounts } from "../statistics/intervals.js";
+import { ENDINGS, isFailure } from "../tasks/ending.js";
+import { type ChatTrace, fromTraceFacts, type ToolCallRecord, type Turn, traceSchema } from "../traces/trace.js";
+import {
+  checkValue,
+  DescribedTools,
+  type FileLine,
+  type ImportSource,
+  NO_GOLD,
+  parseLine,
+  parseTrace,
+  textOfContent,
+  tokenCount,
+} from "./imported-trace.js";
+
+/** ATIF trajectories: one a line, or one over all lines. */
+export function readAtif(file: string, documents: AsyncIterable<FileLine>): ImportSource {
+  const tools = new DescribedTools();
+  const lacking = new NamedCounts();
+  let agentVersion: number | undefined;
+  return {
+    async *traces() {
+      for await (const { text, number } of documents) {
+        const where = `${file}, line ${number}`;
+        const trajectory = checkValue(trajectorySchema, parseLine(text, where), where);
+        tools.add((trajectory.agent.tool_definitions ?? []).flatMap((definition) => definition?.function ?? []));
+        agentVersion = agentVersionOf(trajectory);
+        const own = fromTraceFacts(trajectory.extra, toMessages(trajectory.steps));
+        const isOwn = own !== null && own.traceId === trajectory.trajectory_id;
+        yield { where, trace: isOwn ? parseTrace(own, `${where}, extra`) : toTrace(trajectory, lacking) };
+      }
+    },
+    tools: () => tools.list(),
+    run: () => ({ settings: agentVersion === undefined ? {} : { agentVersion } }),
+    lacking: () => lacking.counts,
+  };
+}
+
+/** A trajectory of another program, which has no gold answer, as a chat. */
+function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
+  const { agent, steps, extra } = trajectory;
+  const times = steps.flatMap(({ timestamp }) => (Number.isNaN(Date.parse(timestamp ?? "")) ? [] : [timestamp ?? ""]));
+  const [startedAt, endedAt] = [times[0], times.at(-1)].map((time) => new Date(time ?? 0).toISOString()) as [
+    string,
+    string,
+  ];
+  const turns = toTurns(steps, startedAt);
+  const last = steps.findLast(({ source }) => source === "agent");
+  const said = last?.tool_calls?.length ? "" : (last?.message ?? "");
+  const answer = said.trim() === "" ? null : said;
+  const ending = z.enum(ENDINGS).safeParse(extra?.ending).data ?? (answer === null ? "out_of_turns" : "answered");
+  const traceId = trajectory.trajectory_id || `trace_${digestOf(trajectory)}`;
+  lacking.add(NO_GOLD);
+  if (times.length === 0) lacking.add("no times");
+  if (turns.length > 0) lacking.add("no durations of calls");
+  if (turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
+  return {
+    traceId,
+    sessionId: trajectory.session_id || `session_${traceId}`,
+    agentId: agent.name || "agent",
+    model: agent.model_name || turns.find(({ model }) => model !== undefined)?.model || "unknown",
+    ...{ startedAt, endedAt, durationMs: Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) },
+    ...{ ending, error: isFailure(ending) ? ending : null },
+    messages: toMessages(steps),
+    toolCalls: toToolCalls(steps, startedAt),
+    ...{ turns, maxTurns: turns.length, answer: isFailure(ending) ? null : answer, sources: [] },
+    scores: traceSchema.shape.scores.safeParse(extra?.scores).data ?? {},
+    agentVersion: agentVersionOf(trajectory) ?? 0,
+    question: steps.find(({ source }) => source === "user")?.message ?? "",
+    ...{ inbox: null, queryDate: null, historyLength: 0 },
+  };
+}
+
+/** Undefined where its version is no number, as ours are. */
+function agentVersionOf({ agent: { version } }: Trajectory): number | undefined {
+  return /^\d{1,9}$/.test(version) ? Number(version) : undefined;
+}
+
+function digestOf(trajectory: Trajectory): string {
+  return createHash("sha256").update(JSON.stringify(trajectory)).digest("hex").slice(0, 32);
+}
+
+/** Our messages of a trajectory's steps. */
+function toMessages(steps: readonly AtifStep[]): Message[] {
+  return steps.flatMap((step): Message[] => {
+    const content = step.message ?? "";
+    if (step.source !== "agent") return [{ role: step.source, content }];
+    const calls = step.tool_calls ?? [];
+    const names = new Map(calls.map((call) => [call.tool_call_id, call.function_name]));
+    const results = (step.observation?.results ?? []).map(({ source_call_id, content: said }): Message => {
+      const toolCallId = source_call_id ?? "";
+      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: said ?? "", isError: false };
+    });
+    const toolCalls = calls.map((call) => ({
+      id: call.tool_call_id,
+      name: call.function_name,
+      arguments: call.arguments,
+    }));
+    return [{ role: "assistant", content, toolCalls }, ...results];
+  });
+}
+
+/** A turn for each model call. The format has no durations. */
+function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
+  return steps.filter(isModelCall).map((step) => ({
+    startedAt: step.timestamp ?? startedAt,
+    ...(step.model_name == null ? {} : { model: step.model_name }),
+    latencyMs: 0,
+    finishReason: (step.tool_calls ?? []).length > 0 ? "tool_calls" : "stop",
+    rawFinishReason: "",
+    usage: usageOf(step),
+    costUsd: step.metrics?.cost_usd ?? null,
+    retries: [],
+    cached: false,
+  }));
+}
+
+/** The calls that have a result. */
+function toToolCalls(steps: readonly AtifStep[], startedAt: string): ToolCallRecord[] {
+  return steps.filter(isModelCall).flatMap((step, turn) =>
+    (step.tool_calls ?? []).flatMap((call): ToolCallRecord[] => {
+      const found = step.observation?.results?.find(({ source_call_id }) => source_call_id === call.tool_call_id);
+      if (found === undefined) return [];
+      const made = { id: call.tool_call_id, name: call.function_name, arguments: call.arguments };
+      const given = { result: found.content ?? "", error: null, errorKind: null };
+      return [{ ...made, ...given, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
+    }),
+  );
+}
+
+function isModelCall({ source, llm_call_count }: AtifStep): boolean {
+  return source === "agent" && llm_call_count !== 0;
+}
+
+function usageOf({ metrics }: AtifStep): Usage | null {
+  const { prompt_tokens, completion_tokens, cached_tokens } = metrics ?? {};
+  if (prompt_tokens == null && completion_tokens == null) return null;
+  const [inputTokens, outputTokens] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];
+  return { inputTokens, outputTokens, cachedInputTokens: Math.min(tokenCount(cached_tokens), inputTokens) };
+}
+
+/** What is read of a trajectory. Unknown fields are let through, and what may be absent may be null. */
+const text = z.string().nullish();
+const number = z.number().nullish();
+
+const contentSchema = z
+  .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().nullish() }))])
+  .transform(textOfContent);
+
+const callSchema = z.looseObject({
+  tool_call_id: z.string(),
+  function_name: z.string(),
+  arguments: jsonObjectSchema,
+});
+
+const stepSchema = z.looseObject({
+  timestamp: text,
+  source: z.enum(["system", "user", "agent"]),
+  model_name: text,
+  message: contentSchema.nullish(),
+  llm_call_count: number,
+  tool_calls: z.array(callSchema).nullish(),
+  observation: z
+    .looseObject({
+      results: z.array(z.looseObject({ source_call_id: text, content: contentSchema.nullish() })).nullish(),
+    })
+    .nullish(),
+  metrics: z
+    .looseObject({ prompt_tokens: number, completion_tokens: number, cached_tokens: number, cost_usd: number })
+    .nullish(),
+});
+
+type AtifStep = z.output<typeof stepSchema>;
+
+const definitionSchema = z.looseObject({
+  function: z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() }),
+});
+
+const trajectorySchema = z.looseObject({
+  schema_version: z.string().regex(/^ATIF-v1\.\d+$/, "only ATIF-v1.x is read"),
+  session_id: text,
+  trajectory_id: text,
+  agent: z.looseObject({
+    name: z.string(),
+    version: z.string(),
+    model_name: text,
+    tool_definitions: z.array(definitionSchema.nullable().catch(null)).nullish(),
+  }),
+  steps: z.array(stepSchema).min(1, "has no steps"),
+  extra: z.record(z.string(), z.unknown()).nullish(),
+});
+
+type Trajectory = z.output<typeof trajectorySchema>;

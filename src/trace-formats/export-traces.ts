@@ -1,0 +1,443 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { getVersion } from "../agents/registry-store.js";
+import type { ToolSpec } from "../models/model.js";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
+import { programVersion } from "../platform/program-version.js";
+import { SCORERS, SCORES } from "../scoring/scorers.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { ENDINGS, isFailure } from "../tasks/ending.js";
+import type { TaskId } from "../tasks/question.js";
+import { getRun, type RunRow } from "../traces/runs-store.js";
+import {
+  BANDS,
+  type Band,
+  bandOf,
+  isScored,
+  type ScorerEntry,
+  scaleOf,
+  scaleText,
+  scorerOfMetric,
+} from "../traces/score.js";
+import type { Trace } from "../traces/trace.js";
+import {
+  type ChatFilter,
+  countScores,
+  listTaskIds,
+  readTraces,
+  type ScoreBounds,
+  selectChatTraceIds,
+  selectTraceIds,
+  type TraceFilter,
+} from "../traces/traces-store.js";
+import { FORMATS, type Format } from "./formats.js";
+import {
+  type ExportContext,
+  type ExportedTrace,
+  type ExportOptions,
+  ExportReport,
+  type TraceFormat,
+} from "./trace-format.js";
+
+interface ExportRequest {
+  readonly source: ExportSource;
+  readonly format: Format;
+  /** Undefined: standard output. */
+  readonly output: string | undefined;
+  readonly selection: TraceSelection;
+  readonly options: Omit<ExportOptions, "reward"> & {
+    /** Null: the run's main score. */
+    readonly reward: string | null;
+  };
+}
+
+export interface Exported {
+  /** Null: the traces are of chats. */
+  readonly runId: string | null;
+  /** How many were selected. */
+  readonly traces: number;
+  /** Those of them that are not in the file, by reason. */
+  readonly leftOut: Readonly<Record<string, number>>;
+  readonly notes: readonly string[];
+}
+
+/** Where the traces go that have no file. */
+interface Stdout {
+  lines(lines: Iterable<string>): Promise<void>;
+  pieces(pieces: Iterable<string>): Promise<void>;
+}
+
+/** Writes traces to a file, or to standard output. */
+export function exportTraces(
+  { source, format, output, selection, options }: ExportRequest,
+  settings: AppSettings,
+  stdout: Stdout,
+): Promise<Exported> {
+  return withStore(settings, async (db) => {
+    const { run, ids } = selectTraces(db, source, selection);
+    const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
+    const report = new ExportReport();
+    const context = contextOf(db, run, { ...options, reward }, report);
+    await write(FORMATS[format], readTraces<ExportedTrace>(db, ids), context, output ?? stdout);
+    return { runId: run?.id ?? null, traces: ids.length, leftOut: report.leftOut, notes: report.notes };
+  });
+}
+
+/** Chats have no scores, so none of them gets a reward. */
+function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
+  return run === null ? "artReward" : scorerOf(db, run, name === "art" ? "artReward" : name);
+}
+
+function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
+  const toolsOf = openTraceTools(db, run);
+  return { run, programVersion: programVersion(), scorers: SCORERS, options, report, toolsOf };
+}
+
+async function write(
+  format: TraceFormat,
+  traces: Iterable<ExportedTrace>,
+  context: ExportContext,
+  to: string | Stdout,
+): Promise<void> {
+  if ("lines" in format) {
+    const lines = format.lines(traces, context);
+    await (typeof to === "string" ? writeFileAtomically(to, withLineEnds(lines)) : to.lines(lines));
+    return;
+  }
+  if ("bytes" in format) {
+    if (typeof to !== "string") throw needsFile();
+    return writeFileAtomically(to, format.bytes(traces, context));
+  }
+  const pieces = format.pieces(traces, context);
+  await (typeof to === "string" ? writeFileAtomically(to, pieces) : to.pieces(pieces));
+}
+
+function needsFile(): UserError {
+  return new UserError("flag_missing", "This format is no text: it needs a file.", "Name one with --output.");
+}
+
+function* withLineEnds(lines: Iterable<string>): Generator<string> {
+  for (const line of lines) yield `${line}\n`;
+}
+
+const MANIFEST = "manifest.json";
+
+/**
+ * Writes a folder with the traces of a run by band, a file each, and a manifest that says what each is for and why
+ * each trace is in it. The folder appears when it is complete.
+ */
+export function exportScoreBands(
+  {
+    run: name,
+    folder,
+    selection,
+  }: { readonly run: string; readonly folder: string; readonly selection: TraceSelection },
+  settings: AppSettings,
+): Promise<EvalsManifest> {
+  return withStore(settings, async (db) => {
+    checkFolder(folder);
+    const run = getRun(db, name);
+    const filter = filterOf(db, run, selection);
+    refuseLowerIsBetter(filter.by);
+    const unfinished = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
+    try {
+      makeFolder(unfinished);
+      const { entries, unscored } = await writeBands(db, unfinished, selectTraceIds(db, filter), filter.by);
+      const { id: runId, agentId, model } = run;
+      const manifest = evalsManifest({ runId, agentId, model, scorer: filter.by, unscored }, entries);
+      await writeFileAtomically(join(unfinished, MANIFEST), [`${JSON.stringify(manifest, null, 2)}\n`]);
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(unfinished, folder);
+      return manifest;
+    } finally {
+      rmSync(unfinished, { recursive: true, force: true });
+    }
+  });
+}
+
+async function writeBands(db: Db, folder: string, ids: readonly string[], scorer: string) {
+  const entries: Record<Band, BandEntry[]> = { high: [], medium: [], low: [] };
+  const unscored: Record<string, number> = {};
+  for (const band of BANDS) {
+    await writeFileAtomically(join(folder, fileOfBand(band)), linesOf(readTraces(db, ids), band));
+  }
+  return { entries, unscored };
+
+  function* linesOf(traces: Iterable<Trace>, band: Band): Generator<string> {
+    for (const trace of traces) {
+      const actual = bandOf(trace.scores[scorer]?.value ?? null);
+      if (actual === band) {
+        entries[band].push(bandEntry(trace, scorer, band));
+        yield `${JSON.stringify(trace)}\n`;
+      } else if (actual === "unscored" && band === BANDS[0]) {
+        unscored[trace.ending] = (unscored[trace.ending] ?? 0) + 1;
+      }
+    }
+  }
+}
+
+function refuseLowerIsBetter(scorer: string): void {
+  const entries: Readonly<Record<string, ScorerEntry>> = SCORERS;
+  if (entries[scorer]?.better !== "lower") return;
+  throw new UserError(
+    "flags_contradict",
+    `--for evals takes high scores for good ones, and of ${scorer} lower is better.`,
+    "Name another score with --by.",
+  );
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (cause) {
+    throw new UserError(
+      "output_unwritable",
+      `--output: ${path} cannot be made: ${(cause as Error).message}`,
+      "Make the folder that it is to be in, or name another.",
+      2,
+      { cause },
+    );
+  }
+}
+
+/** Only a folder of an earlier export is replaced. */
+function checkFolder(folder: string): void {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (stats.isDirectory()) {
+    const names = readdirSync(folder);
+    if (names.length === 0) return;
+    const own = new Set([MANIFEST, ...BANDS.map(fileOfBand)]);
+    if (names.includes(MANIFEST) && names.every((name) => own.has(name)) && isManifest(join(folder, MANIFEST))) return;
+  }
+  throw new UserError(
+    "output_exists",
+    `--output: ${folder} exists and is not a folder of traces for evals.`,
+    "Name another folder.",
+  );
+}
+
+function isManifest(path: string): boolean {
+  return readFileSync(path, "utf8").slice(0, 200).includes(MANIFEST_FORMAT);
+}
+
+/** What a folder of traces for writing evals says of itself. */
+const MANIFEST_FORMAT = "art-e traces for evals, version 1";
+
+/** What evals are written from the traces of each band. */
+const PURPOSES: Readonly<Record<Band, { readonly range: string; readonly use: readonly string[] }>> = {
+  high: { range: "above 0.8", use: ["regression tests", "positive cases"] },
+  medium: { range: "from 0.5 to 0.8", use: ["edge cases"] },
+  low: { range: "below 0.5", use: ["failure modes", "bug reproductions"] },
+};
+
+interface BandEntry {
+  readonly traceId: string;
+  readonly taskId: Trace["taskId"];
+  readonly epoch: number;
+  readonly score: number;
+  readonly ending: string;
+  /** Why it is in its band. */
+  readonly why: string;
+}
+
+interface EvalsManifest {
+  readonly format: typeof MANIFEST_FORMAT;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly scorer: string;
+  readonly bands: Readonly<Record<Band, BandSummary>>;
+  /** Traces without that score, which are in no band, by ending. */
+  readonly unscored: Readonly<Record<string, number>>;
+}
+
+interface BandSummary {
+  readonly file: string;
+  readonly range: string;
+  readonly use: readonly string[];
+  readonly count: number;
+  readonly meanScore: number | null;
+  readonly traces: readonly BandEntry[];
+}
+
+function fileOfBand(band: Band): string {
+  return `${band}.jsonl`;
+}
+
+function bandEntry(trace: Trace, scorer: string, band: Band): BandEntry {
+  const { traceId, taskId, epoch, ending } = trace;
+  const { value, explanation } = trace.scores[scorer] ?? { value: null };
+  const score = value ?? 0;
+  const reasons = [
+    `${scorer} ${Number(score.toFixed(3))} is ${PURPOSES[band].range}`,
+    explanation,
+    trace.judge?.verdict ? `judge: ${trace.judge.verdict}: ${trace.judge.reason}` : undefined,
+    "grade" in trace ? trace.grade.reason : undefined,
+    ending === "answered" ? undefined : `ending: ${ending}`,
+  ];
+  const why = reasons.filter((reason) => reason !== undefined && reason !== "").join("; ");
+  return { traceId, taskId, epoch, score, ending, why };
+}
+
+function evalsManifest(
+  facts: Pick<EvalsManifest, "runId" | "agentId" | "model" | "scorer" | "unscored">,
+  entries: Readonly<Record<Band, readonly BandEntry[]>>,
+): EvalsManifest {
+  const { unscored, ...run } = facts;
+  const bands = BANDS.map((band) => [
+    band,
+    {
+      file: fileOfBand(band),
+      ...PURPOSES[band],
+      count: entries[band].length,
+      meanScore: meanOf(entries[band].map(({ score }) => score)),
+      traces: entries[band],
+    },
+  ]);
+  return { format: MANIFEST_FORMAT, ...run, bands: Object.fromEntries(bands), unscored };
+}
+
+function meanOf(scores: readonly number[]): number | null {
+  return scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+}
+
+/** Says what the model was told of its tools in a trace of a run, or of chats where `run` is null. */
+export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrace) => readonly ToolSpec[] {
+  const imported = run?.settings.imported;
+  if (imported !== undefined) return () => imported.tools;
+  const known = new Map<string, readonly ToolSpec[]>();
+  return (trace) => {
+    const version = "agentVersion" in trace ? trace.agentVersion : (run?.settings.agentVersion ?? 0);
+    const key = `${version} ${trace.agentId}`;
+    const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
+    known.set(key, specs);
+    return specs;
+  };
+}
+
+/** None of an agent that lives elsewhere, which has no version. */
+function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
+  try {
+    return getVersion(db, agentId, version).tools.map(({ tool }) => ({
+      name: tool.id,
+      description: tool.description,
+      parameters: tool.parametersSchema,
+    }));
+  } catch (error) {
+    if (error instanceof UserError) return [];
+    throw error;
+  }
+}
+
+/** A run by its name, or chats: those of a session, or all (null). */
+export type ExportSource = { readonly run: string } | { readonly session: string | null };
+
+interface SelectedTraces {
+  /** Null: of chats. */
+  readonly run: RunRow | null;
+  readonly ids: readonly string[];
+}
+
+export function selectTraces(db: Db, source: ExportSource, selection: TraceSelection): SelectedTraces {
+  if ("session" in source) return { run: null, ids: selectChatTraceIds(db, chatFilter(selection, source.session)) };
+  const run = getRun(db, source.run);
+  return { run, ids: selectTraceIds(db, filterOf(db, run, selection)) };
+}
+
+/** Which traces a user wants, with scores by the names of metrics. */
+export interface TraceSelection {
+  /** The score of `band`, `bestOfEpochs` and bounds without a name; null: the run's main score. */
+  readonly by: string | null;
+  readonly band: Band | null;
+  readonly bounds: readonly (Omit<ScoreBounds, "scorer"> & { readonly metric: string | null })[];
+  readonly failedOnly: boolean;
+  readonly ids: readonly string[] | null;
+  readonly bestOfEpochs: boolean;
+  readonly limit: number | null;
+}
+
+/** Resolves the names of metrics and of tasks. Throws a UserError for one that the run does not have. */
+function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): TraceFilter & { by: string } {
+  const counts = countScores(db, runId);
+  const by = selection.by === null ? mainScore(counts) : knownScorer(selection.by, counts, runId);
+  const bounds = selection.bounds.map(({ metric, ...bound }) => ({
+    ...bound,
+    scorer: metric === null ? by : knownScorer(metric, counts, runId),
+  }));
+  refuseImpossible(bounds);
+  return {
+    runId,
+    by,
+    band: selection.band,
+    bounds,
+    failedOnly: selection.failedOnly,
+    taskIds: selection.ids === null ? null : taskIds(db, runId, selection.ids),
+    bestOfEpochs: selection.bestOfEpochs ? bestOf(by) : null,
+    limit: selection.limit,
+  };
+}
+
+/** Which traces of chats; those have ids of their own, and no scores. */
+function chatFilter({ failedOnly, ids, limit }: TraceSelection, sessionId: string | null): ChatFilter {
+  return { sessionId, endings: failedOnly ? ENDINGS.filter(isFailure) : null, ids, limit };
+}
+
+/** The scorer that a metric's name means in a run; null: its main score. One that no task has is a UserError. */
+function scorerOf(db: Db, { id }: RunRow, metric: string | null): string {
+  const counts = countScores(db, id);
+  return metric === null ? mainScore(counts) : knownScorer(metric, counts, id);
+}
+
+/** Bounds that no score can meet, alone or together. */
+function refuseImpossible(bounds: readonly ScoreBounds[]): void {
+  for (const { scorer, min, max } of bounds) {
+    const scale = scaleOf(SCORES[scorer] ?? { kind: "rate" });
+    const highest = Math.min(...bounds.flatMap((other) => (other.scorer === scorer ? (other.max ?? []) : [])));
+    const why =
+      (min !== undefined && min > scale.max) || (max !== undefined && max < scale.min)
+        ? `${scorer} is ${scaleText(scale)}`
+        : min !== undefined && min > highest
+          ? `--max-score asks for at most ${highest} of ${scorer}`
+          : null;
+    if (why === null) continue;
+    const flag = min === undefined ? `--max-score ${max}` : `--min-score ${min}`;
+    throw new UserError("threshold_impossible", `No trace can meet ${flag}: ${why}.`, "Give a bound within it.");
+  }
+}
+
+type Counts = ReturnType<typeof countScores>;
+
+/** The semantic score; of a suite, which has none, its own. */
+function mainScore(counts: Counts): string {
+  return !isScored("semanticScore", counts) && isScored("taskScore", counts) ? "taskScore" : "semanticScore";
+}
+
+function knownScorer(metric: string, counts: Counts, runId: string): string {
+  const scorer = scorerOfMetric(metric, counts);
+  if (isScored(scorer, counts)) return scorer;
+  const known = Object.keys(counts).join(", ");
+  throw new UserError(
+    "score_unknown",
+    `No task of ${runId} has a score "${metric}".`,
+    known === "" ? "None of its tasks has any score." : `Its scores are: ${known}.`,
+  );
+}
+
+function bestOf(scorer: string): "highest" | "lowest" {
+  const entries: Readonly<Record<string, ScorerEntry>> = SCORERS;
+  return entries[scorer]?.better === "lower" ? "lowest" : "highest";
+}
+
+/** Numbers are questions of ART-E; the tasks of suites have texts. */
+function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
+  const known = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
+  return written.map((name) => {
+    const id = known.get(name);
+    if (id !== undefined) return id;
+    throw new UserError("task_unknown", `${runId} has no result of a task ${name}.`, "art-e stats --run shows a run.");
+  });
+}

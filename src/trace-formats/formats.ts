@@ -1,0 +1,233 @@
+import type { Message } from "../models/model.js";
+import type { JsonObject, JsonValue } from "../platform/json.js";
+import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
+import { artFormat } from "./art.js";
+import { atifTrajectory } from "./atif-write.js";
+import { inspectFormat, inspectJsonFormat } from "./inspect-write-log.js";
+import { otlpFormat } from "./otlp-write.js";
+import {
+  type ExportContext,
+  type ExportedTrace,
+  knownTools,
+  type LineFormat,
+  openaiMessage,
+  openaiTool,
+  perTrace,
+  type TraceFormat,
+  toWellFormedJson,
+} from "./trace-format.js";
+
+/** The complete trace on one line: enough to replay it, to score it again and to write an eval from it. */
+function jsonLine(trace: ExportedTrace): string[] {
+  return [JSON.stringify(trace)];
+}
+
+/** One span of a trace in iofold's format. */
+interface Step {
+  readonly step_id: string;
+  readonly trace_id: string;
+  readonly timestamp: string;
+  readonly messages_added: readonly { readonly role: string; readonly content: string }[];
+  readonly tool_calls: readonly {
+    readonly tool_name: string;
+    readonly arguments: JsonValue;
+    readonly result: JsonValue;
+    readonly error: string | null;
+  }[];
+  readonly input: JsonValue;
+  readonly output: JsonValue;
+  readonly metadata: {
+    readonly span_id: string;
+    readonly parent_span_id: string | null;
+    readonly span_name: string;
+    readonly latency_ms: number;
+    readonly tokens_input: number | null;
+    readonly tokens_output: number | null;
+  };
+  readonly error: string | null;
+}
+
+/**
+ * One line per step, that is, per model call or tool call. The tool calls of a turn follow it, with its span as parent.
+ * The first model call adds the system prompt and the question. A task that failed before any reply has one step with
+ * its error.
+ */
+export function iofoldSteps(trace: ExportedTrace): string[] {
+  const byTurn = messagesByTurn(ownMessages(trace));
+  const count = Math.max(trace.turns.length, byTurn.length, 1);
+  const steps = Array.from({ length: count }, (_, turn) => [
+    modelStep(trace, turn, byTurn[turn] ?? [], turn === count - 1),
+    ...trace.toolCalls.filter((call) => call.turn === turn).map((call, i) => toolStep(trace, call, i)),
+  ]);
+  return steps.flat().map((step) => JSON.stringify(step));
+}
+
+/** The messages up to and including each reply, without tool results, which belong to the tools' own steps. */
+function messagesByTurn(messages: readonly Message[]): Message[][] {
+  const turns: Message[][] = [[]];
+  for (const message of messages) {
+    if (message.role !== "tool") turns.at(-1)?.push(message);
+    if (message.role === "assistant") turns.push([]);
+  }
+  return turns.filter((turn) => turn.length > 0);
+}
+
+function spanOf(trace: ExportedTrace, turn: number): string {
+  return `${trace.traceId}_turn${turn + 1}`;
+}
+
+function modelStep(trace: ExportedTrace, turn: number, added: readonly Message[], isLast: boolean): Step {
+  const model: Turn | undefined = trace.turns[turn];
+  const reply = added.find((message) => message.role === "assistant");
+  const calls = reply?.role === "assistant" ? reply.toolCalls : [];
+  return {
+    step_id: spanOf(trace, turn),
+    trace_id: trace.traceId,
+    timestamp: model?.startedAt ?? trace.startedAt,
+    messages_added: added.map(({ role, content }) => ({ role, content })),
+    tool_calls: calls.map((call) => {
+      const record = trace.toolCalls.find((each) => each.turn === turn && each.id === call.id);
+      return {
+        tool_name: call.name,
+        arguments: call.arguments,
+        result: record?.result ?? null,
+        error: record === undefined ? "not called" : record.error,
+      };
+    }),
+    input: added.filter((message) => message.role !== "assistant").at(-1)?.content ?? null,
+    output: reply?.content ?? null,
+    metadata: {
+      span_id: spanOf(trace, turn),
+      parent_span_id: null,
+      span_name: trace.model,
+      latency_ms: model?.latencyMs ?? 0,
+      tokens_input: model?.usage?.inputTokens ?? null,
+      tokens_output: model?.usage?.outputTokens ?? null,
+    },
+    error: isLast ? trace.error : null,
+  };
+}
+
+function toolStep(trace: ExportedTrace, call: ToolCallRecord, index: number): Step {
+  const content = call.error ?? JSON.stringify(call.result);
+  const span = `${spanOf(trace, call.turn)}_tool${index + 1}`;
+  return {
+    step_id: span,
+    trace_id: trace.traceId,
+    timestamp: call.startedAt,
+    messages_added: [{ role: "tool", content }],
+    tool_calls: [{ tool_name: call.name, arguments: call.arguments, result: call.result, error: call.error }],
+    input: call.arguments,
+    output: call.result,
+    metadata: {
+      span_id: span,
+      parent_span_id: spanOf(trace, call.turn),
+      span_name: call.name,
+      latency_ms: call.durationMs,
+      tokens_input: null,
+      tokens_output: null,
+    },
+    error: call.error,
+  };
+}
+
+/** OpenAI refuses a longer example, and fewer of them. */
+const MAX_LINE_TOKENS = 65_536;
+const MIN_LINES = 10;
+const CHARS_PER_TOKEN = 4;
+
+/**
+ * Conversations for supervised fine-tuning, one a line: of the traces that end with an answer and in which every call
+ * has its result. `openai` writes arguments as text and gives replies that went wrong the weight 0; `hf` writes
+ * arguments as objects and knows no weights.
+ */
+const chatFormat: LineFormat = {
+  *lines(traces, context) {
+    const { report, options } = context;
+    let lines = 0;
+    let tokens = 0;
+    for (const trace of traces) {
+      const steps = stepsOf(trace);
+      const obstacle = obstacleOf(trace, steps, context);
+      const line = obstacle === null ? toWellFormedJson(conversation(trace, steps, context)) : "";
+      const size = tokensOf(trace, line);
+      if (obstacle !== null) report.leaveOut(obstacle);
+      else if (size > MAX_LINE_TOKENS) report.leaveOut(`over ${MAX_LINE_TOKENS.toLocaleString("en")} tokens`);
+      else {
+        lines++;
+        tokens += size;
+        yield line;
+      }
+    }
+    report.note(`${lines.toLocaleString("en")} lines of about ${tokens.toLocaleString("en")} tokens.`);
+    if (options.dialect === "openai" && lines < MIN_LINES) {
+      report.note(`Trainers of this format take no fewer than ${MIN_LINES} lines.`);
+    }
+  },
+};
+
+/** Why a trace is no example; null: it is one. */
+function obstacleOf(trace: ExportedTrace, steps: readonly TraceStep[], context: ExportContext): string | null {
+  if (trace.answer === null || trace.answer.trim() === "") return "no answer";
+  if (steps.some(({ otherResults }) => otherResults.length > 0)) return "a result of no call";
+  const calls = steps.flatMap((step) => step.calls);
+  if (calls.some(({ result }) => result === null)) return "a call without its result";
+  const tools = new Set(knownTools(trace, context).map(({ name }) => name));
+  if (calls.some(({ call }) => !tools.has(call.name))) return "a call of a tool that is not there";
+  const isMalformed = calls.some(({ call }) => call.invalid !== undefined);
+  return isMalformed && context.options.dialect === "hf" ? "a call that is no JSON" : null;
+}
+
+function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context: ExportContext): JsonObject {
+  const { dialect } = context.options;
+  const badReplies = new Set<Message>(steps.filter(wentWrong).flatMap(({ reply }) => reply ?? []));
+  const own = new Set<Message>(steps.flatMap(({ reply }) => reply ?? []));
+  const messages = trace.messages.map((message) => {
+    const written = openaiMessage(message, dialect === "openai" ? "text" : "object");
+    // Replies of earlier chats are examples of their own.
+    const isUnweighted = message.role === "assistant" && (badReplies.has(message) || !own.has(message));
+    return dialect === "openai" && isUnweighted ? { ...written, weight: 0 } : written;
+  });
+  const tools = knownTools(trace, context).map(openaiTool);
+  return {
+    messages: trace.messages.at(-1)?.role === "assistant" ? messages : [...messages, closing(trace, dialect)],
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(tools.length === 0 || dialect === "hf" ? {} : { parallel_tool_calls: allowsSeveralCalls(context) }),
+  };
+}
+
+/** An answer given by a tool is said once more, as readers want the last word to be the assistant's. */
+function closing({ answer }: ExportedTrace, dialect: string): JsonObject {
+  return { role: "assistant", content: answer, ...(dialect === "openai" ? { weight: 0 } : {}) };
+}
+
+function allowsSeveralCalls({ run }: ExportContext): boolean {
+  return run?.settings.toolCalls !== "first";
+}
+
+/** A reply that was cut off, said nothing, or called a tool in a way that was an error. */
+function wentWrong({ reply, turn, calls }: TraceStep): boolean {
+  if (reply === null) return false;
+  if (turn?.finishReason === "length" || (reply.content.trim() === "" && calls.length === 0)) return true;
+  return calls.some(({ call, result }) => call.invalid !== undefined || result?.isError === true);
+}
+
+/** As the last reply's provider counted them, prompt and tools included; else by the length of the line. */
+function tokensOf(trace: ExportedTrace, line: string): number {
+  const usage = trace.turns.findLast((turn) => turn.usage !== null && turn.usage.inputTokens > 0)?.usage;
+  return usage ? usage.inputTokens + usage.outputTokens : Math.ceil(line.length / CHARS_PER_TOKEN);
+}
+
+/** All formats by name. To add one: a file or a folder in this folder and a line here. */
+export const FORMATS = {
+  jsonl: perTrace(jsonLine),
+  iofold: perTrace(iofoldSteps),
+  inspect: inspectFormat,
+  "inspect-json": inspectJsonFormat,
+  otlp: otlpFormat,
+  chat: chatFormat,
+  atif: perTrace(atifTrajectory),
+  art: artFormat,
+} as const satisfies Record<string, TraceFormat>;
+
+export type Format = keyof typeof FORMATS;

@@ -1,0 +1,384 @@
+import { z } from "zod";
+import type { FinishReason, Message, Usage } from "../models/model.js";
+import { jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
+import type { NamedCounts } from "../statistics/intervals.js";
+import { type Ending, isFailure } from "../tasks/ending.js";
+import type { Question } from "../tasks/question.js";
+import type { QuestionTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
+import { type ImportedTrace, NO_GOLD, textOfContent, tokenCount } from "./imported-trace.js";
+
+/** A sample of another program: of a task where it has a target, else of a chat. */
+export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
+  const fields = fieldsOf(sample, header, lacking);
+  const { id, epoch, metadata, target } = sample;
+  const question = questionAsked(sample, fields.messages);
+  const gold = typeof target === "string" ? target : target.join(", ");
+  const [inbox, day] = [textIn(metadata, "inbox", "inbox_address"), textIn(metadata, "query_date")];
+  const queryDate = day !== null && /^\d{4}-\d{2}-\d{2}/.test(day) ? day.slice(0, 10) : null;
+  if (fields.messages.length === 0) lacking.add("no messages");
+  if (fields.turns.length === 0) lacking.add("no model calls");
+  if (gold.trim() === "" || question === "") {
+    lacking.add(NO_GOLD);
+    return { ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
+  }
+  if (inbox === null) lacking.add(`no mailbox, which is called ${NO_INBOX}`);
+  if (queryDate === null) lacking.add("no day of the question, for which that of the sample stands");
+  const task: Question = {
+    ...{ id: numbers.of(id), question, answer: gold, message_ids: textsIn(metadata, "gold_sources"), how_realistic: 1 },
+    ...{
+      inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
+      query_date: queryDate ?? fields.startedAt.slice(0, 10),
+    },
+  };
+  if (String(task.id) !== String(id)) lacking.add("no number as their id, so they are numbered");
+  const runId = header.eval.eval_id || header.eval.run_id || `${header.eval.task}_${header.eval.created}`;
+  return { ...fields, runId, taskId: task.id, epoch, task, judge: null };
+}
+
+const NO_INBOX = "unknown";
+
+type Fields = Omit<QuestionTrace, "runId" | "taskId" | "epoch" | "task" | "judge">;
+
+function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
+  const { eval: spec } = header;
+  const { models, tools } = agentEvents(sample.events);
+  const startedAt = isoTime(sample.started_at ?? models[0]?.timestamp ?? spec.created) ?? new Date(0).toISOString();
+  const durationMs = msOf(sample.total_time) ?? msBetween(startedAt, sample.completed_at);
+  const turns = models.map((event) => toTurn(event, startedAt));
+  const messages = toMessages(sample.messages);
+  const answer = answerOf(sample, messages);
+  const traceId = `trace_${sample.uuid || `${spec.eval_id ?? spec.task}_${sample.id}_${sample.epoch}`}`;
+  const agentId = spec.solver || spec.task || "agent";
+  return {
+    ...{ traceId, sessionId: traceId.replace("trace_", "session_"), agentId, model: spec.model, startedAt },
+    endedAt: isoTime(sample.completed_at) ?? new Date(Date.parse(startedAt) + durationMs).toISOString(),
+    durationMs,
+    ending: endingOf(sample, answer),
+    error: sample.error?.message ?? null,
+    messages,
+    toolCalls: tools.map((event) => toToolCall(event, turns, startedAt)),
+    turns,
+    maxTurns: wholeNumber(spec.config.turn_limit) ?? turns.length,
+    answer: isFailure(endingOf(sample, answer)) ? null : answer,
+    sources: textsIn(sample.metadata, "sources"),
+    scores: toScores(sample.scores, lacking),
+  };
+}
+
+function questionAsked({ input }: Sample, messages: readonly Message[]): string {
+  if (typeof input === "string") return input;
+  const asked = input.findLast(({ role }) => role === "user");
+  if (asked !== undefined) return textOfContent(asked.content);
+  return messages.find(({ role }) => role === "user")?.content ?? "";
+}
+
+function answerOf({ output }: Sample, messages: readonly Message[]): string | null {
+  const said = output?.completion || messages.findLast(({ role }) => role === "assistant")?.content || "";
+  return said.trim() === "" ? null : said;
+}
+
+const LIMITS: Readonly<Record<string, Ending>> = {
+  time: "timeout",
+  working: "timeout",
+  token: "out_of_budget",
+  cost: "out_of_budget",
+  operator: "interrupted",
+};
+
+function endingOf({ error, limit }: Sample, answer: string | null): Ending {
+  if (error != null) return "model_error";
+  if (limit != null) return LIMITS[limit.type] ?? "out_of_turns";
+  return answer === null ? "out_of_turns" : "answered";
+}
+
+function textIn(metadata: Sample["metadata"], ...keys: readonly string[]): string | null {
+  const texts = keys.map((key) => metadata?.[key]).filter((value) => typeof value === "string" && value.trim() !== "");
+  return (texts[0] as string | undefined) ?? null;
+}
+
+function textsIn(metadata: Sample["metadata"], key: string): string[] {
+  const value = metadata?.[key];
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+function wholeNumber(value: unknown): number | null {
+  return Number.isSafeInteger(value) ? Number(value) : null;
+}
+
+/** Numbers for the ids of samples, as questions have: its own where the id is one, else the next that is free. */
+export class TaskNumbers {
+  private readonly numbers = new Map<string, number>();
+  private readonly taken = new Set<number>();
+  private next = 1;
+
+  of(id: string | number): number {
+    const key = String(id);
+    const known = this.numbers.get(key);
+    if (known !== undefined) return known;
+    const own = /^\d{1,9}$/.test(key) ? Number(key) : null;
+    const number = own !== null && !this.taken.has(own) ? own : this.free();
+    this.numbers.set(key, number);
+    this.taken.add(number);
+    return number;
+  }
+
+  private free(): number {
+    while (this.taken.has(this.next)) this.next++;
+    return this.next;
+  }
+}
+
+/** Inspect reads its letters as these numbers: correct, partly correct, incorrect, no answer. */
+const LETTERS: Readonly<Record<string, number>> = { C: 1, P: 0.5, I: 0, N: 0 };
+
+/** Scores that are numbers, letters or true and false. Others, such as lists, are left out and counted. */
+export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace["scores"] {
+  const numbers = Object.entries(scores ?? {}).flatMap(([name, { value, explanation }]) => {
+    const number = numberOf(value);
+    if (number === null) {
+      lacking.add(`no number in the score ${name}`);
+      return [];
+    }
+    return [[name, { value: number, ...(explanation == null ? {} : { explanation }) }] as const];
+  });
+  return Object.fromEntries(numbers);
+}
+
+function numberOf(value: unknown): number | null {
+  if (typeof value === "boolean") return Number(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  return typeof value === "string" && Object.hasOwn(LETTERS, value) ? (LETTERS[value] ?? null) : null;
+}
+
+/** Our messages of Inspect's. */
+export function toMessages(messages: readonly LogMessage[]): Message[] {
+  return messages.map((message): Message => {
+    const content = textOfContent(message.content);
+    if (message.role === "tool") {
+      const { tool_call_id, function: name, error } = message;
+      return { role: "tool", toolCallId: tool_call_id ?? "", name: name ?? "", content, isError: error != null };
+    }
+    if (message.role !== "assistant") return { role: message.role, content };
+    const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: given, parse_error }) => ({
+      ...{ id, name, arguments: given },
+      ...(parse_error == null ? {} : { invalid: parse_error }),
+    }));
+    return { role: "assistant", content, toolCalls };
+  });
+}
+
+const ATTACHMENT = /^attachment:\/\/([0-9a-f]{32})$/;
+
+/** The same JSON with long texts in the places from which they were moved to the sample's attachments. */
+export function withAttachments(value: unknown, attachments: Readonly<Record<string, string>>): unknown {
+  if (typeof value === "string") {
+    const id = ATTACHMENT.exec(value)?.[1];
+    return id !== undefined && Object.hasOwn(attachments, id) ? attachments[id] : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => withAttachments(item, attachments));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withAttachments(item, attachments)]));
+}
+
+/** What a sample's agent did, as the log's transcript has it. */
+interface AgentEvents {
+  readonly models: readonly LogEvent[];
+  readonly tools: readonly LogEvent[];
+}
+
+/** Calls of models and tools by scorers are left out: they are not the agent's. */
+function agentEvents(events: readonly LogEvent[]): AgentEvents {
+  const scorers = new Set<string>();
+  const own: LogEvent[] = [];
+  for (const event of events) {
+    const { event: kind, id, parent_id, type, span_id } = event;
+    const isBegin = kind === "span_begin" && id != null;
+    if (isBegin && (type === "scorer" || type === "scorers" || scorers.has(parent_id ?? ""))) scorers.add(id);
+    if (event.pending !== true && !scorers.has(span_id ?? "")) own.push(event);
+  }
+  return { models: own.filter(({ event }) => event === "model"), tools: own.filter(({ event }) => event === "tool") };
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: "stop",
+  tool_calls: "tool_calls",
+  max_tokens: "length",
+  model_length: "length",
+  content_filter: "refusal",
+};
+
+/** `after`: ISO 8601, where the event has no time. */
+function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
+  const startedAt = isoTime(timestamp) ?? after;
+  const raw = output?.choices?.[0]?.stop_reason ?? "unknown";
+  return {
+    startedAt,
+    ...(output?.model == null ? {} : { model: output.model }),
+    latencyMs: msOf(output?.time ?? working_time) ?? msBetween(startedAt, completed),
+    finishReason: FINISH_REASONS[raw] ?? "other",
+    rawFinishReason: raw,
+    usage: usageOf(output?.usage),
+    costUsd: output?.usage?.total_cost ?? null,
+    retries: [],
+    cached: false,
+  };
+}
+
+/** Null where the log has no tokens. Its input is without those of caches; ours has all. */
+function usageOf(usage: NonNullable<LogEvent["output"]>["usage"]): Usage | null {
+  const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write } = usage ?? {};
+  if (input_tokens == null && output_tokens == null) return null;
+  const [cached, written] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
+  return {
+    inputTokens: tokenCount(input_tokens) + cached + written,
+    outputTokens: tokenCount(output_tokens),
+    cachedInputTokens: cached,
+    ...(written === 0 ? {} : { cacheWriteTokens: written }),
+  };
+}
+
+/** `turns` have come before it. */
+function toToolCall(event: LogEvent, turns: readonly Turn[], after: string): ToolCallRecord {
+  const startedAt = isoTime(event.timestamp) ?? after;
+  const failed = event.error == null ? null : typeof event.error === "string" ? { message: event.error } : event.error;
+  const content = contentSchema.safeParse(event.result);
+  const result = content.success ? textOfContent(content.data) : (jsonValueSchema.safeParse(event.result).data ?? null);
+  const before = turns.filter((turn) => turn.startedAt <= startedAt).length;
+  const isParsing = failed !== null && "type" in failed && failed.type === "parsing";
+  return {
+    id: event.id ?? "",
+    name: event.function ?? "",
+    arguments: event.arguments ?? {},
+    result: failed === null ? result : null,
+    error: failed === null ? null : (failed.message ?? ""),
+    errorKind: failed === null ? null : isParsing ? "bad_arguments" : "failed",
+    turn: Math.max(0, before - 1),
+    startedAt,
+    durationMs: msOf(event.working_time) ?? msBetween(startedAt, event.completed),
+  };
+}
+
+/** A time of a log in UTC, to the millisecond; null where it is none. */
+export function isoTime(text: string | null | undefined): string | null {
+  const time = Date.parse(text ?? "");
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+}
+
+/** Seconds in ms; null where they are not known. */
+function msOf(seconds: number | null | undefined): number | null {
+  return seconds == null || seconds < 0 || !Number.isFinite(seconds * 1_000) ? null : seconds * 1_000;
+}
+
+/** 0 where the end is not known. */
+function msBetween(start: string, end: string | null | undefined): number {
+  return Math.max(0, Date.parse(end ?? "") - Date.parse(start)) || 0;
+}
+
+/** What is read of Inspect's types, which other writers fill as they can. Unknown fields are let through. */
+const text = z.string().nullish();
+const number = z.number().nullish();
+const object = z.record(z.string(), z.unknown()).nullish();
+
+/** A text, or parts of which some are texts. */
+const contentSchema = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]);
+
+const callSchema = z.looseObject({
+  id: z.string(),
+  function: z.string(),
+  arguments: jsonObjectSchema.catch({}),
+  parse_error: text,
+});
+
+const messageSchema = z.looseObject({
+  role: z.enum(["system", "user", "assistant", "tool"]),
+  content: contentSchema,
+  model: text,
+  tool_calls: z.array(callSchema).nullish(),
+  tool_call_id: text,
+  function: text,
+  error: z.looseObject({ type: z.string(), message: z.string() }).nullish(),
+});
+
+type LogMessage = z.output<typeof messageSchema>;
+
+const usageSchema = z.looseObject({
+  input_tokens: number,
+  output_tokens: number,
+  input_tokens_cache_read: number,
+  input_tokens_cache_write: number,
+  total_cost: number,
+});
+
+const toolInfoSchema = z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() });
+
+const eventSchema = z.looseObject({
+  event: z.string(),
+  timestamp: text,
+  completed: text,
+  working_time: number,
+  pending: z.boolean().nullish(),
+  span_id: text,
+  id: text,
+  parent_id: text,
+  type: text,
+  function: text,
+  arguments: jsonValueSchema.optional().catch(undefined),
+  result: jsonValueSchema.optional().catch(undefined),
+  error: z.union([z.string(), z.looseObject({ type: text, message: text })]).nullish(),
+  tools: z.array(toolInfoSchema).nullish().catch([]),
+  output: z
+    .looseObject({
+      model: text,
+      choices: z.array(z.looseObject({ stop_reason: text })).nullish(),
+      usage: usageSchema.nullish(),
+      time: number,
+    })
+    .nullish(),
+});
+
+type LogEvent = z.output<typeof eventSchema>;
+
+export const sampleSchema = z.looseObject({
+  id: z.union([z.number(), z.string()]),
+  epoch: z.int().positive(),
+  input: z.union([z.string(), z.array(messageSchema)]),
+  target: z.union([z.string(), z.array(z.string())]),
+  messages: z.array(messageSchema).default([]),
+  output: z.looseObject({ completion: text, model: text }).nullish(),
+  scores: z.record(z.string(), z.looseObject({ value: z.unknown(), explanation: text })).nullish(),
+  metadata: object,
+  store: object,
+  events: z.array(eventSchema).default([]),
+  attachments: z.record(z.string(), z.string()).nullish(),
+  error: z.looseObject({ message: z.string() }).nullish(),
+  limit: z.looseObject({ type: z.string() }).nullish(),
+  uuid: text,
+  started_at: text,
+  completed_at: text,
+  total_time: number,
+});
+
+export type Sample = z.output<typeof sampleSchema>;
+
+const VERSION = 2;
+
+export const headerSchema = z.looseObject({
+  version: z.literal(VERSION, `only logs of version ${VERSION} are read`),
+  status: z.enum(["started", "success", "cancelled", "error"]).nullish(),
+  eval: z.looseObject({
+    eval_id: text,
+    run_id: text,
+    created: z.string(),
+    task: z.string(),
+    solver: text,
+    model: z.string(),
+    task_args: object,
+    dataset: z.looseObject({ name: text }),
+    config: z.looseObject({ turn_limit: number, time_limit: number, cost_limit: number }),
+    model_generate_config: z.looseObject({ max_tokens: number, temperature: number }).nullish(),
+    metadata: object,
+  }),
+  tags: z.array(z.string()).nullish(),
+});
+
+export type LogHeader = z.output<typeof headerSchema>;

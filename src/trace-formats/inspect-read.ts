@@ -1,0 +1,264 @@
+import { Decompress } from "fzstd";
+import { type Entry, openPromise, type ZipFile } from "yauzl";
+import { parseJsonOrNull } from "../platform/json.js";
+import { NamedCounts } from "../statistics/intervals.js";
+import { SPLITS } from "../tasks/question.js";
+import { FACTS_KEY, fromTraceFacts } from "../traces/trace.js";
+import {
+  BrokenDocument,
+  checkValue,
+  DescribedTools,
+  type ImportedTrace,
+  type ImportSource,
+  notUsable,
+  parseLine,
+  parseTrace,
+  type RunFacts,
+  readMembers,
+} from "./imported-trace.js";
+import {
+  headerSchema,
+  isoTime,
+  type LogHeader,
+  type Sample,
+  sampleSchema,
+  TaskNumbers,
+  toMessages,
+  toScores,
+  toTrace,
+  withAttachments,
+} from "./inspect-read-sample.js";
+
+/** An Inspect log as one JSON document, whose header stands before its samples. */
+export function readJsonLog(file: string, chunks: AsyncIterable<string>): ImportSource {
+  return readLog(jsonLogParts(file, chunks));
+}
+
+/** Characters of a sample, or of another member. */
+const MAX_LENGTH = 128_000_000;
+
+async function* jsonLogParts(file: string, chunks: AsyncIterable<string>): AsyncGenerator<LogPart> {
+  const header: Record<string, unknown> = {};
+  let samples = 0;
+  try {
+    for await (const { key, text } of readMembers(chunks, { itemsOf: "samples", maxLength: MAX_LENGTH })) {
+      if (key !== "samples") {
+        if (samples === 0) header[key] = parseLine(text, `${file}, ${key}`);
+        continue;
+      }
+      if (!("eval" in header)) throw notUsable(file, "has its samples before its header");
+      if (samples++ === 0) yield { header, where: file };
+      yield { sample: parseLine(text, `${file}, sample ${samples}`), where: `${file}, sample ${samples}` };
+    }
+    if (samples === 0) yield { header, where: file };
+  } catch (error) {
+    throw error instanceof BrokenDocument ? notUsable(file, error.message) : error;
+  }
+}
+
+/** An Inspect log as an `.eval` file: a zip with a file for the header and one for each sample. */
+export function readEvalFile(file: string): ImportSource {
+  return readLog(partsOf(file));
+}
+
+/** The header of a log that nobody finished is the start of its journal. */
+const HEADERS = ["header.json", "_journal/start.json"];
+
+async function* partsOf(file: string): AsyncGenerator<LogPart> {
+  let zip: ZipEntries | undefined;
+  try {
+    zip = await ZipEntries.open(file);
+    const names = zip.names();
+    const head = HEADERS.find((name) => names.includes(name));
+    if (head === undefined) throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so no Inspect log`);
+    yield { header: await jsonOf(zip, head), where: `${file}, ${head}` };
+    for (const name of names) {
+      if (!name.startsWith("samples/") || !name.endsWith(".json")) continue;
+      yield { sample: await jsonOf(zip, name), where: `${file}, ${name}` };
+    }
+  } catch (error) {
+    throw error instanceof BrokenZip ? notUsable(file, `cannot be read as a zip: ${error.message}`) : error;
+  } finally {
+    zip?.close();
+  }
+
+  async function jsonOf(entries: ZipEntries, name: string): Promise<unknown> {
+    return parseLine((await entries.text(name)) ?? "", `${file}, ${name}`);
+  }
+}
+
+/** A zip that cannot be read, or one of its entries. */
+class BrokenZip extends Error {
+  override readonly name = "BrokenZip";
+}
+
+const ZSTANDARD = 93;
+
+/** An entry is held in memory: some thousand times a usual sample. */
+const MAX_ENTRY_BYTES = 256_000_000;
+
+const MAX_ENTRIES = 2_000_000;
+
+/** The entries of a zip file, read one at a time. Names lead nowhere: nothing is written by them. */
+class ZipEntries {
+  private constructor(
+    private readonly zip: ZipFile,
+    private readonly entries: ReadonlyMap<string, Entry>,
+  ) {}
+
+  /** Throws `BrokenZip`, and what opening the file throws. */
+  static async open(path: string): Promise<ZipEntries> {
+    const zip = await orBroken(openPromise(path, { autoClose: false, decodeStrings: false }));
+    try {
+      const entries = new Map<string, Entry>();
+      if (zip.entryCount > MAX_ENTRIES) throw new BrokenZip(`has more than ${MAX_ENTRIES} entries`);
+      await orBroken(
+        (async () => {
+          for await (const entry of zip.eachEntry()) entries.set(entry.fileNameRaw.toString(), entry);
+        })(),
+      );
+      return new ZipEntries(zip, entries);
+    } catch (error) {
+      zip.close();
+      throw error;
+    }
+  }
+
+  names(): readonly string[] {
+    return [...this.entries.keys()];
+  }
+
+  /** An entry's text in UTF-8; null where there is none of the name. Throws `BrokenZip`. */
+  async text(name: string): Promise<string | null> {
+    const entry = this.entries.get(name);
+    if (entry === undefined) return null;
+    if (entry.uncompressedSize > MAX_ENTRY_BYTES) {
+      throw new BrokenZip(`${name} is larger than ${MAX_ENTRY_BYTES / 1e6} MB`);
+    }
+    return orBroken(this.read(entry), `${name}: `);
+  }
+
+  close(): void {
+    this.zip.close();
+  }
+
+  private async read(entry: Entry): Promise<string> {
+    const isZstandard = entry.compressionMethod === ZSTANDARD;
+    const stream = await this.zip.openReadStreamPromise(entry, isZstandard ? { decodeFileData: false } : {});
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    const add = (chunk: Uint8Array) => {
+      size += chunk.length;
+      // What the zip says of sizes is checked by its reader for its own methods of compression only.
+      if (size > entry.uncompressedSize) throw new BrokenZip("is larger than the zip says");
+      chunks.push(chunk);
+    };
+    const decoder = new Decompress(add);
+    for await (const chunk of stream) {
+      if (isZstandard) decoder.push(chunk as Uint8Array);
+      else add(chunk as Uint8Array);
+    }
+    if (size < entry.uncompressedSize) throw new BrokenZip("is smaller than the zip says");
+    return Buffer.concat(chunks).toString();
+  }
+}
+
+async function orBroken<T>(reading: Promise<T>, of = ""): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof Error) || "syscall" in error) throw error;
+    throw new BrokenZip(`${of}${error.message}`, { cause: error });
+  }
+}
+
+/** Unchecked JSON of a log: its header, then its samples. */
+type LogPart =
+  | { readonly header: unknown; readonly where: string }
+  | { readonly sample: unknown; readonly where: string };
+
+/** Inspect's logs, of this program, whose samples have the whole trace in their store, and of others. */
+function readLog(parts: AsyncIterable<LogPart>): ImportSource {
+  const tools = new DescribedTools();
+  const lacking = new NamedCounts();
+  const numbers = new TaskNumbers();
+  let header: LogHeader | null = null;
+  return {
+    async *traces() {
+      for await (const part of parts) {
+        const { where } = part;
+        if ("header" in part) {
+          header = checkValue(headerSchema, part.header, where);
+          continue;
+        }
+        if (header === null) throw new Error("a log's header is read before its samples");
+        const sample = checkValue(sampleSchema, part.sample, where);
+        tools.add(sample.events.flatMap((event) => event.tools ?? []));
+        yield { where, trace: ownTrace(sample, where, lacking) ?? otherTrace(sample, part.sample, header, where) };
+      }
+    },
+    tools: () => tools.list(),
+    run: () => (header === null ? {} : headerFacts(header)),
+    lacking: () => lacking.counts,
+  };
+
+  function otherTrace(sample: Sample, value: unknown, head: LogHeader, where: string): ImportedTrace {
+    const attachments = sample.attachments ?? {};
+    const isWhole = Object.keys(attachments).length === 0;
+    const whole = isWhole ? sample : checkValue(sampleSchema, withAttachments(value, attachments), where);
+    return toTrace(whole, head, numbers, lacking);
+  }
+}
+
+/** Null where the sample is of another program. */
+function ownTrace({ store, messages, scores }: Sample, where: string, lacking: NamedCounts): ImportedTrace | null {
+  const text = store?.[FACTS_KEY];
+  if (typeof text !== "string") return null;
+  const facts = fromTraceFacts(parseJsonOrNull(text), toMessages(messages));
+  if (facts === null) return null;
+  const trace = parseTrace(facts, `${where}, store.${FACTS_KEY}`);
+  const later = Object.entries(scores ?? {}).filter(([name]) => !Object.hasOwn(trace.scores, name));
+  if (later.length === 0) return trace;
+  // Inspect scored it again.
+  return { ...trace, scores: { ...trace.scores, ...toScores(Object.fromEntries(later), lacking) } };
+}
+
+/** The run that a log is of. */
+function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
+  const { config, model_generate_config: generate, metadata, dataset } = spec;
+  const { split, ...selection } = spec.task_args ?? {};
+  const { agent_version, task_timeout_ms, corpus_fingerprint, dataset_revision } = metadata ?? {};
+  const seconds = config.time_limit;
+  const taskTimeoutMs = positive(task_timeout_ms) ?? positive(seconds == null ? null : seconds * 1_000);
+  const settings = {
+    agentVersion: Number.isSafeInteger(agent_version) ? Math.max(0, Number(agent_version)) : undefined,
+    maxTurns: wholePositive(config.turn_limit),
+    maxTokens: wholePositive(generate?.max_tokens),
+    temperature: generate?.temperature ?? undefined,
+    maxTaskCostUsd: config.cost_limit ?? undefined,
+    taskTimeoutMs,
+    selection,
+  };
+  return {
+    // A log that nobody finished has nobody working on it here.
+    status: status == null || status === "success" ? "completed" : "interrupted",
+    startedAt: isoTime(spec.created) ?? undefined,
+    tags: tags ?? [],
+    split: [...SPLITS, "suite"].find((known) => known === split),
+    dataset: { source: dataset.name ?? spec.task, revision: textOrNull(dataset_revision) },
+    corpusFingerprint: textOrNull(corpus_fingerprint) ?? undefined,
+    settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),
+  };
+}
+
+function positive(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined;
+}
+
+function wholePositive(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) ? positive(value) : undefined;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

@@ -1,0 +1,400 @@
+import { createHash } from "node:crypto";
+import type { FinishReason, Message, ToolMessage, Usage } from "../models/model.js";
+import { objectSchema } from "../models/tool-calls.js";
+import type { JsonObject, JsonValue } from "../platform/json.js";
+import { isFailure } from "../tasks/ending.js";
+import { sumCost, sumUsage, timesOf } from "../traces/task-result.js";
+import {
+  askedOf,
+  type CallStep,
+  FACTS_KEY,
+  isChatTrace,
+  isSuiteTrace,
+  type Step,
+  stepsOf,
+  type ToolCallRecord,
+  type Turn,
+  toTraceFacts,
+  type Verdict,
+} from "../traces/trace.js";
+import {
+  argumentsObject,
+  type ExportContext,
+  type ExportedTrace,
+  epochOf,
+  goldOf,
+  knownTools,
+  taskIdOf,
+  toWellFormedJson,
+} from "./trace-format.js";
+
+/** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
+export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
+  const messages = inspectMessages(trace);
+  const scores = inspectScores(trace, context);
+  const transcript = transcriptOf(trace, messages, scores, context);
+  addEnd(transcript, trace, context);
+  const { attachments, events } = transcript;
+  const lastReply = messages.findLast(({ role }) => role === "assistant");
+  const lastTurn = stepsOf(trace).findLast(({ reply }) => reply !== null)?.turn ?? null;
+  return {
+    ...identityOf(trace),
+    messages,
+    output: modelOutput(trace, lastReply, lastTurn),
+    scores,
+    metadata: metadataOf(trace),
+    // A text, since a log holds no null.
+    store: { [FACTS_KEY]: toWellFormedJson(toTraceFacts(trace)) },
+    events,
+    ...figuresOf(trace),
+    attachments,
+    ...errorField(trace),
+    ...limitField(trace, context),
+  };
+}
+
+/** A sample's line in the list of samples, without its conversation; long texts are cut. */
+export function inspectSummary(trace: ExportedTrace, context: ExportContext): JsonObject {
+  const { id, epoch, input, target } = identityOf(trace);
+  const scores = Object.entries(inspectScores(trace, context)).map(([name, score]) => [
+    name,
+    { ...score, ...cutField(score, "answer"), ...cutField(score, "explanation") },
+  ]);
+  const { limit } = limitField(trace, context);
+  return {
+    ...{ id, epoch, input: cut(input), target: cut(target) },
+    metadata: { ending: trace.ending },
+    scores: Object.fromEntries(scores),
+    ...figuresOf(trace),
+    ...(isError(trace) ? { error: cut(trace.error ?? trace.ending) } : {}),
+    ...(limit === undefined ? {} : { limit: limit.type }),
+    ...{ retries: 0, completed: true, message_count: trace.messages.length },
+  };
+}
+
+const MAX_SUMMARY_CHARS = 1_000;
+
+function cut(text: string): string {
+  return text.length > MAX_SUMMARY_CHARS ? `${text.slice(0, MAX_SUMMARY_CHARS)}...` : text;
+}
+
+function cutField(score: JsonObject, field: string): JsonObject {
+  const text = score[field];
+  return typeof text === "string" ? { [field]: cut(text) } : {};
+}
+
+function identityOf(trace: ExportedTrace) {
+  return { id: taskIdOf(trace), epoch: epochOf(trace), input: askedOf(trace), target: goldOf(trace) };
+}
+
+function figuresOf(trace: ExportedTrace): JsonObject {
+  const { modelTimeMs, toolTimeMs } = timesOf(trace);
+  return {
+    model_usage: usageByModel(trace),
+    role_usage: {},
+    started_at: trace.startedAt,
+    completed_at: trace.endedAt,
+    total_time: trace.durationMs / 1000,
+    working_time: (modelTimeMs + toolTimeMs) / 1000,
+    uuid: trace.traceId,
+    turn_count: trace.turns.length,
+  };
+}
+
+function metadataOf(trace: ExportedTrace): JsonObject {
+  const { ending, agentId, sessionId, traceId, sources } = trace;
+  const shared = { ending, agent_id: agentId, session_id: sessionId, trace_id: traceId, sources };
+  if (isChatTrace(trace)) {
+    const { inbox, queryDate } = trace;
+    return {
+      ...shared,
+      ...(inbox === null ? {} : { inbox }),
+      ...(queryDate === null ? {} : { query_date: queryDate }),
+    };
+  }
+  if (isSuiteTrace(trace)) {
+    const { suite, tool, snapshot, tags } = trace.task;
+    return { ...shared, suite, tool, snapshot, tags, state: trace.grade.state, reason: trace.grade.reason };
+  }
+  const { inbox_address, query_date, how_realistic, message_ids } = trace.task;
+  return { ...shared, inbox: inbox_address, query_date, how_realistic, gold_sources: message_ids };
+}
+
+/** A task whose time was up has reached a limit; other failures are errors. */
+export function isError({ ending }: ExportedTrace): boolean {
+  return isFailure(ending) && ending !== "timeout";
+}
+
+function evalError(message: string): JsonObject {
+  return { message, traceback: message, traceback_ansi: message };
+}
+
+function errorField(trace: ExportedTrace): JsonObject {
+  return isError(trace) ? { error: evalError(trace.error ?? trace.ending) } : {};
+}
+
+interface SampleLimit {
+  readonly type: "turn" | "time" | "cost";
+  readonly limit: number;
+}
+
+function limitField(trace: ExportedTrace, { run }: ExportContext): { readonly limit?: SampleLimit & JsonObject } {
+  if (trace.ending === "out_of_turns") return { limit: { type: "turn", limit: trace.maxTurns } };
+  if (trace.ending === "timeout") {
+    return { limit: { type: "time", limit: (run?.settings.taskTimeoutMs ?? trace.durationMs) / 1000 } };
+  }
+  if (trace.ending !== "out_of_budget") return {};
+  return { limit: { type: "cost", limit: run?.settings.maxTaskCostUsd ?? 0 } };
+}
+
+/** The transcript ends with the error or the limit that ended the task. */
+function addEnd(transcript: TranscriptWriter, trace: ExportedTrace, context: ExportContext): void {
+  const { limit } = limitField(trace, context);
+  const message = trace.error ?? trace.ending;
+  if (limit !== undefined) transcript.add("sample_limit", trace.endedAt, { ...limit, message });
+  if (isError(trace)) transcript.add("error", trace.endedAt, { error: evalError(message) });
+}
+
+/** Letters that the viewer colours; as numbers Inspect reads C as 1, P as 0.5, and I and N as 0. */
+const LETTERS: Readonly<Record<Verdict, string>> = { correct: "C", partly: "P", wrong: "I", abstained: "N" };
+
+/** Scores by scorer; one without a value is left out, as Inspect knows no null. */
+function inspectScores(trace: ExportedTrace, context: ExportContext): Record<string, JsonObject> {
+  const scores = Object.entries(trace.scores).flatMap(([scorer, { value, explanation }]) => {
+    if (value === null) return [];
+    const score = {
+      value: scoreValue(scorer, value, trace, context),
+      ...(trace.answer === null ? {} : { answer: trace.answer }),
+      ...(explanation === undefined ? {} : { explanation }),
+      history: [],
+    };
+    return [[scorer, score] as const];
+  });
+  return Object.fromEntries(scores);
+}
+
+/** A rate of which 1 is good is C or I, and the judge's score its verdict. */
+function scoreValue(scorer: string, value: number, trace: ExportedTrace, { scorers }: ExportContext): string | number {
+  const verdict = "judge" in trace ? trace.judge?.verdict : null;
+  if (scorer === "judgeScore" && verdict) return LETTERS[verdict];
+  const entry = Object.hasOwn(scorers, scorer) ? scorers[scorer] : undefined;
+  if (entry?.kind !== "rate" || entry.better !== "higher") return value;
+  return value === 1 ? "C" : value === 0 ? "I" : value;
+}
+
+/** Longer texts stand once in a sample's attachments: each model call repeats all that was said before. */
+const MAX_INLINE = 1_000;
+
+/** What happened, as Inspect's transcript shows it. `messages` are the trace's as ChatMessages. */
+function transcriptOf(
+  trace: ExportedTrace,
+  messages: readonly JsonObject[],
+  scores: Readonly<Record<string, JsonObject>>,
+  context: ExportContext,
+): TranscriptWriter {
+  const transcript = new TranscriptWriter(trace, messages, toolInfos(trace, context));
+  const span = `${trace.traceId}_agent`;
+  transcript.add("span_begin", trace.startedAt, { id: span, name: "agent", type: "solver", span_id: span });
+  for (const step of stepsOf(trace)) transcript.addStep(step, span);
+  transcript.add("span_end", trace.endedAt, { id: span, span_id: span });
+  for (const [scorer, score] of Object.entries(scores)) {
+    transcript.add("score", trace.endedAt, { score, target: goldOf(trace), intermediate: false, scorer });
+  }
+  return transcript;
+}
+
+function toolInfos(trace: ExportedTrace, context: ExportContext): JsonObject[] {
+  return knownTools(trace, context).map(({ name, description, parameters }) => {
+    const { properties, required = [], additionalProperties = false } = objectSchema(parameters);
+    return {
+      name,
+      description,
+      parameters: { type: "object", properties, required, additionalProperties } as JsonObject,
+    };
+  });
+}
+
+class TranscriptWriter {
+  readonly events: JsonObject[] = [];
+  readonly attachments: Record<string, string> = {};
+  private readonly inputs: readonly JsonObject[];
+  private readonly replies: number[];
+  private readonly started: number;
+
+  constructor(
+    private readonly trace: ExportedTrace,
+    private readonly messages: readonly JsonObject[],
+    private readonly tools: readonly JsonObject[],
+  ) {
+    this.inputs = messages.map((message) => ({ ...message, content: this.attach(String(message.content)) }));
+    const first = "historyLength" in trace ? trace.historyLength : 0;
+    this.replies = replyIndexes(trace.messages).filter((index) => index > first);
+    this.started = Date.parse(trace.startedAt);
+  }
+
+  add(event: string, timestamp: string, fields: JsonObject): void {
+    const working_start = this.secondsUntil(timestamp);
+    const uuid = `${this.trace.traceId}_event${this.events.length}`;
+    this.events.push({ event, uuid, timestamp, working_start, ...fields });
+  }
+
+  addStep({ reply, turn, calls }: Step, span: string): void {
+    const index = reply === null ? -1 : (this.replies.shift() ?? -1);
+    if (reply !== null || turn !== null) this.addModelCall(index, turn, span);
+    for (const call of calls) if (call.record !== null) this.addToolCall(call, span);
+  }
+
+  /** `index` of the reply among the messages; -1: it failed. */
+  private addModelCall(index: number, turn: Turn | null, span: string): void {
+    const { trace, tools } = this;
+    const timestamp = turn?.startedAt ?? trace.startedAt;
+    const error = index === -1 && trace.error !== null ? { error: trace.error } : {};
+    this.add("model", timestamp, {
+      ...{ span_id: span, model: trace.model, input: this.inputs.slice(0, index === -1 ? undefined : index) },
+      ...{ tools, tool_choice: toolChoice(turn, tools), config: configOf(turn), ...error },
+      output: modelOutput(trace, this.messages[index], turn),
+      ...(turn === null ? {} : timing(turn)),
+    });
+  }
+
+  private addToolCall({ call, record, result }: CallStep, span: string): void {
+    if (record === null) return;
+    const { name, startedAt, durationMs, error } = record;
+    const text =
+      result?.content ?? (typeof record.result === "string" ? record.result : toWellFormedJson(record.result));
+    this.add("tool", startedAt, {
+      ...{ span_id: span, type: "function", id: call.id, function: name, arguments: argumentsOf(record.arguments) },
+      result: error === null ? this.attach(text) : "",
+      ...(error === null ? {} : { error: toolError(error, record), failed: true }),
+      ...{ events: [], completed: after(startedAt, durationMs), working_time: durationMs / 1000 },
+    });
+  }
+
+  private attach(text: string): string {
+    if (text.length <= MAX_INLINE) return text;
+    const id = createHash("md5").update(text).digest("hex");
+    this.attachments[id] = text;
+    return `attachment://${id}`;
+  }
+
+  private secondsUntil(timestamp: string): number {
+    return Math.max(0, (Date.parse(timestamp) - this.started) / 1000) || 0;
+  }
+}
+
+function argumentsOf(value: JsonValue): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
+  if (tools.length === 0) return "none";
+  return turn?.sent?.toolChoice === "required" ? "any" : "auto";
+}
+
+/** What was sent, and what of the settings was not. */
+function configOf(turn: Turn | null): JsonObject {
+  const { maxTokens, temperature = null } = turn?.sent ?? {};
+  return {
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(temperature === null ? {} : { temperature }),
+  };
+}
+
+/** The waiting before a call is no working time. */
+function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): JsonObject {
+  const adjusted = sent?.adjusted?.map(({ sent, ...change }) => (sent === null ? change : { ...change, sent }));
+  return {
+    completed: after(startedAt, waitedMs + latencyMs),
+    working_time: latencyMs / 1000,
+    retries: retries.length,
+    ...(waitedMs === 0 && adjusted === undefined
+      ? {}
+      : { metadata: { waited_ms: waitedMs, ...(adjusted === undefined ? {} : { adjusted }) } }),
+  };
+}
+
+function after(timestamp: string, ms: number): string {
+  const time = Date.parse(timestamp) + ms;
+  return Number.isFinite(time) ? new Date(time).toISOString() : timestamp;
+}
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  tool_calls: "tool_calls",
+  length: "max_tokens",
+  refusal: "content_filter",
+  other: "unknown",
+};
+
+/** A reply as Inspect's ModelOutput; without one it has no choices. `message` is the reply as a ChatMessage. */
+function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn: Turn | null): JsonObject {
+  const hasCalls = message?.tool_calls !== undefined;
+  const stopReason = turn === null ? (hasCalls ? "tool_calls" : "stop") : STOP_REASONS[turn.finishReason];
+  return {
+    model: turn?.model ?? trace.model,
+    choices: message === undefined ? [] : [{ message, stop_reason: stopReason }],
+    completion: message?.content ?? "",
+    ...(turn === null || turn.usage === null ? {} : { usage: modelUsage(turn.usage, turn.costUsd) }),
+    ...(turn === null ? {} : { time: turn.latencyMs / 1000 }),
+    ...(turn?.responseId === undefined ? {} : { metadata: { response_id: turn.responseId } }),
+  };
+}
+
+/** Inspect's input tokens are those that no cache took or gave; its total counts all. */
+export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens = 0 } = usage;
+  return {
+    input_tokens: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens),
+    output_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    input_tokens_cache_read: cachedInputTokens,
+    ...(cacheWriteTokens === 0 ? {} : { input_tokens_cache_write: cacheWriteTokens }),
+    ...(costUsd === null ? {} : { total_cost: costUsd }),
+  };
+}
+
+/** By model; empty where no usage is known. */
+function usageByModel({ model, turns }: ExportedTrace): JsonObject {
+  const known = turns.filter(({ usage }) => usage !== null);
+  return known.length === 0 ? {} : { [model]: modelUsage(sumUsage(known), sumCost(known)) };
+}
+
+/** The messages of a trace as Inspect's ChatMessage, earlier chats included. */
+function inspectMessages(trace: ExportedTrace): JsonObject[] {
+  const records = new Map(trace.toolCalls.map((record) => [record.id, record]));
+  return trace.messages.map((message, i) => {
+    const id = `${trace.traceId}_${i}`;
+    if (message.role === "tool") return toolMessage(id, message, records.get(message.toolCallId));
+    if (message.role !== "assistant") return { id, role: message.role, content: message.content, source: "input" };
+    const calls = message.toolCalls.map((call) => ({
+      id: call.id,
+      function: call.name,
+      arguments: argumentsObject(call),
+      type: "function",
+      ...(call.invalid === undefined ? {} : { parse_error: call.invalid }),
+    }));
+    return {
+      ...{ id, role: "assistant", content: message.content, source: "generate", model: trace.model },
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    };
+  });
+}
+
+function toolMessage(id: string, message: ToolMessage, record: ToolCallRecord | undefined): JsonObject {
+  return {
+    ...{ id, role: "tool", content: message.content, function: message.name },
+    ...(message.toolCallId === "" ? {} : { tool_call_id: message.toolCallId }),
+    ...(message.isError ? { error: toolError(message.content, record) } : {}),
+  };
+}
+
+/** In the types that Inspect knows: calls that could not be read are its `parsing`. */
+function toolError(message: string, record: Pick<ToolCallRecord, "errorKind"> | undefined): JsonObject {
+  const isParsing = record?.errorKind === "unparsable_call" || record?.errorKind === "bad_arguments";
+  return { type: isParsing ? "parsing" : "unknown", message };
+}
+
+/** Where the replies stand among the messages. */
+function replyIndexes(messages: readonly Message[]): number[] {
+  return messages.flatMap((message, i) => (message.role === "assistant" ? [i] : []));
+}

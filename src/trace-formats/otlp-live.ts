@@ -1,0 +1,329 @@
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { type AppContext, Interrupted } from "../platform/context.js";
+import { EXIT, UserError } from "../platform/errors.js";
+import { programVersion } from "../platform/program-version.js";
+import { DEFAULT_RETRY } from "../platform/retry.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { getRun } from "../traces/runs-store.js";
+import { readTraces } from "../traces/traces-store.js";
+import { type ExportSource, openTraceTools, selectTraces, type TraceSelection } from "./export-traces.js";
+import { type Span, type SpanBatch, SpanBatcher } from "./otlp-encode.js";
+import {
+  addDelivery,
+  type Delivery,
+  deliverBatch,
+  deliverScores,
+  deliverSpans,
+  NO_DELIVERY,
+  NotDelivered,
+  type ScoreDestination,
+  type ScoreRecord,
+  type SpanDestination,
+  scoreDestination,
+} from "./otlp-post.js";
+import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
+import { otlpSpans, scoreRecords, spanSource } from "./otlp-write.js";
+import type { ExportedTrace } from "./trace-format.js";
+
+export interface SendRequest {
+  readonly source: ExportSource;
+  readonly selection: TraceSelection;
+  /** False: without what was said, called, answered and explained. */
+  readonly content: boolean;
+  /** Undefined: the address of the environment. */
+  readonly endpoint: string | undefined;
+  /** Also send the scores to this API of the same server. */
+  readonly scores: ScoreApi | undefined;
+}
+
+interface SentTraces extends Delivery {
+  /** Null: of chats. */
+  readonly runId: string | null;
+  readonly traces: number;
+  readonly scores: number;
+  /** Host and port of the server. */
+  readonly host: string;
+}
+
+const SCORES_AT_ONCE = 1_000;
+
+/** Sends traces to an OTLP server. */
+export function sendTraces(request: SendRequest, context: AppContext): Promise<SentTraces> {
+  const { settings, signal } = context;
+  const server: OtlpServer = { ...otlpServerOf(request.endpoint, settings.env), retry: DEFAULT_RETRY };
+  const scoreApi = request.scores === undefined ? null : scoreDestination(request.scores, server);
+  return withStore(settings, async (db) => {
+    const { source, selection, content } = request;
+    const { run, ids } = selectTraces(db, source, selection);
+    const toolsOf = openTraceTools(db, run);
+    const to = { server, source: spanSource(programVersion()) };
+    const bar = context.progress("Sending");
+    const read = { traces: 0 };
+    function* spans() {
+      for (const trace of readTraces<ExportedTrace>(db, ids)) {
+        read.traces++;
+        yield otlpSpans(trace, { content, tools: toolsOf(trace) });
+      }
+    }
+    try {
+      const delivery = await deliverSpans(to, spans(), signal, (sum) => {
+        bar.update(read.traces, ids.length, `${sum.delivered} spans`);
+      });
+      const scores = scoreApi === null ? 0 : await sendScores(readTraces(db, ids), scoreApi, content, signal);
+      return { ...delivery, runId: run?.id ?? null, traces: ids.length, scores, host: new URL(server.url).host };
+    } catch (error) {
+      if (signal.aborted) throw new Interrupted(`sending stopped after ${read.traces} traces. ${AGAIN}`);
+      throw error instanceof NotDelivered ? refused(error, server) : error;
+    } finally {
+      bar.stop();
+    }
+  });
+}
+
+const AGAIN = "Give the same command again: what has arrived has the same ids, and is not stored twice.";
+
+async function sendScores(
+  traces: Iterable<ExportedTrace>,
+  to: ScoreDestination,
+  content: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  let sent = 0;
+  let waiting: ScoreRecord[] = [];
+  for (const trace of traces) {
+    waiting.push(...scoreRecords(trace, content));
+    if (waiting.length < SCORES_AT_ONCE) continue;
+    sent += await deliverScores(to, waiting, signal);
+    waiting = [];
+  }
+  return sent + (await deliverScores(to, waiting, signal));
+}
+
+function refused({ message, status }: NotDelivered, { url, headers }: OtlpServer): UserError {
+  const { origin, pathname } = new URL(url);
+  const keys = Object.keys(headers).length === 0 ? "is set" : "holds the right keys";
+  const isDenied = status === 401 || status === 403;
+  const hint = isDenied ? `See that OTEL_EXPORTER_OTLP_HEADERS ${keys}.` : AGAIN;
+  return new UserError("otlp_not_delivered", `${origin}${pathname}: ${message}.`, hint, EXIT.failed);
+}
+
+/** Where finished traces are sent at once, as `--otlp` and its companions ask. */
+export interface LiveOptions {
+  readonly otlp: boolean;
+  readonly otlpEndpoint?: string | undefined;
+  readonly scores?: ScoreApi | undefined;
+  readonly noContent: boolean;
+}
+
+export interface LiveTraces {
+  /** Neither waits nor throws. */
+  add(trace: ExportedTrace): void;
+  /** Sends what is left for at most ten seconds, or until the signal aborts, and says what became of all. */
+  close(signal: AbortSignal): Promise<void>;
+}
+
+/** Characters of traces that wait: some thousand traces. */
+const MAX_QUEUED = 64_000_000;
+
+const GATHER_MS = 1_000;
+
+const CLOSE_MS = 10_000;
+
+/** Null: traces are not sent. Throws a UserError where they cannot be. */
+export function openLiveTraces(
+  db: Db,
+  options: LiveOptions,
+  context: Pick<AppContext, "settings" | "note">,
+): LiveTraces | null {
+  const { otlp, otlpEndpoint, scores, noContent } = options;
+  if (!otlp && otlpEndpoint === undefined) return null;
+  const { settings, note } = context;
+  const server = { ...otlpServerOf(otlpEndpoint, settings.env), retry: DEFAULT_RETRY };
+  const delivery = new LiveDelivery({
+    to: { server, source: spanSource(programVersion()) },
+    scores: scores === undefined ? null : scoreDestination(scores, server),
+    maxQueued: MAX_QUEUED,
+    gatherMs: GATHER_MS,
+  });
+  const content = !noContent;
+  let toolsOf: ReturnType<typeof openTraceTools> | null = null;
+  return {
+    add(trace) {
+      delivery.add({
+        spans: 1 + trace.turns.length + trace.toolCalls.length,
+        size: sizeOf(trace),
+        toSpans() {
+          toolsOf ??= openTraceTools(db, "runId" in trace ? getRun(db, trace.runId) : null);
+          return otlpSpans(trace, { content, tools: toolsOf(trace) });
+        },
+        toScores: () => scoreRecords(trace, content),
+      });
+    },
+    async close(signal) {
+      const summary = await delivery.close(AbortSignal.any([signal, AbortSignal.timeout(CLOSE_MS)]));
+      for (const line of summaryLines(summary, new URL(server.url).host)) note(line);
+    },
+  };
+}
+
+/** Without the tool results in `toolCalls`, which the messages hold too. */
+function sizeOf({ messages }: ExportedTrace): number {
+  return messages.reduce((sum, { content }) => sum + content.length, 0);
+}
+
+function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
+  const { delivered, rejected, scores, dropped, droppedScores, shortened, reasons, messages } = summary;
+  const withScores = scores === 0 ? "" : ` and ${scores} scores`;
+  yield `art-e: ${delivered} spans${withScores} sent to ${host}.`;
+  if (shortened > 0) yield `art-e: ${shortened} spans lack their largest texts: a request holds 4 MB.`;
+  if (rejected > 0) yield `art-e: ${host} rejected ${rejected} spans.`;
+  for (const message of messages) yield `art-e: ${host} says: ${message}`;
+  if (dropped + droppedScores === 0) return;
+  const lost = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;
+  yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. art-e export-traces --otlp sends them again.`;
+}
+
+/** A finished trace that is to be sent. */
+export interface LiveTrace {
+  /** How many spans it has. */
+  readonly spans: number;
+  /** Characters, more or less. */
+  readonly size: number;
+  toSpans(): readonly Span[];
+  toScores(): readonly ScoreRecord[];
+}
+
+/** What became of all traces of a live delivery. */
+interface LiveSummary extends Delivery {
+  readonly scores: number;
+  /** Spans that were not delivered. */
+  readonly dropped: number;
+  readonly droppedScores: number;
+  /** Why, each once. */
+  readonly reasons: readonly string[];
+}
+
+export interface LiveDeliveryOptions {
+  readonly to: SpanDestination;
+  /** Null: scores are not sent. */
+  readonly scores: ScoreDestination | null;
+  /** Of the traces that wait. */
+  readonly maxQueued: number;
+  /** How long the first trace waits for others that go with it. */
+  readonly gatherMs: number;
+}
+
+const MAX_REASONS = 3;
+
+const FULL = "more waited than is held in memory";
+const LATE = "the run was over, and the server had not taken them in time";
+
+/**
+ * Sends traces while others are still answered. Adding one neither waits nor throws: what the server does not take in
+ * time, and what exceeds the memory for it, is dropped and counted.
+ */
+export class LiveDelivery {
+  private readonly queue: LiveTrace[] = [];
+  private queued = 0;
+  private sum: Delivery = NO_DELIVERY;
+  private scores = 0;
+  private dropped = 0;
+  private droppedScores = 0;
+  private readonly reasons = new Set<string>();
+  private readonly closing = new AbortController();
+  private readonly stop = new AbortController();
+  private sending: Promise<void> | null = null;
+
+  constructor(private readonly options: LiveDeliveryOptions) {}
+
+  add(trace: LiveTrace): void {
+    if (this.queued + trace.size > this.options.maxQueued) {
+      this.drop(trace.spans, FULL);
+      return;
+    }
+    this.queue.push(trace);
+    this.queued += trace.size;
+    this.startSending();
+  }
+
+  /** Sends what is left, until the signal aborts. */
+  async close(signal: AbortSignal): Promise<LiveSummary> {
+    const stop = () => this.stop.abort(new NotDelivered(LATE, false));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    this.closing.abort();
+    while (this.queue.length > 0 || this.sending !== null) {
+      this.startSending();
+      await this.sending;
+    }
+    signal.removeEventListener("abort", stop);
+    const { sum, scores, dropped, droppedScores, reasons } = this;
+    return { ...sum, scores, dropped, droppedScores, reasons: [...reasons] };
+  }
+
+  private startSending(): void {
+    this.sending ??= this.sendQueued().finally(() => {
+      this.sending = null;
+    });
+  }
+
+  private async sendQueued(): Promise<void> {
+    await delay(this.options.gatherMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
+    while (this.queue.length > 0) {
+      const batcher = new SpanBatcher();
+      const scores: ScoreRecord[] = [];
+      for (let trace = this.queue.shift(); trace !== undefined; trace = this.queue.shift()) {
+        const encoded = [...this.encoded(trace, batcher)];
+        scores.push(...this.scoresOf(trace));
+        for (const batch of encoded) await this.send(batch);
+        this.queued -= trace.size;
+        if (encoded.length > 0) break;
+        // Encoding takes a millisecond: the tasks go on in between.
+        await setImmediate();
+      }
+      for (const batch of batcher.flush()) await this.send(batch);
+      await this.sendScores(scores);
+    }
+  }
+
+  /** A fault in a trace costs this trace, not the run. */
+  private encoded(trace: LiveTrace, batcher: SpanBatcher): readonly SpanBatch[] {
+    try {
+      return [...batcher.add(trace.toSpans())];
+    } catch (error) {
+      this.drop(trace.spans, (error as Error).message);
+      return [];
+    }
+  }
+
+  private scoresOf(trace: LiveTrace): readonly ScoreRecord[] {
+    return this.options.scores === null ? [] : trace.toScores();
+  }
+
+  private async send(batch: SpanBatch): Promise<void> {
+    try {
+      this.sum = addDelivery(this.sum, await deliverBatch(this.options.to, batch, this.stop.signal));
+    } catch (error) {
+      this.drop(batch.spans.length, (error as Error).message);
+    }
+  }
+
+  private async sendScores(scores: readonly ScoreRecord[]): Promise<void> {
+    if (this.options.scores === null || scores.length === 0) return;
+    try {
+      this.scores += await deliverScores(this.options.scores, scores, this.stop.signal);
+    } catch (error) {
+      this.droppedScores += scores.length;
+      this.note((error as Error).message);
+    }
+  }
+
+  private drop(spans: number, reason: string): void {
+    this.dropped += spans;
+    this.note(reason);
+  }
+
+  private note(reason: string): void {
+    if (this.reasons.size < MAX_REASONS) this.reasons.add(reason);
+  }
+}

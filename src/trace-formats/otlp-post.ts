@@ -1,0 +1,351 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import pLimit from "p-limit";
+import { z } from "zod";
+import { chunk } from "../platform/async.js";
+import { UserError } from "../platform/errors.js";
+import { connectionFault, parseRetryAfter } from "../platform/http.js";
+import { parseJsonOrNull } from "../platform/json.js";
+import { retry } from "../platform/retry.js";
+import { redact, stripControls } from "../platform/text.js";
+import {
+  encodeRequest,
+  RESPONSE_MESSAGE,
+  RPC_STATUS_MESSAGE,
+  type Span,
+  type SpanBatch,
+  SpanBatcher,
+  type SpanSource,
+} from "./otlp-encode.js";
+import type { OtlpServer, ScoreApi } from "./otlp-server.js";
+
+/** Where scores go: the same server, with the same keys, as the spans. */
+export interface ScoreDestination {
+  readonly api: ScoreApi;
+  readonly server: OtlpServer;
+}
+
+/** Annotations in one request to Phoenix. */
+const AT_ONCE = 200;
+
+/** Langfuse takes one score a request. */
+const REQUESTS_AT_ONCE = 8;
+
+/** @throws UserError where the address of the spans does not tell that of the scores */
+export function scoreDestination(api: ScoreApi, server: OtlpServer): ScoreDestination {
+  const [pattern, path] =
+    api === "langfuse"
+      ? [/\/api\/public\/otel\/v1\/traces$/, "/api/public/scores"]
+      : [/\/v1\/traces$/, "/v1/trace_annotations"];
+  const url = new URL(server.url);
+  if (!pattern.test(url.pathname)) {
+    throw new UserError(
+      "scores_no_address",
+      `--scores ${api}: ${url.origin}${url.pathname} is no address of ${api} that takes spans.`,
+      api === "langfuse"
+        ? "It is https://cloud.langfuse.com/api/public/otel, or the same path on your own server."
+        : "It is http://localhost:6006, or the base of your own server.",
+    );
+  }
+  url.pathname = url.pathname.replace(pattern, path);
+  return { api, server: { ...server, url: url.href } };
+}
+
+/**
+ * Sends scores; sent again, they replace those of the same trace and name. Returns how many.
+ * @throws NotDelivered, or the signal's reason
+ */
+export async function deliverScores(
+  { api, server }: ScoreDestination,
+  scores: readonly ScoreRecord[],
+  signal: AbortSignal,
+): Promise<number> {
+  const bodies: readonly object[] =
+    api === "langfuse" ? scores.map(langfuseScore) : [...chunk(scores, AT_ONCE)].map(phoenixAnnotations);
+  const sent = new AbortController();
+  const stop = AbortSignal.any([signal, sent.signal]);
+  try {
+    await pLimit(REQUESTS_AT_ONCE).map(bodies, (body) => {
+      const bytes = Buffer.from(JSON.stringify(body));
+      return postRequest(server, { contentType: "application/json", bytes }, stop);
+    });
+    return scores.length;
+  } finally {
+    // After a refusal the others need not be sent.
+    sent.abort();
+  }
+}
+
+function langfuseScore({ traceId, name, value, explanation }: ScoreRecord) {
+  return {
+    id: `${traceId}-${name}`,
+    traceId,
+    name,
+    value,
+    dataType: "NUMERIC",
+    ...(explanation === null ? {} : { comment: explanation }),
+  };
+}
+
+function phoenixAnnotations(scores: readonly ScoreRecord[]) {
+  return {
+    data: scores.map(({ traceId, name, value, explanation, byModel }) => ({
+      trace_id: traceId,
+      name,
+      annotator_kind: byModel ? "LLM" : "CODE",
+      result: { score: value, ...(explanation === null ? {} : { explanation }) },
+    })),
+  };
+}
+
+/** What became of spans. */
+export interface Delivery {
+  readonly delivered: number;
+  /** Those that the server took note of and did not keep. */
+  readonly rejected: number;
+  /** Those that lack their largest attributes, as a request holds 4 MB. */
+  readonly shortened: number;
+  /** What the server said of requests that it took, each once. */
+  readonly messages: readonly string[];
+}
+
+export const NO_DELIVERY: Delivery = { delivered: 0, rejected: 0, shortened: 0, messages: [] };
+
+export function addDelivery(a: Delivery, b: Delivery): Delivery {
+  return {
+    delivered: a.delivered + b.delivered,
+    rejected: a.rejected + b.rejected,
+    shortened: a.shortened + b.shortened,
+    messages: [...new Set([...a.messages, ...b.messages])].slice(0, MAX_MESSAGES),
+  };
+}
+
+const MAX_MESSAGES = 5;
+
+/** Where spans of one program go. */
+export interface SpanDestination {
+  readonly server: OtlpServer;
+  readonly source: SpanSource;
+}
+
+/**
+ * Sends one batch.
+ * @throws NotDelivered, or the signal's reason
+ */
+export async function deliverBatch(to: SpanDestination, batch: SpanBatch, signal: AbortSignal): Promise<Delivery> {
+  const { server, source } = to;
+  const bytes = encodeRequest(source, batch.spans);
+  const body = { contentType: "application/x-protobuf", bytes, encoding: "gzip" } as const;
+  const answer = await postRequest(server, body, signal);
+  const { rejectedSpans, message } = readPartialSuccess(answer.contentType, answer.body);
+  const rejected = Math.min(rejectedSpans, batch.spans.length);
+  return {
+    delivered: batch.spans.length - rejected,
+    rejected,
+    shortened: batch.shortened,
+    messages: message === "" ? [] : [message],
+  };
+}
+
+/**
+ * Sends the spans of many traces, a batch at a time. `onDelivered` hears the sum after each.
+ * @throws NotDelivered for the first batch that is refused; what was sent before stays there
+ */
+export async function deliverSpans(
+  to: SpanDestination,
+  traces: Iterable<readonly Span[]>,
+  signal: AbortSignal,
+  onDelivered: (sum: Delivery) => void,
+): Promise<Delivery> {
+  const batcher = new SpanBatcher();
+  let sum = NO_DELIVERY;
+  function* batches(): Generator<SpanBatch> {
+    for (const spans of traces) yield* batcher.add(spans);
+    yield* batcher.flush();
+  }
+  for (const batch of batches()) {
+    sum = addDelivery(sum, await deliverBatch(to, batch, signal));
+    onDelivered(sum);
+  }
+  return sum;
+}
+
+/** One score of a trace, for the score API of a server. */
+export interface ScoreRecord {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  readonly name: string;
+  readonly value: number;
+  readonly explanation: string | null;
+  /** A model gave it, and not a function. */
+  readonly byModel: boolean;
+}
+
+interface HttpBody {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  /** Absent: as it is. OTLP's receivers take gzip; other routes of their servers may not. */
+  readonly encoding?: "gzip";
+}
+
+interface HttpAnswer {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** A request that was not taken. The message is a clause for the user and holds no key. */
+export class NotDelivered extends Error {
+  override readonly name = "NotDelivered";
+
+  constructor(
+    message: string,
+    /** As OTLP has it: 429, 502, 503, 504 and lost connections. */
+    readonly retryable: boolean,
+    readonly retryAfterMs: number | null = null,
+    readonly status: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+const RETRYABLE_STATUS = new Set([429, 502, 503, 504]);
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Of an answer; more says nothing. */
+const MAX_ANSWER_BYTES = 65_536;
+
+const compress = promisify(gzip);
+
+/**
+ * Posts a body, again and again as the policy allows.
+ * @throws NotDelivered, or the signal's reason
+ */
+async function postRequest(server: OtlpServer, body: HttpBody, signal: AbortSignal): Promise<HttpAnswer> {
+  signal.throwIfAborted();
+  const bytes = body.encoding === undefined ? body.bytes : await compress(body.bytes);
+  return retry(() => post(server, { ...body, bytes }, signal), {
+    policy: server.retry,
+    signal,
+    failureOf: (error) => (error instanceof NotDelivered ? error : null),
+  });
+}
+
+async function post(server: OtlpServer, sent: HttpBody, signal: AbortSignal): Promise<HttpAnswer> {
+  const { url, headers } = server;
+  // A redirect is not followed: the keys are meant for the server that the user named.
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "user-agent": "art-e",
+      ...headers,
+      "content-type": sent.contentType,
+      ...(sent.encoding === undefined ? {} : { "content-encoding": sent.encoding }),
+    },
+    body: new Uint8Array(sent.bytes),
+    redirect: "manual",
+    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw notConnected(error);
+  });
+  const contentType = response.headers.get("content-type") ?? "";
+  const body = await readBody(response);
+  signal.throwIfAborted();
+  if (response.ok) return { contentType, body };
+  const said = redact(readRefusal(contentType, body), secretsIn(headers));
+  const { status } = response;
+  const isRedirect = status >= 300 && status < 400;
+  const details = isRedirect
+    ? ", which is a redirect: name the address that it leads to"
+    : said === ""
+      ? ""
+      : `: ${said}`;
+  const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
+  throw new NotDelivered(`the server answered ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
+}
+
+/** Whole values, and what follows a word such as Basic or Bearer. */
+function secretsIn(headers: OtlpServer["headers"]): string[] {
+  return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
+}
+
+/** The status counts even where the body breaks off. */
+async function readBody(response: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_ANSWER_BYTES) break;
+    }
+  } catch {
+    return Buffer.alloc(0);
+  }
+  return Buffer.concat(chunks);
+}
+
+function notConnected(error: unknown): NotDelivered {
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new NotDelivered(`no answer within ${REQUEST_TIMEOUT_MS / 1000} seconds`, true);
+  }
+  const { message, retryable } = connectionFault(error as Error);
+  return new NotDelivered(message, retryable);
+}
+
+/** What a server says of a request that it took. */
+interface PartialSuccess {
+  readonly rejectedSpans: number;
+  /** Empty: nothing. */
+  readonly message: string;
+}
+
+/** 64-bit numbers are texts in JSON. */
+const partialSuccessSchema = z.object({
+  partialSuccess: z
+    .object({ rejectedSpans: z.coerce.number().int().nonnegative().default(0), errorMessage: z.string().default("") })
+    .nullish(),
+});
+
+const errorSchema = z.object({ message: z.string() }).or(z.object({ error: z.string() }));
+
+const LONGEST_MESSAGE = 200;
+
+/** A body that cannot be read says nothing: the status has said that the spans were taken. */
+function readPartialSuccess(contentType: string, body: Buffer): PartialSuccess {
+  const parsed = partialSuccessSchema.safeParse(
+    isProtobuf(contentType) ? decode(RESPONSE_MESSAGE, body) : jsonOf(body),
+  );
+  const { rejectedSpans = 0, errorMessage = "" } = parsed.data?.partialSuccess ?? {};
+  return { rejectedSpans, message: shortened(errorMessage) };
+}
+
+/** What the body of a refusal says, in one short line; empty: nothing that can be read. */
+function readRefusal(contentType: string, body: Buffer): string {
+  if (isProtobuf(contentType))
+    return shortened(z.object({ message: z.string() }).safeParse(decode(RPC_STATUS_MESSAGE, body)).data?.message ?? "");
+  const error = errorSchema.safeParse(jsonOf(body)).data;
+  if (error !== undefined) return shortened("message" in error ? error.message : error.error);
+  return /html/.test(contentType) ? "" : shortened(body.toString("utf8"));
+}
+
+function isProtobuf(contentType: string): boolean {
+  return contentType.includes("protobuf");
+}
+
+function jsonOf(body: Buffer) {
+  return parseJsonOrNull(body.toString("utf8"));
+}
+
+function decode(message: typeof RESPONSE_MESSAGE, body: Buffer): unknown {
+  try {
+    return message.toObject(message.decode(body), { longs: String });
+  } catch {
+    return null;
+  }
+}
+
+function shortened(text: string): string {
+  return stripControls(text.trim().replace(/\s+/g, " ")).slice(0, LONGEST_MESSAGE);
+}

@@ -1,0 +1,437 @@
+import { createHash } from "node:crypto";
+import type { FinishReason, Message, ToolSpec, Usage } from "../models/model.js";
+import type { JsonValue } from "../platform/json.js";
+import { isFailure } from "../tasks/ending.js";
+import { askedOf, isChatTrace, type ToolCallRecord, type Turn } from "../traces/trace.js";
+import {
+  type AnyValue,
+  conventionalFinishReason,
+  conventionalModel,
+  type KeyValue,
+  SPAN_KIND,
+  type Span,
+  type SpanEvent,
+  type SpanSource,
+  STATUS_ERROR,
+  type TracesData,
+} from "./otlp-encode.js";
+import type { ScoreRecord } from "./otlp-post.js";
+import { type ExportContext, type ExportedTrace, perTrace } from "./trace-format.js";
+
+/** The scores of a trace that could be told. */
+export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {
+  const judged = "judge" in trace && trace.judge !== null;
+  return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) =>
+    value === null
+      ? []
+      : [
+          {
+            traceId: otlpTraceId(trace.traceId),
+            name,
+            value,
+            explanation: content ? (explanation ?? null) : null,
+            byModel: judged && JUDGED.has(name),
+          },
+        ],
+  );
+}
+
+/** Scorers whose figure is a model's verdict. */
+const JUDGED: ReadonlySet<string> = new Set(["judgeCorrect", "judgeScore"]);
+
+/** One span a tool call, below the agent's as the conventions have it, with the turn that asked for it. */
+function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
+  const { traceId, toolCalls } = trace;
+  const descriptions = new Map(tools.map(({ name, description }) => [name, description]));
+  return toolCalls.map((call, i) => ({
+    traceId: otlpTraceId(traceId),
+    spanId: otlpSpanId(traceId, `tool ${i}`),
+    parentSpanId: rootSpanId(trace),
+    name: storable(`execute_tool ${call.name}`),
+    kind: SPAN_KIND.internal,
+    startTimeUnixNano: unixNano(call.startedAt),
+    endTimeUnixNano: unixNano(call.startedAt, call.durationMs),
+    attributes: toKeyValues({
+      "openinference.span.kind": text("TOOL"),
+      "session.id": text(trace.sessionId),
+      "gen_ai.operation.name": text("execute_tool"),
+      "gen_ai.tool.name": text(call.name),
+      "gen_ai.tool.type": text("function"),
+      "gen_ai.tool.description": content ? textOrNone(descriptions.get(call.name)) : undefined,
+      "gen_ai.tool.call.id": text(call.id),
+      "gen_ai.agent.name": text(trace.agentId),
+      "gen_ai.conversation.id": text(trace.sessionId),
+      "error.type": call.error === null ? undefined : text(call.errorKind ?? "failed"),
+      ...(content ? toolSpanContent(call) : {}),
+      "art_e.turn": integer(call.turn),
+    }),
+    ...(call.error === null ? {} : { status: { code: STATUS_ERROR, message: messageOf(call.error, content) } }),
+  }));
+}
+
+function textOrNone(value: string | undefined) {
+  return value === undefined ? undefined : text(value);
+}
+
+/** What a tool says of a failure may quote mail. */
+function messageOf(error: string, content: boolean): string {
+  return content ? storable(error) : "";
+}
+
+function toolSpanContent({ arguments: given, result, error }: ToolCallRecord): Attributes {
+  return {
+    "gen_ai.tool.call.arguments": jsonText(given),
+    "gen_ai.tool.call.result": error === null ? jsonText(result) : undefined,
+  };
+}
+
+/** One span a model call, without the waiting before it. */
+function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
+  const { traceId, messages, turns } = trace;
+  const history = isChatTrace(trace) ? trace.historyLength : 0;
+  const said = turnMessages(messages, turns.length, history);
+  const { model } = conventionalModel(trace.model);
+  const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
+  return turns.map((turn, i) => {
+    const { waitedMs = 0, latencyMs, startedAt } = turn;
+    const failed = isFailedCall(turn, said[i]);
+    return {
+      traceId: otlpTraceId(traceId),
+      spanId: otlpSpanId(traceId, `turn ${i}`),
+      parentSpanId: rootSpanId(trace),
+      name: storable(`chat ${model}`),
+      kind: SPAN_KIND.client,
+      startTimeUnixNano: unixNano(startedAt, waitedMs),
+      endTimeUnixNano: unixNano(startedAt, waitedMs + latencyMs),
+      attributes: modelSpanAttributes(trace, turn, failed, content ? { said: said[i], definitions } : null),
+      ...(failed ? { status: { code: STATUS_ERROR, message: storable(trace.error ?? turn.rawFinishReason) } } : {}),
+    };
+  });
+}
+
+/** The attempts of a call that never got a reply. */
+function isFailedCall({ finishReason, retries }: Turn, said: TurnMessages | undefined): boolean {
+  return finishReason === "other" && retries.length > 0 && (said?.reply ?? null) === null;
+}
+
+function modelSpanAttributes(
+  trace: ExportedTrace,
+  turn: Turn,
+  failed: boolean,
+  content: TurnContent | null,
+): KeyValue[] {
+  const { provider, model } = conventionalModel(trace.model);
+  const { usage, sent, costUsd, retries, waitedMs, cached, rawFinishReason } = turn;
+  return toKeyValues({
+    "openinference.span.kind": text("LLM"),
+    "session.id": text(trace.sessionId),
+    "gen_ai.operation.name": text("chat"),
+    "gen_ai.provider.name": text(provider),
+    "gen_ai.request.model": text(model),
+    "gen_ai.response.model": turn.model === undefined ? undefined : text(turn.model),
+    "gen_ai.response.id": turn.responseId === undefined ? undefined : text(turn.responseId),
+    "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
+    "gen_ai.request.max_tokens": sent === undefined ? undefined : integer(sent.maxTokens),
+    "gen_ai.conversation.id": text(trace.sessionId),
+    "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
+    "error.type": failed ? text(rawFinishReason) : undefined,
+    ...(usage === null || failed ? {} : usageOf(usage)),
+    "llm.cost.total": costUsd === null || failed ? undefined : double(costUsd),
+    ...(content === null ? {} : modelSpanContent(content, turn)),
+    "art_e.waited_ms": waitedMs === undefined ? undefined : double(waitedMs),
+    "art_e.retries": retries.length === 0 ? undefined : jsonText(retries),
+    "art_e.sent": sent === undefined ? undefined : jsonText(sent),
+    "art_e.cached": cached ? { boolValue: true } : undefined,
+  });
+}
+
+/** Ours and theirs both count cached tokens among those of the input. */
+function usageOf(usage: Usage): Attributes {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = usage;
+  return {
+    "gen_ai.usage.input_tokens": integer(inputTokens),
+    "gen_ai.usage.output_tokens": integer(outputTokens),
+    "gen_ai.usage.cache_read.input_tokens": integer(cachedInputTokens),
+    "gen_ai.usage.cache_creation.input_tokens": cacheWriteTokens === undefined ? undefined : integer(cacheWriteTokens),
+  };
+}
+
+interface TurnContent {
+  readonly said: TurnMessages | undefined;
+  /** The tools that the model was given. */
+  readonly definitions: AnyValue | undefined;
+}
+
+function modelSpanContent({ said, definitions }: TurnContent, { finishReason }: Turn): Attributes {
+  const { system = null, input = [], reply = null } = said ?? {};
+  return {
+    "gen_ai.system_instructions": system === null ? undefined : jsonText(toSystemParts(system)),
+    "gen_ai.input.messages": jsonText(input.map(toParts)),
+    "gen_ai.output.messages": reply === null ? undefined : jsonText([toOutputMessage(reply, finishReason)]),
+    "gen_ai.tool.definitions": definitions,
+  };
+}
+
+function toDefinition({ name, description, parameters }: ToolSpec) {
+  return { type: "function", name, description, parameters };
+}
+
+/** The conversation of one model call. */
+interface TurnMessages {
+  readonly system: string | null;
+  /** What the model was given besides. */
+  readonly input: readonly Message[];
+  /** Null: no reply came. */
+  readonly reply: Message | null;
+}
+
+/** The conversation as the model had it in each of its turns. `history`: how many messages earlier chats left. */
+function turnMessages(messages: readonly Message[], turns: number, history: number): TurnMessages[] {
+  const system = messages[0]?.role === "system" ? messages[0].content : null;
+  const said = system === null ? messages : messages.slice(1);
+  const replies = [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
+  return Array.from({ length: turns }, (_, turn) => {
+    const at = replies[turn];
+    return { system, input: said.slice(0, at), reply: at === undefined ? null : (said[at] ?? null) };
+  });
+}
+
+/** The root of a trace: the whole task, with question and answer where Langfuse and Phoenix look for them. */
+function agentSpan(trace: ExportedTrace, { content }: OtlpOptions): Span {
+  const { agentId, error, ending } = trace;
+  const start = unixNano(trace.startedAt);
+  const end = laterOf(unixNano(trace.endedAt), start);
+  const failed = error !== null || isFailure(ending);
+  return {
+    traceId: otlpTraceId(trace.traceId),
+    spanId: rootSpanId(trace),
+    name: storable(`invoke_agent ${agentId}`),
+    kind: SPAN_KIND.internal,
+    startTimeUnixNano: start,
+    endTimeUnixNano: end,
+    attributes: attributesOf(trace, content, failed),
+    events: scoreEvents(trace, end, content),
+    ...(failed ? { status: { code: STATUS_ERROR, message: storable(error ?? ending) } } : {}),
+  };
+}
+
+function rootSpanId({ traceId }: ExportedTrace): string {
+  return otlpSpanId(traceId, "agent");
+}
+
+function attributesOf(trace: ExportedTrace, content: boolean, failed: boolean): KeyValue[] {
+  const { turns, ending } = trace;
+  const last = turns.at(-1);
+  return toKeyValues({
+    "openinference.span.kind": text("AGENT"),
+    "session.id": text(trace.sessionId),
+    "gen_ai.operation.name": text("invoke_agent"),
+    "gen_ai.agent.name": text(trace.agentId),
+    "gen_ai.conversation.id": text(trace.sessionId),
+    "gen_ai.request.model": text(conventionalModel(trace.model).model),
+    "gen_ai.response.finish_reasons": last === undefined ? undefined : texts([last.rawFinishReason]),
+    ...(failed ? { "error.type": text(ending) } : {}),
+    ...(content ? contentOf(trace) : {}),
+    ...ownAttributes(trace),
+  });
+}
+
+function contentOf(trace: ExportedTrace): Attributes {
+  const { messages, answer, turns } = trace;
+  const system = messages.find(({ role }) => role === "system")?.content;
+  const question = askedOf(trace);
+  const reply = (said: string) =>
+    toOutputMessage({ role: "assistant", content: said, toolCalls: [] }, turns.at(-1)?.finishReason ?? "stop");
+  return {
+    "gen_ai.system_instructions": system === undefined ? undefined : jsonText(toSystemParts(system)),
+    "gen_ai.input.messages": jsonText([toParts({ role: "user", content: question })]),
+    "gen_ai.output.messages": answer === null ? undefined : jsonText([reply(answer)]),
+    "input.value": text(question),
+    "output.value": answer === null ? undefined : text(answer),
+    "art_e.sources": texts(trace.sources),
+    ...(isChatTrace(trace)
+      ? {}
+      : { "art_e.task": jsonText(trace.task), "art_e.judge": asJson(trace.judge ?? undefined) }),
+    "art_e.grade": asJson("grade" in trace ? trace.grade : undefined),
+  };
+}
+
+/** What the conventions have no attribute for. */
+function ownAttributes(trace: ExportedTrace): Attributes {
+  const { traceId, model, ending, maxTurns } = trace;
+  return {
+    "art_e.trace.id": text(traceId),
+    "art_e.model": text(model),
+    "art_e.ending": text(ending),
+    "art_e.max_turns": integer(maxTurns),
+    ...(isChatTrace(trace)
+      ? {}
+      : {
+          "art_e.run.id": text(trace.runId),
+          "art_e.task.id": typeof trace.taskId === "number" ? integer(trace.taskId) : text(trace.taskId),
+          "art_e.epoch": integer(trace.epoch),
+        }),
+  };
+}
+
+function asJson(value: object | undefined) {
+  return value === undefined ? undefined : jsonText(value);
+}
+
+/** A score that could not be told has no value, so the conventions have no event for it. */
+function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolean): SpanEvent[] {
+  return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) => {
+    if (value === null) return [];
+    const attributes = toKeyValues({
+      "gen_ai.evaluation.name": text(name),
+      "gen_ai.evaluation.score.value": double(value),
+      "gen_ai.evaluation.explanation": content && explanation !== undefined ? text(explanation) : undefined,
+    });
+    return [{ timeUnixNano, name: "gen_ai.evaluation.result", attributes }];
+  });
+}
+
+const NANO_PER_MS = 1_000_000;
+
+/** In the year 2262: backends keep these numbers with a sign. */
+const LATEST = 2n ** 63n - 1n;
+
+/** An ISO 8601 time, and milliseconds after it, as nanoseconds since 1970; 0 for a text that is no time. */
+function unixNano(iso: string, afterMs = 0): string {
+  const ms = Date.parse(iso);
+  if (Number.isNaN(ms)) return "0";
+  const after = Math.min(Math.round(afterMs * NANO_PER_MS), Number.MAX_SAFE_INTEGER);
+  const nano = BigInt(ms) * BigInt(NANO_PER_MS) + BigInt(after);
+  if (nano < 0n) return "0";
+  return String(nano > LATEST ? LATEST : nano);
+}
+
+function laterOf(a: string, b: string): string {
+  return BigInt(a) > BigInt(b) ? a : b;
+}
+
+const UUID = /^trace_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+
+/** 32 hex digits: those of the UUID in our id; of any other id, from its hash. */
+function otlpTraceId(traceId: string): string {
+  const digits = UUID.exec(traceId)?.[1]?.replaceAll("-", "");
+  // OTLP calls an id of zeros invalid.
+  return digits === undefined || /^0+$/.test(digits) ? hash(traceId, 32) : digits;
+}
+
+/** 16 hex digits, the same at every export: a backend that is sent a trace twice stores it once. */
+function otlpSpanId(traceId: string, span: string): string {
+  return hash(`${traceId}/${span}`, 16);
+}
+
+function hash(value: string, digits: number): string {
+  return createHash("sha256").update(value).digest("hex").slice(0, digits);
+}
+
+/** The conventions that the attributes follow. */
+const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev";
+
+const NAME = "art-e";
+
+/** The spans of a trace by the GenAI conventions: its agent's, then model and tool calls by their start. */
+export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
+  const below = [...modelSpans(trace, options), ...toolSpans(trace, options)];
+  return [agentSpan(trace, options), ...below.sort(byStart)];
+}
+
+/** This program, as spans name where they come from. */
+export function spanSource(version: string): SpanSource {
+  const attributes = toKeyValues({
+    "service.name": text(NAME),
+    "service.version": text(version),
+    "openinference.project.name": text(NAME),
+  });
+  return { resource: { attributes }, scope: { name: NAME, version }, schemaUrl: SCHEMA_URL };
+}
+
+/** A trace as OTLP's TracesData on one line, as a collector's otlpjsonfile receiver reads it. */
+export const otlpFormat = perTrace((trace, context) => [otlpLine(trace, context)]);
+
+function otlpLine(trace: ExportedTrace, { programVersion, options, toolsOf }: ExportContext): string {
+  const { resource, scope, schemaUrl } = spanSource(programVersion);
+  const spans = otlpSpans(trace, { content: options.content, tools: toolsOf(trace) });
+  const scopeSpans = [{ scope, schemaUrl, spans }];
+  const data: TracesData = { resourceSpans: [{ resource, scopeSpans }] };
+  return JSON.stringify(data);
+}
+
+function byStart(a: Span, b: Span): number {
+  const difference = BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano);
+  return difference < 0n ? -1 : Number(difference > 0n);
+}
+
+interface OtlpOptions {
+  /** False: what was said, called, answered and explained is left out. */
+  readonly content: boolean;
+  /** What the model was told of its tools; empty where that is not known. */
+  readonly tools: readonly ToolSpec[];
+}
+
+/** A message as the GenAI conventions write it. What a provider keeps in it for itself is left out. */
+interface PartsMessage {
+  readonly role: Message["role"];
+  readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
+}
+
+function toParts(message: Message): PartsMessage {
+  const { role } = message;
+  if (role === "tool") {
+    return { role, parts: [{ type: "tool_call_response", id: message.toolCallId, response: message.content }] };
+  }
+  const said = message.content === "" ? [] : [{ type: "text", content: message.content }];
+  if (role !== "assistant") return { role, parts: said };
+  const calls = message.toolCalls.map(({ id, name, arguments: given, invalid }) => ({
+    type: "tool_call",
+    id,
+    name,
+    // A text where the model wrote none that could be read.
+    arguments: invalid ?? given,
+  }));
+  return { role, parts: [...said, ...calls] };
+}
+
+function toOutputMessage(message: Message, reason: FinishReason): PartsMessage & { finish_reason: string } {
+  return { ...toParts(message), finish_reason: conventionalFinishReason(reason) };
+}
+
+function toSystemParts(system: string): readonly { readonly type: "text"; readonly content: string }[] {
+  return [{ type: "text", content: system }];
+}
+
+/** Attributes by key; those that are undefined are left out. */
+type Attributes = Readonly<Record<string, AnyValue | undefined>>;
+
+function toKeyValues(attributes: Attributes): KeyValue[] {
+  return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
+}
+
+function text(value: string): AnyValue {
+  return { stringValue: storable(value) };
+}
+
+function integer(value: number): AnyValue {
+  return { intValue: String(Math.trunc(value)) };
+}
+
+function double(value: number): AnyValue {
+  return { doubleValue: value };
+}
+
+function texts(values: readonly string[]): AnyValue {
+  return { arrayValue: { values: values.map(text) } };
+}
+
+/** A value as JSON in a text, as the conventions have messages, arguments and results. */
+function jsonText(value: JsonValue | object): AnyValue {
+  return { stringValue: JSON.stringify(value, (_, item) => (typeof item === "string" ? storable(item) : item)) };
+}
+
+/** Protobuf takes no lone surrogates, and PostgreSQL, which Langfuse and Phoenix store spans in, no NUL. */
+function storable(value: string): string {
+  return value.toWellFormed().replaceAll("\0", "\uFFFD");
+}

@@ -1,0 +1,112 @@
+import { UserError } from "../platform/errors.js";
+import { WorkerRpc } from "../platform/worker-rpc.js";
+import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
+import { openRowWriter, type ResultRow, toResultRow } from "./results-store.js";
+import type { TaskResult } from "./task-result.js";
+import type { Trace } from "./trace.js";
+
+/** Where a run's finished tasks go. */
+export interface ResultWriter {
+  /** True: committed. False: another program held the file, and the wait was aborted. */
+  save(trace: Trace, result: TaskResult, failed: boolean): Promise<boolean>;
+  /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
+  keep?(trace: Trace): void;
+  close(): Promise<void>;
+}
+
+/** Writes on this thread, one transaction per task. */
+export function resultWriter(db: Db): ResultWriter {
+  const write = openRowWriter(db);
+  return {
+    async save(trace, result, failed) {
+      write(toResultRow(trace, result, failed));
+      return true;
+    },
+    close: async () => {},
+  };
+}
+
+const YOUNG_GENERATION_MB = 8;
+
+/**
+ * Quick tasks that finish within this time share a transaction: one for each takes twice the CPU time. Where tasks
+ * take seconds, none waits.
+ */
+const BATCH_DELAY_MS = 20;
+
+/** A task to save; null: the last call. */
+export type SaveCall = ResultRow | null;
+
+/** Null: saved. Otherwise the SQLite error. */
+export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
+
+/** The error code of a save after which the file was deleted, replaced or truncated. */
+export const FILE_LOST = "FILE_LOST";
+
+/** Characters of traces held in memory. */
+const MAX_CHARS = 4_000_000;
+
+/** The last traces of a run as JSON, up to `MAX_CHARS`, for the case that the database file is lost. */
+class RecentTraces {
+  private traces: string[] = [];
+  private length = 0;
+
+  add(trace: string): void {
+    this.traces.push(trace);
+    this.length += trace.length;
+    while (this.length > MAX_CHARS && this.traces.length > 1) this.length -= this.traces.shift()?.length ?? 0;
+  }
+
+  all(): readonly string[] {
+    return this.traces;
+  }
+}
+
+export interface ThreadedResultWriter extends ResultWriter {
+  /** The last traces as JSON, saved or not. */
+  recent(): readonly string[];
+}
+
+/**
+ * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
+ * another program holds the file, they wait.
+ */
+export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
+  const file = new URL("./result-writer-thread.js", import.meta.url);
+  const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
+    data: { path },
+    youngGenerationMb: YOUNG_GENERATION_MB,
+    batchDelayMs: BATCH_DELAY_MS,
+  });
+  const recent = new RecentTraces();
+  return {
+    recent: () => recent.all(),
+    keep: (trace) => recent.add(JSON.stringify(trace)),
+    async save(trace, result, failed) {
+      const row = toResultRow(trace, result, failed);
+      recent.add(row.trace);
+      for (;;) {
+        const failure = await thread.call(row);
+        if (failure === null) return true;
+        if (!failure.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, failure);
+        if (waiting.signal.aborted) return false;
+        waiting.onWait();
+      }
+    },
+    async close() {
+      // A failure to truncate the log loses nothing: all saves were committed.
+      await thread.call(null).catch(() => undefined);
+      await thread.close();
+    },
+  };
+}
+
+function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): Error {
+  if (code === undefined) return new Error(message);
+  return new UserError(
+    "db_unwritable",
+    `Cannot write ${path}: ${message}.`,
+    "What was finished before is saved. See that the disk has room and works, then go on with --resume latest.",
+    1,
+  );
+}

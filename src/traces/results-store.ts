@@ -1,0 +1,357 @@
+import { chunk } from "../platform/async.js";
+import type { Db } from "../store/open-store.js";
+import {
+  isQuestion,
+  type PlannedSuiteTask,
+  type PlannedTask,
+  questionSchema,
+  type Task,
+  type TaskId,
+  type TaskSet,
+} from "../tasks/question.js";
+import type { RunSettings } from "./run-settings.js";
+import type { TaskResult } from "./task-result.js";
+import type { Trace } from "./trace.js";
+
+/** The last trace read. */
+export interface TaskCursor {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+}
+
+/** The next traces of a run that have or can have scores, after a cursor (null: the first), by task id and epoch. */
+export function tracesAfter(db: Db, runId: string, after: TaskCursor | null, limit: number): Trace[] {
+  const rows = db
+    .prepare(
+      `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
+       WHERE r.run_id = ? AND r.superseded = 0 AND r.failed = 0 AND (r.task_id, r.epoch) > (?, ?)
+       ORDER BY r.task_id, r.epoch LIMIT ?`,
+    )
+    .pluck()
+    .all(runId, after?.taskId ?? Number.MIN_SAFE_INTEGER, after?.epoch ?? 0, limit) as string[];
+  return rows.map((row) => JSON.parse(row) as Trace);
+}
+
+/** Replaces the scores of a batch, in traces and results, in one transaction. */
+export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; result: TaskResult }[]) => void {
+  const setTrace = db.prepare("UPDATE traces SET trace = ? WHERE id = ?");
+  const setResult = db.prepare(
+    `UPDATE results SET result = @result, semantic_score = @score
+     WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND trace_id = @traceId`,
+  );
+  const write = db.transaction((graded: readonly { trace: Trace; result: TaskResult }[]) => {
+    for (const { trace, result } of graded) {
+      const { runId, taskId, epoch, traceId } = trace;
+      setTrace.run(JSON.stringify(trace), traceId);
+      setResult.run({
+        runId,
+        taskId,
+        epoch,
+        traceId,
+        score: result.semanticScore,
+        result: JSON.stringify(result),
+      });
+    }
+  });
+  return (graded) => write.immediate(graded);
+}
+
+/** Records the settings a run was scored with. */
+export function saveScoringSettings(db: Db, runId: string, settings: RunSettings): void {
+  db.prepare("UPDATE runs SET settings = ? WHERE id = ?").run(JSON.stringify(settings), runId);
+}
+
+/** Releases the lock on a run without changing its status. */
+export function releaseRun(db: Db, runId: string, worker: string): void {
+  db.prepare("UPDATE runs SET worker = NULL WHERE id = ? AND worker = ?").run(runId, worker);
+}
+
+/** Saves the tasks of a run and their dataset. Returns the dataset's id in the file. */
+export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
+  const id = set.sha256.slice(0, 16);
+  const addSuiteTask = db.prepare("INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task) VALUES (?, ?, ?)");
+  const addQuestion = db.prepare(
+    `INSERT OR IGNORE INTO art_e_tasks
+       (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  db.transaction(() => {
+    db.prepare("INSERT OR IGNORE INTO datasets (id, source, revision, sha256) VALUES (?, ?, ?, ?)").run(
+      id,
+      set.source,
+      set.revision,
+      set.sha256,
+    );
+    for (const task of tasks) {
+      if (!isQuestion(task)) {
+        addSuiteTask.run(id, task.id, JSON.stringify(task));
+        continue;
+      }
+      const q = task;
+      addQuestion.run(
+        id,
+        q.id,
+        q.question,
+        q.answer,
+        JSON.stringify(q.message_ids),
+        q.inbox_address,
+        q.query_date,
+        q.how_realistic,
+        q.split ?? set.split,
+      );
+    }
+  })();
+  return id;
+}
+
+/** Saves the task order of a run, after the first `before` tasks. */
+export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
+  const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
+  tasks.forEach(({ task, epoch }, i) => {
+    add.run(runId, before + i + 1, task.id, epoch);
+  });
+}
+
+/** Tasks read per query: few, as reading blocks the event loop of the running tasks. */
+const TASKS_READ_AHEAD = 20;
+
+/**
+ * The tasks at these positions of a run's order, read in small batches, as all of a run's tasks need not be in
+ * memory.
+ */
+export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
+  const select = db.prepare(
+    `SELECT q.*, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
+  );
+  for (const some of chunk(positions, TASKS_READ_AHEAD)) {
+    const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
+    // With a task missing, the run could never be completed.
+    const missing = some.length - rows.length;
+    if (missing > 0) throw new Error(`${missing} of ${some.length} tasks of run ${runId} are not in the file`);
+    for (const row of rows) yield toTask(row);
+  }
+}
+
+const PLANNED = `FROM run_tasks t
+  JOIN runs r ON r.id = t.run_id
+  LEFT JOIN art_e_tasks q ON q.dataset_id = r.dataset_id AND q.split = r.split AND q.id = t.task_id
+  LEFT JOIN suite_tasks s ON s.dataset_id = r.dataset_id AND s.id = t.task_id
+  WHERE t.run_id = @runId AND coalesce(q.id, s.id) IS NOT NULL`;
+
+/** Positions checked per query, which takes a few milliseconds. */
+const PAGE = 100;
+
+/**
+ * Positions of the tasks without a result and, with `retryFailed`, of those whose last attempt failed. Yields one
+ * list per page of the order, possibly empty.
+ */
+export function* remainingPositions(db: Db, runId: string, retryFailed: boolean): Generator<readonly number[]> {
+  const select = db
+    .prepare(
+      `SELECT t.position ${PLANNED} AND t.position > @after AND t.position <= @after + ${PAGE} AND NOT EXISTS (
+         SELECT 1 FROM results x WHERE x.run_id = t.run_id AND x.task_id = t.task_id AND x.epoch = t.epoch
+           AND x.superseded = 0 AND NOT (x.failed AND @retryFailed))
+       ORDER BY t.position`,
+    )
+    .pluck();
+  const last = db.prepare("SELECT max(position) FROM run_tasks WHERE run_id = ?").pluck().get(runId) as number | null;
+  for (let after = 0; after < (last ?? 0); after += PAGE) {
+    yield select.all({ runId, after, retryFailed: retryFailed ? 1 : 0 }) as number[];
+  }
+}
+
+type TaskRow = Record<string, unknown> & { message_ids: string; epoch: number; suiteTask: string | null };
+
+function toTask({ epoch, suiteTask, ...row }: TaskRow): PlannedTask {
+  // Written by this program, from a task that its schema had checked.
+  if (suiteTask !== null) return { task: JSON.parse(suiteTask) as PlannedSuiteTask, epoch };
+  return { task: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
+}
+
+/** An attempt at a task, in the order in which attempts were saved. */
+export interface SavedAttempt {
+  /** Grows with every attempt that is saved. */
+  readonly position: number;
+  readonly startedAt: string;
+  readonly result: TaskResult;
+}
+
+/** Attempts at tasks of a run that were saved after `position`, a page at a time; a later one supersedes an earlier. */
+export function* attemptsSavedAfter(db: Db, runId: string, position: number): Generator<readonly SavedAttempt[]> {
+  const select = db.prepare(
+    `SELECT t.rowid AS position, t.started_at AS startedAt, x.result
+     FROM traces t JOIN results x ON x.trace_id = t.id
+     WHERE t.run_id = @runId AND t.rowid > @position ORDER BY t.rowid LIMIT ${PAGE}`,
+  );
+  let last = position;
+  for (;;) {
+    const rows = select.all({ runId, position: last }) as SavedAttemptRow[];
+    if (rows.length > 0) yield rows.map(toSavedAttempt);
+    if (rows.length < PAGE) return;
+    last = rows.at(-1)?.position ?? last;
+  }
+}
+
+interface SavedAttemptRow {
+  readonly position: number;
+  readonly startedAt: string;
+  readonly result: string;
+}
+
+function toSavedAttempt({ position, startedAt, result }: SavedAttemptRow): SavedAttempt {
+  return { position, startedAt, result: JSON.parse(result) as TaskResult };
+}
+
+/** Changes whenever the file was written to: `data_version` leaves out this connection, `total_changes` the others. */
+export function dataVersion(db: Db): string {
+  const own = db.prepare("SELECT total_changes()").pluck().get() as number;
+  return `${db.pragma("data_version", { simple: true })}/${own}`;
+}
+
+/** A finished task as it is stored; trace and result are JSON. */
+export interface ResultRow {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly traceId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly startedAt: string;
+  readonly ending: string;
+  readonly failed: 0 | 1;
+  readonly score: number | null;
+  readonly trace: string;
+  readonly result: string;
+}
+
+export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): ResultRow {
+  return {
+    runId: trace.runId,
+    taskId: trace.taskId,
+    epoch: trace.epoch,
+    traceId: trace.traceId,
+    agentId: trace.agentId,
+    sessionId: trace.sessionId,
+    startedAt: trace.startedAt,
+    ending: trace.ending,
+    failed: failed ? 1 : 0,
+    score: result.semanticScore,
+    trace: JSON.stringify(trace),
+    result: JSON.stringify(result),
+  };
+}
+
+/** Saves trace and result of a finished task in one transaction. A new attempt supersedes the last one. */
+export function openRowWriter(db: Db): (row: ResultRow) => void {
+  const addTrace = db.prepare(
+    `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)
+     VALUES (@traceId, @runId, @taskId, @agentId, @sessionId, @startedAt, @ending, @trace)`,
+  );
+  const supersede = db.prepare(
+    "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0",
+  );
+  const addResult = db.prepare(
+    `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, semantic_score, result)
+     VALUES (@runId, @taskId, @epoch,
+       (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
+       @traceId, @failed, @score, @result)`,
+  );
+  return db.transaction((row: ResultRow) => {
+    supersede.run(row);
+    addTrace.run(row);
+    addResult.run(row);
+  });
+}
+
+/** A finished task, or a superseded failed attempt, which still counts for its cost. */
+interface Attempt {
+  readonly result: TaskResult;
+  readonly isFailed: boolean;
+  readonly isSuperseded: boolean;
+}
+
+/** All attempts of a run by task id, epoch and attempt, a page at a time. */
+export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt[]> {
+  const select = db.prepare(
+    `SELECT task_id AS taskId, epoch, attempt, failed, superseded, result FROM results
+     WHERE run_id = @runId AND (task_id, epoch, attempt) > (@taskId, @epoch, @attempt)
+     ORDER BY task_id, epoch, attempt LIMIT ${PAGE}`,
+  );
+  let last: AttemptKey = { taskId: Number.MIN_SAFE_INTEGER, epoch: 0, attempt: 0 };
+  for (;;) {
+    const { taskId, epoch, attempt } = last;
+    const rows = select.all({ runId, taskId, epoch, attempt }) as AttemptRow[];
+    if (rows.length > 0) yield rows.map(toAttempt);
+    if (rows.length < PAGE) return;
+    last = rows.at(-1) ?? last;
+  }
+}
+
+interface AttemptKey {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly attempt: number;
+}
+
+interface AttemptRow extends AttemptKey {
+  readonly failed: 0 | 1;
+  readonly superseded: 0 | 1;
+  readonly result: string;
+}
+
+function toAttempt({ result, failed, superseded }: AttemptRow): Attempt {
+  return { result: JSON.parse(result) as TaskResult, isFailed: failed === 1, isSuperseded: superseded === 1 };
+}
+
+/** The results of a run by task id and epoch. */
+export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
+  for (const page of attemptPages(db, runId)) {
+    for (const { result, isSuperseded } of page) if (!isSuperseded) yield result;
+  }
+}
+
+/** What a task of an agent and a model used on average in earlier runs. */
+export interface AverageTask {
+  readonly tasks: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly turns: number;
+  readonly seconds: number;
+}
+
+/** Null without a finished task. */
+export function averageTask(db: Db, agentId: string, model: string): AverageTask | null {
+  const row = db
+    .prepare(
+      `SELECT count(*) AS tasks, avg(result ->> '$.usage.inputTokens') AS inputTokens,
+              avg(result ->> '$.usage.outputTokens') AS outputTokens,
+              avg(result ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
+              avg(coalesce(result ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
+              avg(result ->> '$.turns') AS turns, avg(coalesce(result ->> '$.modelTimeMs' + result ->> '$.toolTimeMs', result ->> '$.executionTimeMs')) / 1000 AS seconds
+       FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
+    )
+    .get(agentId, model) as AverageTask;
+  return row.tasks === 0 ? null : row;
+}
+
+/** A page of a run's results by task id and epoch; `total` counts all of them. */
+export function pageOfResults(
+  db: Db,
+  runId: string,
+  offset: number,
+  limit: number,
+): { readonly results: TaskResult[]; readonly total: number } {
+  const total = db
+    .prepare("SELECT count(*) FROM results WHERE run_id = ? AND superseded = 0")
+    .pluck()
+    .get(runId) as number;
+  const rows = db
+    .prepare(
+      "SELECT result FROM results WHERE run_id = ? AND superseded = 0 ORDER BY task_id, epoch, attempt LIMIT ? OFFSET ?",
+    )
+    .pluck()
+    .all(runId, limit, offset) as string[];
+  return { results: rows.map((row) => JSON.parse(row) as TaskResult), total };
+}

@@ -1,0 +1,438 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { isProcessAlive } from "../platform/async.js";
+import { UserError } from "../platform/errors.js";
+import type { Db } from "../store/open-store.js";
+import { NO_LIMITS, type RunLimits, type RunSettings } from "./run-settings.js";
+import type { RunStatus } from "./task-result.js";
+
+/** A run of a list, newest first. */
+export interface ListedRun {
+  readonly id: string;
+  readonly name: string | null;
+  readonly note: string | null;
+  readonly tags: readonly string[];
+  readonly agentId: string;
+  readonly model: string;
+  /** Where its tasks come from: a dataset's name, or the path of a file or suite. */
+  readonly dataset: string;
+  readonly split: string;
+  readonly status: RunStatus;
+  readonly startedAt: string;
+  /** Tasks with a result, and those of them that did not fail. */
+  readonly tasks: number;
+  readonly completedTasks: number;
+  readonly totalTasks: number;
+}
+
+/** Which runs to list; each that is given must hold. */
+export interface RunFilter {
+  readonly agent?: string | undefined;
+  /** Part of the model's name. */
+  readonly model?: string | undefined;
+  /** Part of the dataset's name or path. */
+  readonly dataset?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly tag?: string | undefined;
+  /** Part of the name or note. */
+  readonly text?: string | undefined;
+  /** YYYY-MM-DD: started on this day (UTC) or later. */
+  readonly since?: string | undefined;
+  /** YYYY-MM-DD: started before this day (UTC). */
+  readonly before?: string | undefined;
+}
+
+export function listRuns(db: Db, filter: RunFilter = {}): ListedRun[] {
+  return pageOfRuns(db, filter, 0, Number.POSITIVE_INFINITY).runs;
+}
+
+/** Of the runs that match at most `limit` from `offset` on, whose results are counted; `total`: how many match. */
+export function pageOfRuns(
+  db: Db,
+  filter: RunFilter,
+  offset: number,
+  limit: number,
+): { readonly runs: ListedRun[]; readonly total: number } {
+  const found = findRuns(db, filter);
+  const counts = db.prepare(
+    `SELECT count(*) AS tasks, count(*) FILTER (WHERE failed = 0) AS completedTasks
+     FROM results WHERE run_id = ? AND superseded = 0`,
+  );
+  const runs = found.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
+    const { tasks, completedTasks } = counts.get(run.id) as Pick<ListedRun, "tasks" | "completedTasks">;
+    return { ...run, tasks, completedTasks, totalTasks, tags: JSON.parse(tags) as string[] };
+  });
+  return { runs, total: found.length };
+}
+
+/** `tags` is a JSON array. */
+interface FoundRun extends Omit<ListedRun, "tasks" | "completedTasks" | "tags"> {
+  readonly tags: string;
+  readonly worker: string | null;
+}
+
+function findRuns(db: Db, filter: RunFilter): FoundRun[] {
+  const rows = db
+    .prepare(
+      `SELECT r.id, r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
+              r.agent_id AS agentId, r.model, d.source AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
+              r.total_tasks AS totalTasks
+       FROM runs r JOIN datasets d ON d.id = r.dataset_id
+       WHERE (@agent IS NULL OR r.agent_id = @agent)
+         AND (@model IS NULL OR instr(r.model, @model) > 0)
+         AND (@dataset IS NULL OR instr(d.source, @dataset) > 0)
+         AND (@tag IS NULL OR EXISTS (SELECT 1 FROM run_tags WHERE run_id = r.id AND tag = @tag))
+         AND (@text IS NULL OR instr(lower(concat(r.name, ' ', r.note)), lower(@text)) > 0)
+         AND (@since IS NULL OR r.started_at >= @since)
+         AND (@before IS NULL OR r.started_at < @before)
+       ORDER BY r.started_at DESC, r.rowid DESC`,
+    )
+    .all({ ...NO_FILTER, ...filter }) as FoundRun[];
+  return rows
+    .map((run) => ({ ...run, status: statusOf(run.status, run.worker) }))
+    .filter(({ status }) => filter.status === undefined || status === filter.status);
+}
+
+const NO_FILTER: Readonly<Record<Exclude<keyof RunFilter, "status">, null>> = {
+  agent: null,
+  model: null,
+  dataset: null,
+  tag: null,
+  text: null,
+  since: null,
+  before: null,
+};
+
+export function newestRunIds(db: Db, limit: number): string[] {
+  return db.prepare("SELECT id FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?").pluck().all(limit) as string[];
+}
+
+/** What all attempts of a run cost; null: the price of the model is not known. Reads every result. */
+export function costOfRun(db: Db, runId: string): number | null {
+  return db
+    .prepare(
+      `SELECT CASE WHEN count(*) = count(result ->> '$.costUsd') THEN coalesce(sum(result ->> '$.costUsd'), 0) END
+       FROM results WHERE run_id = ?`,
+    )
+    .pluck()
+    .get(runId) as number | null;
+}
+
+/** The values that a scorer gave a task's completed attempts: how many, their sum, and the sum of their squares. */
+interface TaskScoreSums {
+  readonly n: number;
+  readonly sum: number;
+  readonly squares: number;
+}
+
+/** Of a scorer over a run, task by task; empty where it scored nothing. */
+export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[] {
+  return db
+    .prepare(
+      `SELECT count(value) AS n, sum(value) AS sum, sum(value * value) AS squares
+       FROM (SELECT task_id, json_extract(result, @path) AS value FROM results
+             WHERE run_id = @runId AND superseded = 0 AND failed = 0)
+       WHERE value IS NOT NULL GROUP BY task_id`,
+    )
+    .all({ runId, path: `$.scores."${scorer}"` }) as TaskScoreSums[];
+}
+
+export function hasRun(db: Db, id: string): boolean {
+  return db.prepare("SELECT 1 FROM runs WHERE id = ?").get(id) !== undefined;
+}
+
+export function hasTrace(db: Db, id: string): boolean {
+  return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(id) !== undefined;
+}
+
+/** What is known of an imported run once all of its traces were read. */
+interface ImportedRun {
+  readonly id: string;
+  readonly settings: RunSettings;
+  readonly totalTasks: number;
+  readonly startedAt: string;
+  readonly completedAt: string;
+  readonly status: RunStatus;
+  readonly tags: readonly string[];
+}
+
+/** Completes a run whose traces are saved. Nobody worked on it here. */
+export function completeImportedRun(db: Db, run: ImportedRun): void {
+  const { id, settings, totalTasks, startedAt, completedAt, status, tags } = run;
+  db.prepare("UPDATE runs SET settings = ?, total_tasks = ?, started_at = ? WHERE id = ?").run(
+    JSON.stringify(settings),
+    totalTasks,
+    startedAt,
+    id,
+  );
+  addRunTags(db, id, tags);
+  finishRun(db, id, status, completedAt, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt)));
+}
+
+/**
+ * Deletes a run with its results, traces, and what was said of them. The pages of the file are used again; the file
+ * does not become smaller.
+ */
+export function deleteRun(db: Db, id: string): void {
+  // Before the traces that they refer to.
+  db.prepare("DELETE FROM results WHERE run_id = ?").run(id);
+  db.prepare("DELETE FROM runs WHERE id = ?").run(id);
+}
+
+/** Null takes the name away. Throws SQLite's error where another run has it. */
+export function setRunName(db: Db, id: string, name: string | null): void {
+  db.prepare("UPDATE runs SET name = ? WHERE id = ?").run(name, id);
+}
+
+/** The id of the run of that name; null: none has it. */
+export function runOfName(db: Db, name: string): string | null {
+  return (db.prepare("SELECT id FROM runs WHERE name = ?").pluck().get(name) as string | undefined) ?? null;
+}
+
+/** Null takes the note away. */
+export function setRunNote(db: Db, id: string, note: string | null): void {
+  db.prepare("UPDATE runs SET note = ? WHERE id = ?").run(note, id);
+}
+
+export function addRunTags(db: Db, id: string, tags: readonly string[]): void {
+  const add = db.prepare("INSERT OR IGNORE INTO run_tags (run_id, tag) VALUES (?, ?)");
+  for (const tag of tags) add.run(id, tag);
+}
+
+export function removeRunTags(db: Db, id: string, tags: readonly string[]): void {
+  const remove = db.prepare("DELETE FROM run_tags WHERE run_id = ? AND tag = ?");
+  for (const tag of tags) remove.run(id, tag);
+}
+
+/** A process that executes a run. A run is locked by one at a time. */
+export interface RunOwner {
+  readonly name: string;
+  /** Whether the process of that name has ended without releasing its lock: it was killed. */
+  isGone(name: string): boolean;
+}
+
+/** Locks a run for `worker`. Throws where another process that is still alive has locked it. */
+export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
+  const holder = lockRun(db, runId, worker.name, worker.isGone);
+  if (holder === null) return;
+  throw new UserError(
+    "run_busy",
+    `Run ${runId} is being worked on by ${formatHolder(holder)}.`,
+    isOnOtherHost(holder)
+      ? "Wait until that process has ended. If it was killed, take the run over: --resume RUN --force."
+      : "Wait until that process has ended, or stop it.",
+    1,
+  );
+}
+
+export interface RunRow {
+  readonly id: string;
+  /** What a person calls it; null: nothing. */
+  readonly name: string | null;
+  /** What a person says of it; null: nothing. */
+  readonly note: string | null;
+  readonly tags: readonly string[];
+  readonly agentId: string;
+  readonly model: string;
+  readonly split: string;
+  readonly settings: RunSettings;
+  readonly dataset: { readonly source: string; readonly revision: string | null; readonly sha256: string };
+  readonly corpusFingerprint: string;
+  readonly totalTasks: number;
+  readonly limits: RunLimits;
+  /** Absolute path of its results file; null: none. */
+  readonly output: string | null;
+  /** A run whose process was killed counts as interrupted, not running. */
+  readonly status: RunStatus;
+  /** Time worked on it, over all attempts. */
+  readonly activeMs: number;
+  readonly startedAt: string;
+  readonly completedAt: string | null;
+}
+
+/** Fields that are set while it runs, or later. */
+type LaterField = "name" | "note" | "tags" | "status" | "activeMs" | "completedAt";
+
+export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | LaterField> {
+  readonly datasetId: string;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
+}
+
+export function insertRun(db: Db, run: NewRun): void {
+  db.prepare(
+    `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, limits, output, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (@id, @agentId, @model, @datasetId, @split, @settings, @limits, @output, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
+  ).run({
+    output: null,
+    ...run,
+    settings: JSON.stringify(run.settings),
+    limits: JSON.stringify(run.limits ?? NO_LIMITS),
+  });
+}
+
+/** Ends an attempt at a run; `activeMs` is its length. */
+export function finishRun(db: Db, id: string, status: RunStatus, completedAt: string, activeMs: number): void {
+  db.prepare("UPDATE runs SET status = ?, completed_at = ?, active_ms = active_ms + ?, worker = NULL WHERE id = ?").run(
+    status,
+    completedAt,
+    Math.round(activeMs),
+    id,
+  );
+}
+
+/** What may change when a run is resumed: settings only with --force, the others where their flag is given. */
+export interface RunChange {
+  readonly settings: RunSettings;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
+}
+
+export function reopenRun(db: Db, id: string, { settings, limits, output }: RunChange): void {
+  db.prepare(
+    `UPDATE runs SET status = 'running', settings = @settings, limits = COALESCE(@limits, limits),
+       output = COALESCE(@output, output) WHERE id = @id`,
+  ).run({
+    id,
+    settings: JSON.stringify(settings),
+    limits: limits === undefined ? null : JSON.stringify(limits),
+    output: output ?? null,
+  });
+}
+
+/**
+ * Locks a run for `worker` (`host:pid@start`). Returns null on success, otherwise the holder. The lock of a holder
+ * that `isGone`, as it was killed, is taken over.
+ */
+export function lockRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
+  return db
+    .transaction(() => {
+      const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
+      if (holder !== null && holder !== worker && !isGone(holder)) return holder;
+      // A killed holder left the status at running.
+      const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
+      db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(worker, id);
+      return null;
+    })
+    .immediate();
+}
+
+/** What `latest` means: the newest run, or the newest that has completed a task. */
+export type LatestRun = "newest" | "completed_a_task";
+
+/**
+ * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has completed a task,
+ * or where none has, the newest. To go on with a run or to gate it, `latest` must mean the newest.
+ */
+export function getRun(db: Db, id: string, latest: LatestRun = "completed_a_task"): RunRow {
+  const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
+      r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
+      r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
+      d.source, d.revision, d.sha256
+    FROM runs r JOIN datasets d ON d.id = r.dataset_id`;
+  const rows = (
+    id === "latest"
+      ? db
+          .prepare(
+            `${select} ORDER BY @latest = 'completed_a_task' AND EXISTS (SELECT 1 FROM results WHERE run_id = r.id AND failed = 0) DESC,
+               r.started_at DESC, r.rowid DESC LIMIT 1`,
+          )
+          .all({ latest })
+      : db
+          .prepare(
+            `${select} WHERE r.id = @id OR r.name = @id OR substr(r.id, 1, length(@id)) = @id
+             ORDER BY r.id = @id DESC, r.name IS @id DESC LIMIT 2`,
+          )
+          .all({ id })
+  ) as (Omit<RunRow, "settings" | "limits" | "dataset" | "tags"> & {
+    tags: string;
+    settings: string;
+    limits: string | null;
+    worker: string | null;
+    source: string;
+    revision: string | null;
+    sha256: string;
+  })[];
+  const [row, second] = rows;
+  if (row === undefined || (second !== undefined && row.id !== id && row.name !== id)) {
+    throw new UserError(
+      "run_unknown",
+      row === undefined ? `There is no run "${id}" in ${db.name}.` : `More than one run begins with "${id}".`,
+      "art-e runs list lists them; latest is the newest that has completed a task.",
+    );
+  }
+  const { tags, settings, limits, worker, source, revision, sha256, ...run } = row;
+  return {
+    ...run,
+    status: statusOf(run.status, worker),
+    tags: JSON.parse(tags) as string[],
+    settings: JSON.parse(settings) as RunSettings,
+    limits: limits === null ? NO_LIMITS : (JSON.parse(limits) as RunLimits),
+    dataset: { source, revision, sha256 },
+  };
+}
+
+/** A running run without a live holder was killed. */
+function statusOf(status: RunStatus, worker: string | null): RunStatus {
+  return status === "running" && (worker === null || hasHolderExited(worker)) ? "interrupted" : status;
+}
+
+/**
+ * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a
+ * later process with the same pid: in a restarted container the program often has the same one.
+ */
+export const THIS_PROCESS = `${nameOf(process.pid)}${startSuffix(readStartTime(process.pid))}`;
+
+/**
+ * Whether a holder ended without releasing its lock. False for a process on another host, which cannot be checked.
+ */
+function hasHolderExited(holder: string): boolean {
+  const { host, pid, start } = parse(holder);
+  if (host !== hostname()) return false;
+  if (!isProcessAlive(pid)) return true;
+  const now = readStartTime(pid);
+  return start !== null && now !== null && now !== start;
+}
+
+function isOnOtherHost(holder: string): boolean {
+  return parse(holder).host !== hostname();
+}
+
+/** For messages: without the start time. */
+function formatHolder(holder: string): string {
+  const { host, pid } = parse(holder);
+  return `${host}:${pid}`;
+}
+
+function nameOf(pid: number): string {
+  return `${hostname()}:${pid}`;
+}
+
+function startSuffix(start: string | null): string {
+  return start === null ? "" : `@${start}`;
+}
+
+function parse(holder: string): { host: string; pid: number; start: string | null } {
+  const [, host = holder, pid = "", start = null] = /^(.*):(\d+)(?:@(\d+))?$/.exec(holder) ?? [];
+  return { host, pid: Number(pid), start };
+}
+
+/** In clock ticks since boot (`man 5 proc`, field 22); null where there is no /proc. */
+function readStartTime(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The second field is the program name in parentheses and may contain any character.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** This process as the owner of a run lock. */
+export const thisProcess: RunOwner = { name: THIS_PROCESS, isGone: hasHolderExited };
+
+/** Also takes over locks of processes on other machines: only the user can know that these have ended. */
+export const forcedProcess: RunOwner = {
+  name: THIS_PROCESS,
+  isGone: (name) => hasHolderExited(name) || isOnOtherHost(name),
+};

@@ -1,0 +1,248 @@
+import { UserError } from "../platform/errors.js";
+import type { Db } from "../store/open-store.js";
+import type { TaskId } from "../tasks/question.js";
+import { getRun } from "./runs-store.js";
+import type { Band } from "./score.js";
+import type { ChatTrace, Feedback, Trace } from "./trace.js";
+
+/** Traces one at a time, in the order of their ids. May be iterated more than once. */
+export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: readonly string[]): Iterable<T> {
+  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+  return {
+    *[Symbol.iterator]() {
+      for (const id of ids) {
+        const row = select.get(id) as string | undefined;
+        // Deleted in between.
+        if (row !== undefined) yield JSON.parse(row) as T;
+      }
+    },
+  };
+}
+
+/** A run's traces by task id and epoch, one at a time. */
+export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
+  yield* readTraces(db, selectTraceIds(db, filter));
+}
+
+export function hasTrace(db: Db, traceId: string): boolean {
+  return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(traceId) !== undefined;
+}
+
+/**
+ * Finds a trace by its id, by the beginning of it, or by `RUN/TASK` or `RUN/TASK/EPOCH`, where RUN may be `latest`.
+ */
+export function getTrace(db: Db, name: string): Trace | ChatTrace {
+  const [, run, task, epoch = "1"] = /^([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(name) ?? [];
+  const rows = (
+    run === undefined
+      ? db
+          .prepare(
+            `SELECT trace FROM traces WHERE id = @name OR substr(id, 1, length(@name)) = @name
+             ORDER BY id = @name DESC LIMIT 2`,
+          )
+          .pluck()
+          .all({ name })
+      : db
+          .prepare(
+            `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
+             WHERE r.run_id = ? AND r.epoch = ? AND r.superseded = 0
+               AND (r.task_id = ? OR typeof(r.task_id) = 'text' AND substr(r.task_id, 1, length(?)) = ?) LIMIT 2`,
+          )
+          .pluck()
+          .all(getRun(db, run).id, Number(epoch), taskIdOf(task ?? ""), task, task)
+  ) as string[];
+  const [row] = rows;
+  const trace = row === undefined ? undefined : (JSON.parse(row) as Trace | ChatTrace);
+  // A complete id wins over another that begins with it.
+  if (trace !== undefined && (rows.length === 1 || trace.traceId === name)) return trace;
+  throw new UserError(
+    "trace_unknown",
+    row === undefined ? `There is no trace "${name}" in ${db.name}.` : `More than one trace begins with "${name}".`,
+    "Name a traceId of a results file, or RUN/TASK, for example latest/12.",
+  );
+}
+
+/** Numbers are questions of ART-E; other tasks have texts, of which the beginning is enough. */
+function taskIdOf(written: string): TaskId {
+  return /^\d+$/.test(written) ? Number(written) : written;
+}
+
+/** Which traces; null: any. */
+interface TraceQuery {
+  readonly agentId: string | null;
+  readonly runId: string | null;
+  readonly sessionId: string | null;
+  readonly ending: string | null;
+  /** The newest feedback on it. */
+  readonly rating: string | null;
+  /** ISO 8601, inclusive. */
+  readonly startedFrom: string | null;
+  /** ISO 8601, exclusive. */
+  readonly startedBefore: string | null;
+}
+
+/** The last trace of a page: the next page begins after it. */
+export interface TraceCursor {
+  readonly startedAt: string;
+  readonly id: string;
+}
+
+/** A trace in a list. */
+export interface TraceSummary {
+  readonly id: string;
+  readonly runId: string | null;
+  readonly taskId: TaskId | null;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly startedAt: string;
+  readonly ending: string;
+  readonly model: string;
+  readonly question: string;
+  readonly answer: string | null;
+  readonly durationMs: number;
+  readonly rating: Feedback["rating"] | null;
+}
+
+const RATING =
+  "(SELECT rating FROM feedback f WHERE f.trace_id = t.id ORDER BY f.created_at DESC, f.rowid DESC LIMIT 1)";
+
+/** Newest first, of runs and of chats; `total` counts those on all pages. */
+export function pageOfTraces(
+  db: Db,
+  query: TraceQuery,
+  after: TraceCursor | null,
+  limit: number,
+): { readonly lines: TraceSummary[]; readonly hasMore: boolean; readonly total: number } {
+  const conditions = ["1"];
+  if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
+  if (query.runId !== null) conditions.push("t.run_id = @runId");
+  if (query.sessionId !== null) conditions.push("t.session_id = @sessionId");
+  if (query.ending !== null) conditions.push("t.ending = @ending");
+  if (query.rating !== null) conditions.push(`${RATING} = @rating`);
+  if (query.startedFrom !== null) conditions.push("t.started_at >= @startedFrom");
+  if (query.startedBefore !== null) conditions.push("t.started_at < @startedBefore");
+  const where = conditions.join(" AND ");
+  const total = db.prepare(`SELECT count(*) FROM traces t WHERE ${where}`).pluck().get(query) as number;
+  const rows = db
+    .prepare(
+      `SELECT t.id, t.run_id AS runId, t.task_id AS taskId, t.agent_id AS agentId, t.session_id AS sessionId,
+              t.started_at AS startedAt, t.ending, t.trace ->> '$.model' AS model,
+              coalesce(t.trace ->> '$.question', t.trace ->> '$.task.question', '') AS question,
+              t.trace ->> '$.answer' AS answer, t.trace ->> '$.durationMs' AS durationMs, ${RATING} AS rating
+       FROM traces t WHERE ${where} ${after === null ? "" : "AND (t.started_at, t.id) < (@afterStart, @afterId)"}
+       ORDER BY t.started_at DESC, t.id DESC LIMIT @limit`,
+    )
+    .all({ ...query, afterStart: after?.startedAt, afterId: after?.id, limit: limit + 1 }) as TraceSummary[];
+  return { lines: rows.slice(0, limit), hasMore: rows.length > limit, total };
+}
+
+/** Bounds of a score, inclusive. */
+export interface ScoreBounds {
+  readonly scorer: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** Which traces of a run; what is left out or null does not restrict. */
+export interface TraceFilter {
+  readonly runId: string;
+  /** The score of `band` and `bestOfEpochs`: the semantic score where left out. */
+  readonly by?: string;
+  readonly band?: Band | null;
+  readonly bounds?: readonly ScoreBounds[];
+  readonly failedOnly?: boolean;
+  readonly taskIds?: readonly TaskId[] | null;
+  /** Of each question's repeats only the one with the best score. It is chosen before all else is looked at. */
+  readonly bestOfEpochs?: "highest" | "lowest" | null;
+  readonly limit?: number | null;
+}
+
+const BAND_CONDITION: Readonly<Record<Band, string>> = {
+  high: "score > 0.8",
+  medium: "score BETWEEN 0.5 AND 0.8",
+  low: "score < 0.5",
+};
+
+/** Ids of traces by task id and epoch: few bytes each, so that a caller can read one trace after another. */
+export function selectTraceIds(db: Db, filter: TraceFilter): string[] {
+  const { by = "semanticScore", bounds = [] } = filter;
+  const conditions = ["1"];
+  if (filter.band) conditions.push(BAND_CONDITION[filter.band]);
+  if (filter.failedOnly) conditions.push("failed = 1");
+  if (filter.taskIds) conditions.push("task_id IN (SELECT value FROM json_each(@taskIds))");
+  if (filter.bestOfEpochs) conditions.push("place = 1");
+  const values: Record<string, string | number> = {};
+  for (const [i, { scorer, min = -Infinity, max = Infinity }] of bounds.entries()) {
+    Object.assign(values, { [`scorer${i}`]: scorePath(scorer), [`min${i}`]: min, [`max${i}`]: max });
+    conditions.push(`${scoreColumn(scorer, `@scorer${i}`)} BETWEEN @min${i} AND @max${i}`);
+  }
+  const score = scoreColumn(by, "@score");
+  const order = filter.bestOfEpochs === "lowest" ? "ASC" : "DESC";
+  return db
+    .prepare(
+      `WITH tries AS (
+         SELECT task_id, epoch, trace_id, failed, semantic_score, result, ${score} AS score,
+           row_number() OVER (PARTITION BY task_id ORDER BY ${score} ${order} NULLS LAST, epoch) AS place
+         FROM results WHERE run_id = @runId AND superseded = 0)
+       SELECT trace_id FROM tries WHERE ${conditions.join(" AND ")} ORDER BY task_id, epoch LIMIT @limit`,
+    )
+    .pluck()
+    .all({
+      runId: filter.runId,
+      score: scorePath(by),
+      taskIds: JSON.stringify(filter.taskIds ?? []),
+      limit: filter.limit ?? -1,
+      ...values,
+    }) as string[];
+}
+
+/** The semantic score has a column of its own. */
+function scoreColumn(scorer: string, path: string): string {
+  return scorer === "semanticScore" ? "semantic_score" : `result ->> ${path}`;
+}
+
+function scorePath(scorer: string): string {
+  return `$.scores.${JSON.stringify(scorer)}`;
+}
+
+/** How many tasks of a run have a value of which score. */
+export function countScores(db: Db, runId: string): Record<string, { readonly n: number }> {
+  const rows = db
+    .prepare(
+      `SELECT scores.key AS scorer, count(*) AS n FROM results, json_each(result, '$.scores') AS scores
+       WHERE run_id = ? AND superseded = 0 AND scores.type <> 'null' GROUP BY scores.key`,
+    )
+    .all(runId) as { scorer: string; n: number }[];
+  return Object.fromEntries(rows.map(({ scorer, n }) => [scorer, { n }]));
+}
+
+/** The tasks of a run that have a result. */
+export function listTaskIds(db: Db, runId: string): TaskId[] {
+  return db.prepare("SELECT DISTINCT task_id FROM results WHERE run_id = ?").pluck().all(runId) as TaskId[];
+}
+
+/** Which traces of chats; null does not restrict. */
+export interface ChatFilter {
+  readonly sessionId: string | null;
+  readonly endings: readonly string[] | null;
+  readonly ids: readonly string[] | null;
+  readonly limit: number | null;
+}
+
+/** Ids of the traces of chats, oldest first. */
+export function selectChatTraceIds(db: Db, { sessionId, endings, ids, limit }: ChatFilter): string[] {
+  return db
+    .prepare(
+      `SELECT id FROM traces WHERE run_id IS NULL AND (@sessionId IS NULL OR session_id = @sessionId)
+         AND (@endings IS NULL OR ending IN (SELECT value FROM json_each(@endings)))
+         AND (@ids IS NULL OR id IN (SELECT value FROM json_each(@ids)))
+       ORDER BY started_at, id LIMIT @limit`,
+    )
+    .pluck()
+    .all({
+      sessionId,
+      endings: endings && JSON.stringify(endings),
+      ids: ids && JSON.stringify(ids),
+      limit: limit ?? -1,
+    }) as string[];
+}

@@ -1,0 +1,344 @@
+import type { ChatEvent } from "../chat-event.js";
+
+const TOKEN_KEY = "art-e-token";
+
+interface RequestOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** Throws an Error with what the server says; asks the user for a token where the server wants one. */
+export async function get<T>(path: string): Promise<T> {
+  return (await request(path, {})).json() as Promise<T>;
+}
+
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  return (await request(path, { method: "POST", body })).json() as Promise<T>;
+}
+
+export async function remove(path: string): Promise<void> {
+  await request(path, { method: "DELETE" });
+}
+
+/** The events of a chat; throws where the server breaks off. */
+export async function* chatEvents(agentId: string, body: unknown, signal: AbortSignal): AsyncGenerator<ChatEvent> {
+  const path = `/api/agents/${encodeURIComponent(agentId)}/playground/chat`;
+  yield* readEvents<ChatEvent>(await request(path, { method: "POST", body, signal }));
+}
+
+/** The events of a GET route; throws where the server breaks off. */
+export async function* getEvents<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+  yield* readEvents<T>(await request(path, { signal }));
+}
+
+/** The server's refusal of a request. */
+export class RefusedRequest extends Error {}
+
+async function request(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
+  for (;;) {
+    const token = sessionStorage.getItem(TOKEN_KEY);
+    const response = await fetchOrExplain(path, {
+      method,
+      ...(signal === undefined ? {} : { signal }),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+    });
+    if (response.ok) return response;
+    if (response.status !== 401) throw new RefusedRequest(await refusalText(response));
+    await askForToken();
+  }
+}
+
+async function fetchOrExplain(path: string, options: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Error("The server of this page does not answer: it may have ended.");
+  }
+}
+
+async function refusalText(response: Response): Promise<string> {
+  try {
+    const { error } = (await response.json()) as { error: Parameters<typeof errorText>[0] };
+    return errorText(error);
+  } catch {
+    return `The server answers ${response.status}.`;
+  }
+}
+
+let pendingToken: Promise<void> | null = null;
+
+/** Opens one dialog, however many requests were refused. */
+function askForToken(): Promise<void> {
+  pendingToken ??= new Promise((resolve) => {
+    const dialog = document.querySelector<HTMLDialogElement>("#token-dialog");
+    const field = document.querySelector<HTMLInputElement>("#token");
+    if (dialog === null || field === null) return;
+    field.value = "";
+    dialog.addEventListener(
+      "close",
+      () => {
+        pendingToken = null;
+        sessionStorage.setItem(TOKEN_KEY, field.value.trim());
+        resolve();
+      },
+      { once: true },
+    );
+    dialog.showModal();
+  });
+  return pendingToken;
+}
+
+/** The sections of the page, by the first word of an address. */
+export type SectionName =
+  | "chat"
+  | "chats"
+  | "mail"
+  | "traces"
+  | "trace"
+  | "agents"
+  | "tools"
+  | "runs"
+  | "label"
+  | "review";
+
+interface PageScope {
+  readonly home: SectionName;
+  readonly sections: ReadonlySet<SectionName>;
+}
+
+const SCOPES: Readonly<Record<"all" | "run" | "review", PageScope>> = {
+  all: {
+    home: "chat",
+    sections: new Set(["chat", "chats", "mail", "traces", "trace", "agents", "tools", "runs", "label"]),
+  },
+  // It ends with the run, and only reads.
+  run: { home: "runs", sections: new Set(["runs", "traces", "trace", "mail"]) },
+  // It ends with the command that reviews a dataset.
+  review: { home: "review", sections: new Set(["review", "mail"]) },
+};
+
+const name = document.documentElement.dataset.scope;
+
+export const pageScope = SCOPES[name === "run" || name === "review" ? name : "all"];
+
+/** A page that ends with a run. */
+export const isRunPage = name === "run";
+
+/** What this page reads of the API's answers; /openapi.json describes all of it. */
+
+export interface AgentJson {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly prompt: string;
+  /** Null: the chat chooses. */
+  readonly model: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly version: number;
+  readonly tools: readonly string[];
+  readonly updated_at: string;
+}
+
+export interface ToolJson {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parameters_schema: unknown;
+  readonly handler_key: string;
+  readonly category: string;
+}
+
+export interface InboxesJson {
+  readonly inboxes: readonly string[];
+  readonly first_date: string | null;
+  readonly last_date: string | null;
+}
+
+export interface ModelsJson {
+  readonly models: readonly { readonly id: string; readonly provider: string }[];
+  readonly default_model: string;
+}
+
+export interface TraceLineJson {
+  readonly id: string;
+  readonly run_id: string | null;
+  readonly agent_id: string;
+  readonly model: string;
+  readonly ending: string;
+  readonly question: string;
+  readonly answer: string | null;
+  readonly rating: string | null;
+  readonly started_at: string;
+  readonly duration_ms: number;
+}
+
+export interface SessionLineJson {
+  readonly id: string;
+  readonly agent_id: string;
+  readonly inbox_address: string | null;
+  readonly query_date: string | null;
+  readonly chats?: number;
+  readonly question?: string | null;
+  readonly updated_at: string;
+}
+
+export interface MailJson {
+  readonly message_id: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly date: string | null;
+  readonly body: string;
+}
+
+export interface TracePageJson {
+  readonly traces: readonly TraceLineJson[];
+  readonly next_cursor: string | null;
+  readonly has_more: boolean;
+  readonly total_count: number;
+}
+
+export interface TraceDetailsJson extends TraceLineJson {
+  readonly trace: TraceJson;
+  readonly feedback: readonly { readonly rating: string; readonly notes: string | null; readonly created_at: string }[];
+}
+
+/** A trace as export-traces writes it: of a run's task, or of a chat. */
+export interface TraceJson {
+  readonly traceId: string;
+  readonly sessionId: string;
+  readonly ending: string;
+  readonly error: string | null;
+  readonly answer: string | null;
+  readonly sources: readonly string[];
+  readonly messages: readonly MessageJson[];
+  readonly toolCalls: readonly ToolCallJson[];
+  readonly turns: readonly { readonly retries: readonly RetryJson[] }[];
+  readonly scores: Readonly<Record<string, { readonly value: number | null }>>;
+  readonly task?: { readonly inbox_address?: string; readonly query_date?: string; readonly answer?: string };
+  /** Of tasks of suites. */
+  readonly grade?: { readonly reason: string };
+}
+
+/** The trace of a chat. */
+export interface ChatTraceJson extends TraceJson {
+  readonly question: string;
+  readonly inbox: string | null;
+  readonly queryDate: string | null;
+  readonly historyLength: number;
+}
+
+/** A failed attempt at a model call; the next one began after `waitedMs`. */
+export interface RetryJson {
+  readonly attempt: number;
+  readonly reason: string;
+  readonly waitedMs: number;
+}
+
+interface MessageJson {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string;
+  readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: unknown }[];
+  readonly toolCallId?: string;
+}
+
+interface ToolCallJson {
+  readonly id: string;
+  readonly name: string;
+  readonly result: unknown;
+  readonly error: string | null;
+}
+
+export interface RunLineJson {
+  readonly id: string;
+  readonly name: string | null;
+  readonly agent_id: string;
+  readonly model: string;
+  readonly status: string;
+  readonly tasks: number;
+  readonly completed_tasks: number;
+  readonly total_tasks: number;
+  readonly started_at: string;
+}
+
+export interface ResultPageJson {
+  readonly taskResults: readonly {
+    readonly taskId: number | string;
+    readonly traceId: string;
+    readonly question: string;
+    readonly agentAnswer: string;
+    readonly groundTruth: string;
+    readonly semanticScore: number | null;
+    readonly ending: string;
+    readonly executionTimeMs: number;
+  }[];
+  readonly has_more: boolean;
+  readonly total_count: number;
+}
+
+/** The events of a response, up to `[DONE]`; throws where the stream ends without it. */
+async function* readEvents<T>(response: Response): AsyncGenerator<T> {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  let text = "";
+  for (;;) {
+    const chunk = await reader?.read();
+    if (chunk?.value === undefined) throw new Error("The server broke off before the end.");
+    text += decoder.decode(chunk.value, { stream: true });
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      if (!event.startsWith("data: ")) continue;
+      const data = event.slice("data: ".length);
+      if (data === "[DONE]") return;
+      yield JSON.parse(data) as T;
+    }
+  }
+}
+
+/** The error of the API's answers. */
+interface ErrorJson {
+  readonly message: string;
+  readonly details?: { readonly reason?: string; readonly hint?: string } | null;
+}
+
+/** What the page says where the server speaks of commands, flags or files; by the error's reason. */
+const BY_REASON: Readonly<Record<string, string>> = {
+  agent_unknown: "There is no such agent. Agents lists those there are.",
+  tool_unknown: "There is no such tool. Tools lists those there are.",
+  run_unknown: "There is no such run. Runs lists those there are.",
+  trace_unknown: "There is no such trace. Traces lists those there are.",
+  session_unknown: "There is no such chat any more. Begin a new session.",
+  session_bound: "This chat belongs to another mailbox or day. Begin a new session.",
+  mail_unknown: "This mail is not among those that were imported.",
+  inbox_unknown: "No imported mail is from or to this address.",
+  no_api_key: "The server has no key for this provider. Choose another model, such as offline/baseline.",
+  no_model: "Name a model, such as offline/baseline or anthropic/NAME.",
+  unknown_model:
+    "It is not clear whose model this is. Put its provider before it: openai/NAME, anthropic/NAME, google/NAME.",
+  unknown_provider:
+    "Nobody knows the provider of this model. Models are named openai/NAME, anthropic/NAME, google/NAME.",
+  contradictory_model: "The model belongs to another provider.",
+  bad_base_url: "The address of the model server, which this server was started with, cannot be used.",
+};
+
+/** Their hints are for everybody: similar addresses. */
+const WITH_HINT: ReadonlySet<string> = new Set(["inbox_unknown"]);
+
+/** A word of the command line, which means nothing here. */
+const COMMAND_LINE = /(^|\s|\()(--?[a-z]|art-e [a-z]+)/;
+
+function errorText({ message, details }: ErrorJson): string {
+  const { reason = "", hint = "" } = details ?? {};
+  const own = BY_REASON[reason];
+  const isUseful = hint !== "" && !COMMAND_LINE.test(hint) && (own === undefined || WITH_HINT.has(reason));
+  return isUseful ? `${own ?? message} ${hint}` : (own ?? message);
+}

@@ -1,0 +1,389 @@
+import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
+import { get, post, type RunLineJson, remove, type TraceDetailsJson, type TraceJson } from "./api.js";
+import { factList, table } from "./lists.js";
+import { endingText, mailboxFacts, messageSections } from "./trace.js";
+
+/** One trace after another, to be labelled by keys. */
+export async function labelView(
+  page: HTMLElement,
+  id: string,
+  signal: AbortSignal,
+  query: URLSearchParams,
+): Promise<void> {
+  const labelling = new Labelling(readSubject(id, query));
+  await labelling.showNext();
+  labelling.listen(signal);
+  page.append(...labelling.elements);
+}
+
+class Labelling {
+  private readonly source = h("p", { class: "hint mono" });
+  private readonly progress = h("p", { class: "hint", role: "status" });
+  private readonly body = h("div");
+  private readonly form = labelForm({ give: (label) => this.give(label), undo: () => this.undo() });
+  private readonly change = changeLock(this.form);
+  private queue: QueuedTraceJson[] = [];
+  private waiting = 0;
+  private current: QueuedTraceJson | null = null;
+  /** The trace after the current one, on its way. */
+  private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
+  private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
+  readonly elements: readonly HTMLElement[];
+
+  constructor(private readonly subject: LabelSubject) {
+    this.elements = [h("h2", {}, "Label traces"), this.source, this.progress, this.body];
+  }
+
+  listen(signal: AbortSignal): void {
+    const actions = {
+      g: () => this.give("good"),
+      b: () => this.give("bad"),
+      s: () => this.give("skip"),
+      u: () => this.undo(),
+      w: () => this.form.note.focus(),
+    };
+    listenForKeys(actions, signal);
+  }
+
+  /** Shows the next trace of the queue, which is filled again where it is empty, or says that all are labelled. */
+  async showNext(): Promise<void> {
+    if (this.queue.length === 0) {
+      const { runId, criterion } = this.subject;
+      const query = new URLSearchParams({ criterion, ...(runId === null ? {} : { run_id: runId }) });
+      const {
+        queue,
+        waiting,
+        run_id: found,
+        ...summary
+      } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
+      this.queue = [...queue];
+      this.waiting = waiting;
+      this.source.textContent = `${found ?? "chats"}${criterion === OVERALL ? "" : `, for ${criterion}`}`;
+      this.showProgress(summary);
+    }
+    const [next] = this.queue;
+    const details = next === undefined ? null : await this.load(next);
+    this.current = this.queue.shift() ?? null;
+    this.form.undo.disabled = this.given.length === 0;
+    if (details === null) this.body.replaceChildren(this.end());
+    else this.show(details);
+    const [after] = this.queue;
+    if (after !== undefined) this.prefetched = { id: after.trace_id, details: this.load(after) };
+    // Whoever needs it sees the error; until then nobody does.
+    this.prefetched?.details.catch(() => undefined);
+  }
+
+  private load({ trace_id: id }: QueuedTraceJson): Promise<TraceDetailsJson> {
+    const { prefetched } = this;
+    this.prefetched = null;
+    return prefetched?.id === id ? prefetched.details : get(`/api/traces/${encodeURIComponent(id)}`);
+  }
+
+  private show(details: TraceDetailsJson): void {
+    const answer = answerSection(details);
+    const beside = h("div", { class: "label-beside" }, answer, this.form.element);
+    replaceChildren(this.body, h("div", { class: "labelling" }, beside, stepsSection(details)));
+    answer.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+
+  private end(): HTMLElement {
+    if (this.given.length === 0) return h("p", { class: "notice" }, "There is no trace without a person's label.");
+    return h(
+      "div",
+      { class: "notice", role: "status" },
+      h("p", {}, "Every trace has a person's label. Next: ", h("code", {}, "art-e evals suggest")),
+      h("button", { type: "button", click: () => this.undo() }, "Undo the last ", h("kbd", {}, "u")),
+    );
+  }
+
+  private give(label: GivenLabel): Promise<void> {
+    return this.change(async () => {
+      const { current, form } = this;
+      // Saved, but the next did not come: try again.
+      if (current === null) return this.showNext();
+      const note = form.note.value.trim();
+      const { id, ...summary } = await post<SavedLabelJson>("/api/evals/labels", {
+        ...current,
+        criterion: this.subject.criterion,
+        label,
+        note: note || null,
+      });
+      this.given.push({ id, trace: current, note });
+      this.current = null;
+      if (!current.is_repeat) this.waiting--;
+      this.showProgress(summary);
+      form.note.value = "";
+      form.say(`Saved: ${label}.`);
+      await this.showNext();
+    });
+  }
+
+  /** Takes the last label back and shows its trace again. */
+  private undo(): Promise<void> {
+    return this.change(async () => {
+      const last = this.given.at(-1);
+      if (last === undefined) return;
+      await remove(`/api/evals/labels/${last.id}`);
+      this.given.pop();
+      if (this.current !== null) this.queue.unshift(this.current);
+      this.current = null;
+      this.queue.unshift(last.trace);
+      if (!last.trace.is_repeat) this.waiting++;
+      this.showProgress(null);
+      await this.showNext();
+      this.form.note.value = last.note;
+      this.form.say("Taken back.");
+    });
+  }
+
+  private showProgress(summary: LabelSummaryJson | null): void {
+    this.progress.textContent = `${this.waiting} to label`;
+    if (summary === null) return;
+    const { labels, self_agreement: again } = summary;
+    const agreement = again.value === null ? "" : `; the same said again of ${again.value * again.n} of ${again.n}`;
+    this.progress.textContent += `. In all ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
+  }
+}
+
+/** The runs whose traces can be labelled, and the chats. */
+export async function labelList(page: HTMLElement): Promise<void> {
+  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs?limit=200");
+  const criterion = h("input", { id: "criterion", type: "text", value: OVERALL, autocomplete: "off" });
+  const link = (runId: string | null, text: string) => {
+    const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || OVERALL });
+    const open = (event: Event) => {
+      event.preventDefault();
+      location.hash = subject();
+    };
+    return h("a", { href: subject(), click: open }, text);
+  };
+  page.append(
+    h("h2", {}, "Label traces"),
+    h("p", {}, "Say of one trace after another whether it is good or bad, and why. Evals are chosen and proved by it."),
+    h(
+      "p",
+      { class: "criterion" },
+      h("label", { for: "criterion" }, "Failure mode that the labels are about (overall: none in particular)"),
+      criterion,
+    ),
+    table(
+      "What to label",
+      ["Traces of", "Agent", "Model", "Tasks", "Started"],
+      [
+        ...runs.map((run) => [
+          link(run.id, run.id),
+          run.agent_id,
+          run.model,
+          `${run.tasks} of ${run.total_tasks}`,
+          minuteText(run.started_at),
+        ]),
+        [link(null, "chats"), "any", "any", "–", "–"],
+      ],
+    ),
+  );
+}
+
+/**
+ * What is judged: the question, the answer, and what would have been right. Neither scores nor evals: a label that
+ * follows them proves nothing about them.
+ */
+function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
+  return h(
+    "section",
+    { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
+    untrustedText(question, "question", "p"),
+    untrustedText(answer || `No answer: ${endingText(trace.ending)}.`, "answer", "p"),
+    factList(factsOf(trace)),
+  );
+}
+
+function factsOf(trace: TraceJson): [string, string][] {
+  const right = trace.task?.answer ?? trace.grade?.reason;
+  return [
+    ...(right === undefined ? [] : [[trace.grade === undefined ? "Right" : "Grade", right] as [string, string]]),
+    ["Sources", trace.sources.join(", ") || "none"],
+    ...mailboxFacts(trace),
+  ];
+}
+
+/** What the agent did, without its instructions and the question, which stands beside. Mails that it read are open. */
+function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
+  const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
+  const sections = messageSections({ ...trace, messages });
+  for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
+    call.open = call.querySelector("article.mail") !== null;
+  }
+  return h(
+    "section",
+    { class: "label-steps", "aria-labelledby": "steps-title" },
+    h("h3", { id: "steps-title" }, "What was said and done"),
+    h("div", { class: "steps" }, ...sections),
+  );
+}
+
+interface LabelForm {
+  readonly element: HTMLElement;
+  /** Why, as it is written; empty: not said. */
+  readonly note: HTMLInputElement;
+  readonly undo: HTMLButtonElement;
+  setBusy(isBusy: boolean): void;
+  /** Says what became of the last label. */
+  say(message: string, isError?: boolean): void;
+}
+
+interface LabelActions {
+  give(label: GivenLabel): void;
+  undo(): void;
+}
+
+/** Three buttons, a field for the reason, and their keys. */
+function labelForm({ give, undo }: LabelActions): LabelForm {
+  const reason = reasonField();
+  const undoButton = keyButton("Undo", "u", "", undo);
+  const buttons = [
+    keyButton("Good", "g", "label-good", () => give("good")),
+    keyButton("Bad", "b", "label-bad", () => give("bad")),
+    keyButton("Skip", "s", "", () => give("skip")),
+    undoButton,
+  ];
+  const element = h(
+    "div",
+    { class: "label-form", role: "group", "aria-label": "Label" },
+    h("div", { class: "label-buttons" }, ...buttons),
+    ...reason.elements,
+  );
+  return {
+    element,
+    note: reason.input,
+    undo: undoButton,
+    setBusy: (isBusy) => element.setAttribute("aria-busy", String(isBusy)),
+    say: reason.say,
+  };
+}
+
+/** What the label page reads of the API's answers. */
+
+interface LabelSummaryJson {
+  readonly labels: Readonly<Record<"good" | "bad" | "neutral" | "skip", number>>;
+  readonly self_agreement: { readonly value: number | null; readonly n: number };
+}
+
+interface QueuedTraceJson {
+  readonly trace_id: string;
+  readonly is_repeat: boolean;
+}
+
+interface LabelQueueJson extends LabelSummaryJson {
+  readonly run_id: string | null;
+  readonly waiting: number;
+  readonly queue: readonly QueuedTraceJson[];
+}
+
+interface SavedLabelJson extends LabelSummaryJson {
+  readonly id: number;
+}
+
+type GivenLabel = "good" | "bad" | "skip";
+
+/** What is labelled: the traces of a run or, with null, those of chats, for one failure mode. */
+interface LabelSubject {
+  readonly runId: string | null;
+  readonly criterion: string;
+}
+
+const CHATS = "chats";
+
+/** No failure mode in particular. */
+const OVERALL = "overall";
+
+/** Of an address such as `#label/latest?criterion=tone`. */
+function readSubject(id: string, query: URLSearchParams): LabelSubject {
+  return { runId: id === CHATS ? null : id, criterion: query.get("criterion") || OVERALL };
+}
+
+function subjectHash({ runId, criterion }: LabelSubject): string {
+  const query = criterion === OVERALL ? "" : `?${new URLSearchParams({ criterion })}`;
+  return `#label/${encodeURIComponent(runId ?? CHATS)}${query}`;
+}
+
+/** A field for the reason of a decision, its label, and a line that says what became of the last decision. */
+interface ReasonField {
+  readonly input: HTMLInputElement;
+  readonly elements: readonly HTMLElement[];
+  say(message: string, isError?: boolean): void;
+}
+
+export function reasonField(): ReasonField {
+  const input = h("input", { id: "why", type: "text", maxlength: 10_000, autocomplete: "off" });
+  const status = h("p", { class: "hint", role: "status" });
+  input.addEventListener("keydown", ({ key, isComposing }) => {
+    // Back to the keys; what is written stays.
+    if ((key === "Enter" || key === "Escape") && !isComposing) input.blur();
+  });
+  return {
+    input,
+    elements: [
+      h("label", { for: "why" }, "Why (", h("kbd", {}, "w"), " writes, Enter leaves the field)"),
+      input,
+      status,
+    ],
+    say(message, isError = false) {
+      status.className = isError ? "bad" : "hint";
+      status.textContent = message;
+    },
+  };
+}
+
+/** A button that names its key. */
+export function keyButton(label: string, key: string, className: string, click: () => void): HTMLButtonElement {
+  return h(
+    "button",
+    { type: "button", class: className === "" ? null : className, "aria-keyshortcuts": key, click },
+    `${label} `,
+    h("kbd", { "aria-hidden": "true" }, key),
+  );
+}
+
+/** Calls the action of a key until the signal aborts; not while something is written. */
+export function listenForKeys(actions: Readonly<Record<string, () => void>>, signal: AbortSignal): void {
+  const onKey = (event: KeyboardEvent) => {
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    const isWriting = target instanceof Element && target.matches("input, textarea, select, dialog *");
+    const action = Object.hasOwn(actions, key) ? actions[key] : undefined;
+    if (isWriting || ctrlKey || metaKey || altKey || event.repeat || action === undefined) return;
+    event.preventDefault();
+    action();
+  };
+  document.addEventListener("keydown", onKey, { signal });
+}
+
+/** The form whose keys and buttons make the changes. */
+interface BusyForm {
+  setBusy(isBusy: boolean): void;
+  say(message: string, isError?: boolean): void;
+}
+
+/**
+ * Makes one change at a time: a key that is pressed meanwhile would decide about something that nobody has seen. What a
+ * change throws is said, after `refused`.
+ */
+export function changeLock(
+  form: BusyForm,
+  refused: () => Promise<void> = async () => undefined,
+): (make: () => Promise<void> | void) => Promise<void> {
+  let isBusy = false;
+  return async (make) => {
+    if (isBusy) return;
+    isBusy = true;
+    form.setBusy(true);
+    try {
+      await make();
+    } catch (error) {
+      await refused();
+      form.say((error as Error).message, true);
+    }
+    isBusy = false;
+    form.setBusy(false);
+  };
+}

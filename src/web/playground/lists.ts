@@ -1,0 +1,224 @@
+import { type Child, h, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
+import { get } from "./api.js";
+
+/** UTF-16 units of a text, the end exclusive. */
+export interface SpanJson {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Text that others wrote, as text whatever it holds, with the spans marked. */
+export function highlightedText<K extends keyof HTMLElementTagNameMap>(
+  text: string,
+  spans: readonly SpanJson[],
+  className: string,
+  tag: K,
+): HTMLElementTagNameMap[K] {
+  const element = h(tag, { class: className === "" ? null : className, dir: "auto" });
+  let done = 0;
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (start < done) continue;
+    element.append(...h("span", {}, text.slice(done, start)).childNodes, h("mark", {}, text.slice(start, end)));
+    done = end;
+  }
+  element.append(...h("span", {}, text.slice(done)).childNodes);
+  return element;
+}
+
+/** A field that narrows a list; its name is that of the API's parameter. */
+export interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  /** Options are values with their labels. */
+  readonly kind: "text" | "date" | readonly (readonly [value: string, label: string])[];
+}
+
+interface ListPage<Line> {
+  readonly lines: readonly Line[];
+  /** With which the next page is asked for; null: this was the last. */
+  readonly next: string | null;
+  readonly total: number;
+}
+
+interface FilteredList<Line> {
+  readonly title: string;
+  /** The section's name in the address. */
+  readonly section: string;
+  readonly fields: readonly FilterField[];
+  load(filter: URLSearchParams, next: string | null): Promise<ListPage<Line>>;
+  table(lines: readonly Line[]): HTMLElement;
+  /** Shown where there is nothing at all. */
+  readonly none: string;
+}
+
+/** A list with filters, which stand in the address so that a reload has them again, and with pages. */
+export async function filteredList<Line>(
+  page: HTMLElement,
+  query: URLSearchParams,
+  list: FilteredList<Line>,
+): Promise<void> {
+  const inputs = list.fields.map((field) => inputOf(field, query.get(field.name) ?? ""));
+  const body = h("div");
+  const more = h("button", { type: "button", hidden: true, click: () => void loadNext() }, "Show more");
+  let lines: Line[] = [];
+  let next: string | null = null;
+  /** Counts changes of the filter: an answer to an earlier one must not be shown. */
+  let changes = 0;
+
+  const filter = () =>
+    new URLSearchParams(inputs.filter(({ value }) => value !== "").map(({ name, value }) => [name, value]));
+
+  async function loadNext(): Promise<void> {
+    const change = changes;
+    try {
+      const loaded = await list.load(filter(), next);
+      if (change !== changes) return;
+      lines = [...lines, ...loaded.lines];
+      next = loaded.next;
+      more.hidden = next === null;
+      replaceChildren(body, ...listElements(loaded.total));
+    } catch (error) {
+      if (change !== changes) return;
+      more.hidden = true;
+      replaceChildren(body, errorNotice((error as Error).message));
+    }
+  }
+
+  function listElements(total: number): Child[] {
+    const status = h("p", { class: "hint", role: "status" }, `${lines.length} of ${total}`);
+    if (lines.length > 0) return [status, list.table(lines)];
+    return [
+      h("p", { class: "notice", role: "status" }, filter().size > 0 ? "Nothing matches this filter." : list.none),
+    ];
+  }
+
+  async function change(): Promise<void> {
+    changes++;
+    lines = [];
+    next = null;
+    const text = filter().toString();
+    history.replaceState(null, "", `#${list.section}${text === "" ? "" : `?${text}`}`);
+    await loadNext();
+  }
+
+  const form = h("form", { submit: (event: Event) => event.preventDefault(), change }, ...inputs.map(labelled));
+  const clear = () => {
+    for (const input of inputs) input.value = "";
+    void change();
+  };
+  form.append(h("div", { class: "clear" }, h("button", { type: "button", click: clear }, "Clear the filter")));
+  await loadNext();
+  page.append(
+    h("h2", {}, list.title),
+    h("details", { class: "filters", open: filter().size > 0 }, h("summary", {}, "Filter"), form),
+    body,
+    more,
+  );
+
+  function labelled(input: HTMLInputElement | HTMLSelectElement, i: number): HTMLElement {
+    return h("div", {}, h("label", { for: input.id }, list.fields[i]?.label ?? ""), input);
+  }
+}
+
+function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement | HTMLSelectElement {
+  const attributes = { id: `filter-${name}`, name };
+  if (typeof kind === "string") {
+    const input = h("input", { ...attributes, type: kind, autocomplete: "off", spellcheck: "false" });
+    input.value = value;
+    return input;
+  }
+  const options = kind.map(([option, label]) => h("option", { value: option }, label));
+  const select = h("select", attributes, h("option", { value: "" }, "any"), ...options);
+  select.value = value;
+  return select;
+}
+
+/** What a list of the API that is paged by offsets says beside its lines. */
+export interface OffsetPageJson {
+  readonly has_more: boolean;
+  readonly total_count: number;
+}
+
+/** A page of such a list. `next`: of the page before; null: the first. */
+export async function offsetPage<Page extends OffsetPageJson, Line>(
+  path: string,
+  filter: URLSearchParams,
+  next: string | null,
+  linesOf: (page: Page) => readonly Line[],
+): Promise<ListPage<Line>> {
+  const offset = Number(next ?? 0);
+  const page = await get<Page>(`${path}?${new URLSearchParams([...filter, ["offset", String(offset)]])}`);
+  const lines = linesOf(page);
+  return { lines, next: page.has_more ? String(offset + lines.length) : null, total: page.total_count };
+}
+
+type Rows = readonly (readonly Child[])[];
+
+interface LiveTable {
+  readonly element: HTMLElement;
+  /** Replaces the rows; a link that has the focus has it again where it is still there. */
+  setRows(rows: Rows): void;
+}
+
+export function table(caption: string, heads: readonly string[], rows: Rows): HTMLElement {
+  const { element, setRows } = liveTable(caption, heads);
+  setRows(rows);
+  return element;
+}
+
+/** A table whose rows change: where it is scrolled to, and the focus, stay. */
+export function liveTable(caption: string, heads: readonly string[]): LiveTable {
+  const body = h("tbody");
+  const element = h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": caption, tabindex: 0 },
+    h(
+      "table",
+      {},
+      h("caption", { class: "hidden" }, caption),
+      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+      body,
+    ),
+  );
+  return {
+    element,
+    setRows(rows) {
+      const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
+      replaceChildren(body, ...rows.map((cells) => h("tr", {}, ...cells.map((cell) => h("td", {}, cell)))));
+      if (focused === null) return;
+      const links = [...body.querySelectorAll("a")];
+      links.find((link) => link.getAttribute("href") === focused)?.focus({ preventScroll: true });
+    },
+  };
+}
+
+/** Names and values; a text is shown as one that others wrote. */
+export function factList(facts: readonly (readonly [name: string, value: string | Node])[]): HTMLElement {
+  return h("dl", { class: "facts" }, ...factItems(facts));
+}
+
+export function factItems(facts: readonly (readonly [name: string, value: string | Node])[]): HTMLElement[] {
+  return facts.flatMap(([name, value]) => [
+    h("dt", {}, name),
+    typeof value === "string" ? untrustedText(value, "", "dd") : h("dd", {}, value),
+  ]);
+}
+
+/** A link to a section of this page, named by the id that it shows. */
+export function idLink(section: string, id: string, text = id): HTMLElement {
+  return h("a", { href: `#${section}/${encodeURIComponent(id)}` }, text);
+}
+
+/** Links to mails, named by their Message-IDs. */
+export function mailLinks(messageIds: readonly string[]): HTMLElement {
+  const links = messageIds.flatMap((id, i) => [...(i === 0 ? [] : [", "]), mailLink(id, id)]);
+  return h("span", { class: "mono" }, ...links);
+}
+
+export function mailLink(messageId: string, text: string): HTMLElement {
+  return h("a", { href: `#mail/${encodeURIComponent(messageId)}` }, untrustedInline(text));
+}
+
+export function errorNotice(message: string): HTMLElement {
+  return h("p", { class: "notice bad", role: "alert" }, message);
+}

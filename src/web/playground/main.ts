@@ -1,0 +1,202 @@
+import { h, minuteText, untrustedText } from "../dom.js";
+import {
+  type AgentJson,
+  get,
+  type MailJson,
+  pageScope,
+  type SectionName,
+  type SessionLineJson,
+  type ToolJson,
+} from "./api.js";
+import { chatView, forgetConversation, updateChatState } from "./chat.js";
+import { labelList, labelView } from "./label.js";
+import { errorNotice, factList, filteredList, idLink, type OffsetPageJson, offsetPage, table } from "./lists.js";
+import { reviewView } from "./review-view.js";
+import { runList, runView } from "./run-view.js";
+import { mailArticle, traceList, traceView } from "./trace.js";
+
+interface Section {
+  /** `query`: of an address such as `#runs?status=running`. `signal` aborts when another section is opened. */
+  list(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void>;
+  /** Where the address has an id: `#agents/ID`. */
+  one?(page: HTMLElement, id: string, signal: AbortSignal, query: URLSearchParams): Promise<void>;
+}
+
+const SECTIONS: Readonly<Record<SectionName, Section>> = {
+  chat: { list: (page) => chatView(page, null), one: chatView },
+  chats: { list: sessionList, one: sessionView },
+  mail: { list: traceList, one: mailView },
+  traces: { list: traceList },
+  trace: { list: traceList, one: traceView },
+  agents: { list: agentList, one: agentView },
+  tools: { list: toolList, one: toolView },
+  runs: { list: runList, one: runView },
+  label: { list: labelList, one: labelView },
+  review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
+};
+
+/** Of the section that is shown: one that loads slowly must not replace a later one. */
+let current = new AbortController();
+
+async function showSection(): Promise<void> {
+  const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
+  const [word = "", wordId = ""] = place.split("/");
+  // The id of an unknown section is no id of the first page.
+  const [name, id] = isSection(word) ? [word, wordId] : [pageScope.home, ""];
+  markCurrentLink(name);
+  current.abort();
+  current = new AbortController();
+  const { signal } = current;
+  const page = h("div", { class: "page" });
+  try {
+    const { list, one } = SECTIONS[name];
+    const words = new URLSearchParams(query);
+    await (id !== "" && one !== undefined
+      ? one(page, decodeURIComponent(id), signal, words)
+      : list(page, words, signal));
+  } catch (error) {
+    if (signal.aborted) return;
+    page.replaceChildren(errorNotice((error as Error).message));
+  }
+  const main = document.getElementById("main");
+  if (signal.aborted || main === null) return;
+  main.replaceChildren(page);
+  const title = page.querySelector("h2")?.textContent;
+  document.title = title ? `${title} · art-e` : "art-e";
+  if (name === "chat") document.getElementById("question")?.focus();
+  else main.focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+function isSection(word: string): word is SectionName {
+  return (pageScope.sections as ReadonlySet<string>).has(word);
+}
+
+function markCurrentLink(section: SectionName): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
+    const isCurrent =
+      link.hash === `#${section}` || ((section === "trace" || section === "mail") && link.hash === "#traces");
+    if (isCurrent) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function removeOtherLinks(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
+    if (!isSection(link.hash.slice(1))) link.remove();
+  }
+}
+
+removeOtherLinks();
+addEventListener("hashchange", showSection);
+void showSection();
+
+interface SessionPageJson extends OffsetPageJson {
+  readonly sessions: readonly SessionLineJson[];
+}
+
+/** The chats there were, each of which can be gone on with. */
+function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  return filteredList<SessionLineJson>(page, query, {
+    title: "Chats",
+    section: "chats",
+    fields: [{ name: "agent_id", label: "Agent (its id)", kind: "text" }],
+    none: "No chats yet: ask an agent.",
+    load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
+    table: sessionTable,
+  });
+}
+
+/** Takes a chat up again, with its agent, mailbox and day. */
+async function sessionView(_page: HTMLElement, id: string): Promise<void> {
+  const { agent_id, inbox_address, query_date } = await get<SessionLineJson>(`/api/sessions/${encodeURIComponent(id)}`);
+  forgetConversation();
+  updateChatState({ agent: agent_id, inbox: inbox_address ?? "", day: query_date ?? "", session: id, draft: "" });
+  location.replace("#chat");
+}
+
+function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
+  return table(
+    "Chats",
+    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Day"],
+    sessions.map(({ id, agent_id, inbox_address, query_date, chats, question, updated_at }) => [
+      idLink("chats", id, minuteText(updated_at)),
+      untrustedText(question ?? "–", "clip", "span"),
+      chats ?? 0,
+      agent_id,
+      untrustedText(inbox_address ?? "any", "", "span"),
+      query_date ?? "–",
+    ]),
+  );
+}
+
+async function mailView(page: HTMLElement, messageId: string): Promise<void> {
+  const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
+  page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
+}
+
+async function agentList(page: HTMLElement): Promise<void> {
+  const { agents } = await get<{ agents: AgentJson[] }>("/api/agents");
+  page.append(
+    h("h2", {}, "Agents"),
+    table(
+      "Agents",
+      ["Agent", "Name", "Model", "Tools", "Version"],
+      agents.map(({ id, name, model, tools, version }) => [
+        idLink("agents", id),
+        untrustedText(name, "", "span"),
+        model ?? "the chat's",
+        untrustedText(tools.join(", "), "clip", "span"),
+        version,
+      ]),
+    ),
+    h("p", { class: "hint" }, "art-e agents create makes one of your own; so does POST /api/agents."),
+  );
+}
+
+async function agentView(page: HTMLElement, id: string): Promise<void> {
+  const agent = await get<AgentJson>(`/api/agents/${encodeURIComponent(id)}`);
+  const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
+  page.append(
+    h("h2", {}, agent.name),
+    untrustedText(agent.description, "", "p"),
+    factList([
+      ["Id", agent.id],
+      ["Model", agent.model ?? "the chat's"],
+      ["Settings", settings.join(", ")],
+      ["Version", `${agent.version}, changed ${minuteText(agent.updated_at)}`],
+      ["Tools", h("span", {}, ...agent.tools.flatMap((tool) => [idLink("tools", tool), " "]))],
+    ]),
+    h("h3", {}, "Prompt"),
+    untrustedText(agent.prompt, "said", "pre"),
+    h("p", {}, h("a", { class: "button", href: `#chat/${encodeURIComponent(agent.id)}` }, "Ask this agent")),
+  );
+}
+
+async function toolList(page: HTMLElement): Promise<void> {
+  const { tools } = await get<{ tools: ToolJson[] }>("/api/tools");
+  page.append(
+    h("h2", {}, "Tools"),
+    table(
+      "Tools",
+      ["Tool", "Category", "Handler", "What the model reads"],
+      tools.map(({ id, category, handler_key, description }) => [
+        idLink("tools", id),
+        category,
+        handler_key,
+        untrustedText(description, "clip", "span"),
+      ]),
+    ),
+  );
+}
+
+async function toolView(page: HTMLElement, id: string): Promise<void> {
+  const tool = await get<ToolJson>(`/api/tools/${encodeURIComponent(id)}`);
+  page.append(
+    h("h2", {}, tool.name),
+    h("p", { class: "hint mono" }, `${tool.id} · ${tool.category} · ${tool.handler_key}`),
+    untrustedText(tool.description, "", "p"),
+    h("h3", {}, "Parameters"),
+    untrustedText(JSON.stringify(tool.parameters_schema, null, 2), "said", "pre"),
+  );
+}

@@ -1,0 +1,327 @@
+import { h, minuteText, untrustedText } from "../dom.js";
+import { keyButton, reasonField } from "./label.js";
+import { factList, type SpanJson } from "./lists.js";
+import { mailArticle } from "./trace.js";
+
+interface ReviewActions {
+  accept(): void;
+  reject(): void;
+  save(edited: WordingJson): void;
+  undo(): void;
+  previous(): void;
+  next(): void;
+  /** Something was written or given up. */
+  changed(words: UnsavedEdits): void;
+}
+
+/** Buttons with their keys, a field for the reason, and fields for other words. */
+export class ReviewForm {
+  readonly element: HTMLElement;
+  private readonly why = reasonField();
+  readonly reason = this.why.input;
+  readonly say = this.why.say;
+  private readonly question = h("textarea", { id: "edited-question", rows: 3, maxlength: 4_000 });
+  private readonly answer = h("textarea", { id: "edited-answer", rows: 3, maxlength: 20_000 });
+  private readonly editor: HTMLElement;
+  private wording: WordingJson = { question: "", answer: "" };
+
+  constructor(private readonly actions: ReviewActions) {
+    this.editor = this.createEditor();
+    this.element = this.createElement();
+    const tell = () => actions.changed(this.unsaved());
+    for (const field of [this.reason, this.question, this.answer]) field.addEventListener("input", tell);
+  }
+
+  get isEditing(): boolean {
+    return !this.editor.hidden;
+  }
+
+  /** Fills the fields for another question. */
+  show(wording: WordingJson, unsaved: UnsavedEdits | null): void {
+    this.wording = wording;
+    this.reason.value = unsaved?.reason ?? "";
+    this.fill(unsaved?.edited ?? wording);
+    this.editor.hidden = (unsaved?.edited ?? null) === null;
+  }
+
+  edit(): void {
+    this.editor.hidden = false;
+    this.question.focus();
+    this.actions.changed(this.unsaved());
+  }
+
+  setBusy(isBusy: boolean): void {
+    this.element.setAttribute("aria-busy", String(isBusy));
+  }
+
+  private unsaved(): UnsavedEdits {
+    const edited = { question: this.question.value, answer: this.answer.value };
+    return { reason: this.reason.value, edited: this.isEditing ? edited : null };
+  }
+
+  private fill({ question, answer }: WordingJson): void {
+    this.question.value = question;
+    this.answer.value = answer;
+  }
+
+  private createElement(): HTMLElement {
+    const { accept, reject, undo, previous, next } = this.actions;
+    return h(
+      "div",
+      { class: "label-form", role: "group", "aria-label": "Decision" },
+      h(
+        "div",
+        { class: "label-buttons" },
+        keyButton("Accept", "a", "label-good", accept),
+        keyButton("Edit", "e", "", () => this.edit()),
+        keyButton("Reject", "r", "label-bad", reject),
+        keyButton("Undo", "u", "", undo),
+        keyButton("Previous", "k", "", previous),
+        keyButton("Next", "j", "", next),
+      ),
+      this.editor,
+      ...this.why.elements,
+    );
+  }
+
+  private createEditor(): HTMLElement {
+    const save = () => this.actions.save({ question: this.question.value, answer: this.answer.value });
+    const cancel = () => {
+      this.fill(this.wording);
+      this.editor.hidden = true;
+      this.question.blur();
+      this.answer.blur();
+      this.actions.changed(this.unsaved());
+    };
+    const editor = h(
+      "div",
+      { class: "editor", hidden: true },
+      h("label", { for: "edited-question" }, "Question"),
+      this.question,
+      h("label", { for: "edited-answer" }, "Answer"),
+      this.answer,
+      h(
+        "div",
+        { class: "label-buttons" },
+        h("button", { type: "button", class: "primary", click: save }, "Save ", h("kbd", {}, "Ctrl Enter")),
+        h("button", { type: "button", click: cancel }, "Cancel ", h("kbd", {}, "Esc")),
+      ),
+    );
+    editor.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") cancel();
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
+      else return;
+      event.preventDefault();
+    });
+    return editor;
+  }
+}
+
+/** What each check asks, for whoever decides. */
+const CHECK_TEXTS: Readonly<Record<string, string>> = {
+  gold: "Mails are there and hold the answer's values",
+  sources: "Answered from the cited mails",
+  each_mail: "Of several mails none is superfluous",
+  earlier_mails: "Changed by the latest mail",
+  without_mail: "Not known without a mail",
+  other_mails: "No other answer in other mails",
+};
+
+const UNANSWERABLE_TEXTS: Readonly<Record<string, string>> = {
+  mail_later: "the mail that answers came later",
+  detail_absent: "no mail holds it",
+};
+
+/** The question as it is to be judged, what was decided, and what the checks said. */
+export function questionSection(details: QuestionDetailsJson): HTMLElement {
+  const { question, answer } = details.review?.edited ?? details;
+  return h(
+    "section",
+    { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
+    decisionLine(details),
+    untrustedText(question, "question", "p"),
+    untrustedText(answer, "answer", "p"),
+    factList(factsOf(details)),
+    h("h3", {}, "Checks"),
+    h("ul", { class: "checks" }, ...details.checks.map(checkItem)),
+  );
+}
+
+function decisionLine({ review }: QuestionDetailsJson): HTMLElement | null {
+  if (review === null) return null;
+  const { decision, decided_at: at, reason } = review;
+  return h(
+    "p",
+    { class: `decision ${decision}` },
+    h("strong", {}, decision),
+    ` ${minuteText(at)}${reason === null ? "" : `: ${reason}`}`,
+  );
+}
+
+function factsOf(details: QuestionDetailsJson): [string, string][] {
+  const { id, inbox_address, query_date, kind, made_by, how_realistic, unanswerable, easy, review } = details;
+  return [
+    ["Number", String(id)],
+    ["Asked by", `${inbox_address} on ${query_date}`],
+    ...(kind === null ? [] : [["Kind", kind] as [string, string]]),
+    ...(made_by === null ? [] : [["Made by", made_by] as [string, string]]),
+    ["Realistic", how_realistic.toFixed(1)],
+    ...(unanswerable === null
+      ? []
+      : [["No answer", UNANSWERABLE_TEXTS[unanswerable] ?? unanswerable] as [string, string]]),
+    ...(easy ? [["Easy", "it repeats a phrase of its mail"] as [string, string]] : []),
+    ...(review?.edited ? [["It was", `${details.question} – ${details.answer}`] as [string, string]] : []),
+  ];
+}
+
+function checkItem({ check, by, passed, answer, reason }: CheckJson): HTMLElement {
+  return h(
+    "li",
+    {},
+    h("span", { class: passed ? "state" : "state bad" }, passed ? "passed" : "failed"),
+    ` ${CHECK_TEXTS[check] ?? check} (${by}): `,
+    untrustedText(answer === null ? reason : `${reason} – “${answer}”`, "", "span"),
+  );
+}
+
+/** The mails that a question cites, what answers it marked. */
+export function citedMails(mails: readonly EvidenceJson[]): HTMLElement {
+  return h(
+    "section",
+    { class: "label-steps cited-mails", "aria-labelledby": "mails-title" },
+    h("h3", { id: "mails-title" }, mails.length === 1 ? "The mail" : "The mails"),
+    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no mail.")] : mails.map(evidence)),
+  );
+}
+
+/** Scrolls each mail to its marked passage. Once the mails are in the page. */
+export function scrollToPassages(mails: HTMLElement): void {
+  for (const mark of mails.querySelectorAll<HTMLElement>("pre mark")) {
+    const body = mark.parentElement;
+    if (body !== null) body.scrollTop = mark.offsetTop - body.clientHeight / 3;
+  }
+}
+
+function evidence({ message_id: id, mail, is_cited: isCited, passage, ...lit }: EvidenceJson): HTMLElement {
+  if (mail === null) {
+    return h("p", { class: "notice bad" }, "Not in the database: ", h("code", {}, id));
+  }
+  const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
+  // Long mails scroll; whoever has no mouse can do it too.
+  article.querySelector("pre")?.setAttribute("tabindex", "0");
+  const notes = [
+    ...(isCited ? [] : ["It came after the question, which is why there is no answer yet."]),
+    ...(passage === "found" ? ["Marked is what is most like the answer."] : []),
+  ];
+  return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
+}
+
+/** What is written about a question and not saved yet. */
+interface UnsavedEdits {
+  readonly reason: string;
+  /** Null: it is not being edited. */
+  readonly edited: WordingJson | null;
+}
+
+const keyOf = (dataset: string, id: number) => `art-e-review ${dataset} ${id}`;
+
+/** Kept until this tab is closed, so that a reload loses nothing. */
+export function keepUnsaved(dataset: string, id: number, words: UnsavedEdits): void {
+  const isEmpty = words.reason === "" && words.edited === null;
+  if (isEmpty) forgetUnsaved(dataset, id);
+  else sessionStorage.setItem(keyOf(dataset, id), JSON.stringify(words));
+}
+
+export function readUnsaved(dataset: string, id: number): UnsavedEdits | null {
+  const written = sessionStorage.getItem(keyOf(dataset, id));
+  return written === null ? null : (JSON.parse(written) as UnsavedEdits);
+}
+
+export function forgetUnsaved(dataset: string, id: number): void {
+  sessionStorage.removeItem(keyOf(dataset, id));
+}
+
+/** What the review page reads of the API's answers. */
+
+export type DecisionJson = "accepted" | "edited" | "rejected";
+
+export interface WordingJson {
+  readonly question: string;
+  readonly answer: string;
+}
+
+interface EstimateJson {
+  readonly value: number | null;
+  readonly n: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export interface ReviewSummaryJson {
+  readonly counts: Readonly<Record<DecisionJson | "waiting", number>>;
+  readonly agreement: {
+    readonly all: EstimateJson;
+    readonly by_check: readonly { readonly check: string; readonly agreement: EstimateJson }[];
+  };
+}
+
+export interface ReviewedQuestionJson {
+  readonly id: number;
+  readonly decision: DecisionJson | null;
+}
+
+export interface ReviewListJson extends ReviewSummaryJson {
+  readonly dataset: string;
+  readonly reviewed_dataset: string;
+  readonly questions: readonly ReviewedQuestionJson[];
+}
+
+interface ReviewJson {
+  readonly decision: DecisionJson;
+  readonly edited: WordingJson | null;
+  readonly reason: string | null;
+  readonly decided_at: string;
+}
+
+export interface SavedReviewJson extends ReviewSummaryJson {
+  readonly review: ReviewJson | null;
+}
+
+interface CheckJson {
+  readonly check: string;
+  readonly by: string;
+  readonly passed: boolean;
+  readonly answer: string | null;
+  readonly reason: string;
+}
+
+interface EvidenceJson {
+  readonly message_id: string;
+  readonly is_cited: boolean;
+  readonly passage: "recorded" | "found" | null;
+  readonly in_subject: readonly SpanJson[];
+  readonly in_body: readonly SpanJson[];
+  readonly mail: {
+    readonly subject: string;
+    readonly sender: string;
+    readonly to: readonly string[];
+    readonly cc: readonly string[];
+    readonly date: string | null;
+    readonly body: string;
+  } | null;
+}
+
+export interface QuestionDetailsJson extends WordingJson {
+  readonly id: number;
+  readonly inbox_address: string;
+  readonly query_date: string;
+  readonly how_realistic: number;
+  readonly made_by: string | null;
+  readonly kind: string | null;
+  readonly unanswerable: string | null;
+  readonly easy: boolean;
+  readonly checks: readonly CheckJson[];
+  readonly mails: readonly EvidenceJson[];
+  readonly review: ReviewJson | null;
+}

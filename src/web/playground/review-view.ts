@@ -1,0 +1,216 @@
+import { estimate } from "../../text/format.js";
+import { h, replaceChildren } from "../dom.js";
+import { get, post } from "./api.js";
+import { changeLock, listenForKeys } from "./label.js";
+import { table } from "./lists.js";
+import {
+  citedMails,
+  type DecisionJson,
+  forgetUnsaved,
+  keepUnsaved,
+  type QuestionDetailsJson,
+  questionSection,
+  type ReviewedQuestionJson,
+  ReviewForm,
+  type ReviewListJson,
+  type ReviewSummaryJson,
+  readUnsaved,
+  type SavedReviewJson,
+  scrollToPassages,
+  type WordingJson,
+} from "./review-form.js";
+
+/** One question after another, to be decided about by keys. `id`: which one first; null: the first undecided one. */
+export async function reviewView(page: HTMLElement, id: string | null, signal: AbortSignal): Promise<void> {
+  const review = new Reviewing(await get<ReviewListJson>("/api/review"));
+  page.append(...review.elements);
+  await review.open(id === null ? null : Number(id));
+  review.listen(signal);
+}
+
+class Reviewing {
+  private readonly progress = h("p", { class: "hint", role: "status" });
+  private readonly agreement = h("div");
+  private readonly body = h("div");
+  private readonly form = new ReviewForm({
+    accept: () => this.decide("accepted"),
+    reject: () => this.decide("rejected"),
+    save: (edited) => this.save(edited),
+    undo: () => this.undo(),
+    previous: () => this.step(-1),
+    next: () => this.step(1),
+    changed: (words) => this.current !== null && keepUnsaved(this.dataset, this.current.id, words),
+  });
+  private readonly change = changeLock(this.form, () => this.reload());
+  private readonly dataset: string;
+  private readonly reviewedDataset: string;
+  private questions: ReviewedQuestionJson[];
+  private current: QuestionDetailsJson | null = null;
+  /** Ids, in the order of this tab's decisions. */
+  private readonly decided: number[] = [];
+  readonly elements: readonly HTMLElement[];
+
+  constructor({ dataset, reviewed_dataset: reviewedDataset, questions, ...summary }: ReviewListJson) {
+    this.dataset = dataset;
+    this.reviewedDataset = reviewedDataset;
+    this.questions = [...questions];
+    this.elements = [
+      h("h2", {}, "Review questions"),
+      h("p", { class: "hint mono" }, dataset),
+      this.progress,
+      this.agreement,
+      this.body,
+    ];
+    this.showSummary(summary);
+  }
+
+  listen(signal: AbortSignal): void {
+    const actions = {
+      a: () => this.decide("accepted"),
+      e: () => this.current !== null && this.form.edit(),
+      r: () => this.decide("rejected"),
+      u: () => this.undo(),
+      j: () => this.step(1),
+      k: () => this.step(-1),
+      w: () => this.form.reason.focus(),
+    };
+    listenForKeys(actions, signal);
+  }
+
+  /** Shows a question; null: the next one after the current that nothing is decided about, or the end. */
+  async open(id: number | null): Promise<void> {
+    const wanted = id ?? this.nextUndecided();
+    if (wanted === null) {
+      this.current = null;
+      history.replaceState(null, "", "#review");
+      replaceChildren(this.body, this.end());
+      return;
+    }
+    const details = await get<QuestionDetailsJson>(`/api/review/questions/${wanted}`);
+    this.current = details;
+    history.replaceState(null, "", `#review/${wanted}`);
+    const section = questionSection(details);
+    const mails = citedMails(details.mails);
+    this.form.show(details.review?.edited ?? details, readUnsaved(this.dataset, wanted));
+    const beside = h("div", { class: "label-beside" }, section, this.form.element);
+    replaceChildren(this.body, h("div", { class: "labelling" }, beside, mails));
+    section.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    // The section is put into the page after it was made.
+    requestAnimationFrame(() => scrollToPassages(mails));
+  }
+
+  private nextUndecided(): number | null {
+    const at = this.questions.findIndex(({ id }) => id === this.current?.id);
+    const after = [...this.questions.slice(at + 1), ...this.questions.slice(0, at + 1)];
+    return after.find(({ decision }) => decision === null)?.id ?? null;
+  }
+
+  private end(): HTMLElement {
+    return h(
+      "div",
+      { class: "notice" },
+      h("p", {}, "Every question is decided about. Those that you accepted or edited are a dataset of their own:"),
+      h("p", {}, h("code", {}, `art-e run --agent baseline --dataset ${this.reviewedDataset} --limit 0`)),
+      h("p", {}, "Ctrl-C ends the command that serves this page. ", h("kbd", {}, "k"), " goes back."),
+    );
+  }
+
+  private step(by: number): Promise<void> {
+    return this.change(async () => {
+      const at = this.questions.findIndex(({ id }) => id === this.current?.id);
+      const from = at === -1 ? (by > 0 ? -1 : this.questions.length) : at;
+      const target = this.questions[from + by];
+      if (target !== undefined) await this.open(target.id);
+      this.form.say(target === undefined ? "There is none further." : "");
+    });
+  }
+
+  /** Words that are as they were are accepted, not edited. */
+  private save(edited: WordingJson): Promise<void> {
+    const isSame = edited.question === this.current?.question && edited.answer === this.current.answer;
+    return isSame ? this.decide("accepted") : this.decide("edited", edited);
+  }
+
+  private decide(decision: DecisionJson, edited: WordingJson | null = null): Promise<void> {
+    return this.change(async () => {
+      const { current } = this;
+      if (current === null) return;
+      await this.send(current, decision, edited, this.form.reason.value.trim() || null);
+      this.decided.push(current.id);
+      forgetUnsaved(this.dataset, current.id);
+      this.form.say(`Saved: ${current.id} ${decision}.`);
+      await this.open(null);
+    });
+  }
+
+  /** Takes back what was decided about the current question or, where that is nothing, the last decision. */
+  private undo(): Promise<void> {
+    return this.change(async () => {
+      if (this.current === null || this.current.review === null) {
+        const last = this.decided.pop();
+        if (last === undefined) return this.form.say("Nothing was decided here.");
+        await this.open(last);
+      }
+      const { current } = this;
+      if (current === null || current.review === null) return;
+      const { reason, edited } = current.review;
+      await this.send(current, null, null, null);
+      keepUnsaved(this.dataset, current.id, { reason: reason ?? "", edited });
+      await this.open(current.id);
+      this.form.say(`Taken back: ${current.id}.`);
+    });
+  }
+
+  private async send(
+    { id, review }: QuestionDetailsJson,
+    decision: DecisionJson | null,
+    edited: WordingJson | null,
+    reason: string | null,
+  ): Promise<void> {
+    const body = { decision, edited, reason, seen: review?.decided_at ?? null };
+    const { review: _, ...summary } = await post<SavedReviewJson>(`/api/review/questions/${id}`, body);
+    this.questions = this.questions.map((one) => (one.id === id ? { id, decision } : one));
+    this.showSummary(summary);
+  }
+
+  /** After a refusal: another tab may have decided. What is written here stays. */
+  private async reload(): Promise<void> {
+    try {
+      const { questions, ...summary } = await get<ReviewListJson>("/api/review");
+      this.questions = [...questions];
+      this.showSummary(summary);
+      if (this.current !== null) await this.open(this.current.id);
+    } catch {
+      // The server does not answer, which the refusal has said.
+    }
+  }
+
+  private showSummary(summary: ReviewSummaryJson): void {
+    this.progress.textContent = countsText(summary);
+    replaceChildren(this.agreement, agreementSection(summary));
+  }
+}
+
+/** `12 to decide. 30 accepted, 3 edited, 5 rejected.` */
+function countsText({ counts }: ReviewSummaryJson): string {
+  const { waiting, accepted, edited, rejected } = counts;
+  return `${waiting} to decide. ${accepted} accepted, ${edited} edited, ${rejected} rejected.`;
+}
+
+/** How often the reviewer and the checks say the same; nothing while there is nothing to compare. */
+function agreementSection({ agreement }: ReviewSummaryJson): HTMLElement | null {
+  const { all, by_check: byCheck } = agreement;
+  if (all.n === 0) return null;
+  return h(
+    "details",
+    { class: "agreement" },
+    h("summary", {}, `You and the checks say the same: ${estimate(all)}`),
+    table(
+      "Agreement by check",
+      ["Check", "The same said, with its 95 % interval"],
+      byCheck.map(({ check, agreement: same }) => [check, estimate(same)]),
+    ),
+    h("p", { class: "hint" }, "The same: it passed and you accepted it as it stood, or it failed and you did not."),
+  );
+}

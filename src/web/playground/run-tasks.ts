@@ -1,0 +1,330 @@
+import { count, duration } from "../../text/format.js";
+import { type Child, costText, h, replaceChildren, scoreText, untrustedText } from "../dom.js";
+import { get, type ResultPageJson, type RetryJson } from "./api.js";
+import { errorNotice, idLink, liveTable, table } from "./lists.js";
+import { endingText } from "./trace.js";
+
+/** All results of a run, 100 at a time, once it is opened. */
+export function resultList(runId: string): HTMLElement {
+  const path = `/api/runs/${encodeURIComponent(runId)}/results`;
+  const results: ResultPageJson["taskResults"][number][] = [];
+  const body = h("div");
+  const failure = h("div");
+  const more = h("button", { type: "button", hidden: true, click: () => loadPage() }, "Show more");
+  async function loadPage(): Promise<void> {
+    try {
+      const next = await get<ResultPageJson>(`${path}?limit=100&offset=${results.length}`);
+      results.push(...next.taskResults);
+      more.hidden = !next.has_more;
+      failure.replaceChildren();
+      replaceChildren(
+        body,
+        h("p", { class: "hint" }, `${results.length} of ${next.total_count}`),
+        resultTable(results),
+      );
+    } catch (error) {
+      failure.replaceChildren(errorNotice((error as Error).message));
+    }
+  }
+  const element = h("details", { class: "all-results" }, h("summary", {}, "All results"), body, failure, more);
+  element.addEventListener("toggle", () => {
+    // Opened again, the list is read anew: a run that goes on has more by then.
+    if (!element.open) return;
+    results.length = 0;
+    void loadPage();
+  });
+  return element;
+}
+
+function resultTable(results: readonly ResultPageJson["taskResults"][number][]): HTMLElement {
+  return table(
+    "Results",
+    ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Took"],
+    results.map((result) => [
+      idLink("trace", result.traceId, String(result.taskId)),
+      untrustedText(result.question, "clip", "span"),
+      untrustedText(result.agentAnswer || "–", "clip", "span"),
+      untrustedText(result.groundTruth, "clip", "span"),
+      scoreText(result.semanticScore),
+      result.ending,
+      duration(result.executionTimeMs),
+    ]),
+  );
+}
+
+/** What goes on now and what it waits for, which only the process of the run knows. */
+export function tasksUnderWay(): RunPanel {
+  const elsewhere = elsewhereNotice();
+  const tasks = tableSection("Under way", ["Task", "For", "What it does", "Since"]);
+  const retries = tableSection("Calls made again lately", ["At (UTC)", "Task", "Attempt", "Then waited", "Why"]);
+  const known = h("div", {}, tasks.element, retries.element);
+  return {
+    element: h("div", {}, elsewhere, known),
+    show({ status, process }: RunProgressJson, isOpen) {
+      const isRunning = status === "running" && isOpen;
+      elsewhere.hidden = !isRunning || process !== null;
+      known.hidden = !isRunning || process === null;
+      if (process === null) return;
+      const rows = process.underWay.map((task) => ({
+        name: taskName(task),
+        started: age(task.startedAt),
+        activity: activityText(task, process),
+        since: age(task.since),
+      }));
+      tasks.show(rows, flowText(process), ({ name, started, activity, since }) => [
+        name,
+        started,
+        untrustedText(activity, "clip", "span"),
+        since,
+      ]);
+      retries.show(process.retries, "", retryCells);
+    },
+  };
+}
+
+function elsewhereNotice(): HTMLElement {
+  return h(
+    "p",
+    { class: "notice", hidden: true },
+    "Another process executes this run: here you see what it has saved. The calls under way, what they wait for and retries as they happen are known to that process alone, and a run that is started with ",
+    h("code", {}, "art-e run --watch"),
+    " shows them on a page of its own.",
+  );
+}
+
+function retryCells(retry: ProcessStateJson["retries"][number]) {
+  const { at, attempt, waitedMs, reason } = retry;
+  return [at.slice(11, 19), taskName(retry), attempt, duration(waitedMs), untrustedText(reason, "clip", "span")];
+}
+
+function activityText({ activity }: UnderWayJson, { limiter, workers }: ProcessStateJson): string {
+  switch (activity?.type) {
+    case undefined:
+      return workers === null ? "is being prepared" : "is with the workers";
+    case "queued":
+      return `waits for ${WAITS_FOR[limiter?.why ?? "concurrency"]}`;
+    case "calling":
+      return "waits for a reply";
+    case "tool":
+      return `uses ${activity.name}`;
+    case "judging":
+      return "is being judged";
+    case "retry": {
+      const { attempt, waitedMs, reason } = activity.retry;
+      return `waits ${duration(waitedMs)} before attempt ${attempt + 1}: ${reason}`;
+    }
+  }
+}
+
+function flowText(process: ProcessStateJson): string {
+  const { underWay, underWayCount } = process;
+  const shown = underWay.length < underWayCount ? `The first ${underWay.length} of ${count(underWayCount)} tasks.` : "";
+  return [limiterText(process), workersText(process), shown].filter((text) => text !== "").join(" ");
+}
+
+function limiterText({ limiter }: ProcessStateJson): string {
+  if (limiter === null) return "";
+  const { running, limit, waiting, why, refused } = limiter;
+  const wait = waiting === 0 ? "" : `, ${count(waiting)} waiting for ${WAITS_FOR[why ?? "concurrency"]}`;
+  const refusals = refused === 0 ? "" : ` The server has refused ${count(refused)} for their rate.`;
+  return `${count(running)} of at most ${count(Math.floor(limit))} calls under way${wait}.${refusals}`;
+}
+
+function workersText({ workers }: ProcessStateJson): string {
+  if (workers === null) return "";
+  const names = workers.workers.map(({ name, perSecond }) => `${name} (${perSecond.toFixed(1)}/s)`).join(", ");
+  const wait = workers.waitingFor === null ? "" : `, waiting for ${WAITS_FOR[workers.waitingFor]}`;
+  return `${names === "" ? "No worker is there" : `Workers: ${names}`}; ${count(workers.active)} tasks under way${wait}.`;
+}
+
+const WAITS_FOR: Readonly<Record<WaitsFor, string>> = {
+  concurrency: "a slot",
+  rate: "the request rate",
+  tokens: "the token rate",
+  server: "the pause that the server asked for",
+};
+
+/** In whole seconds. */
+function age(since: string): string {
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1_000));
+  return seconds < 60 ? `${seconds} s` : duration(1_000 * seconds);
+}
+
+/** The tasks that failed, newest first. */
+export function failedTasks(): RunPanel {
+  const { element, show } = tableSection("Failed", ["Task", "Ending", "Why", "Question", "At (UTC)"]);
+  return {
+    element,
+    show({ failures, failedTasks: failed }) {
+      const line = failures.length < failed ? `The last ${failures.length} of ${count(failed)}.` : "";
+      show(failures, line, failedCells);
+    },
+  };
+}
+
+/** The tasks that finished last. Where the run is over, the list of all results says it. */
+export function newestTasks(): RunPanel {
+  const { element, show } = tableSection("Finished last", ["Task", "Score", "Ending", "Took", "Cost", "Question"]);
+  return {
+    element,
+    show({ newest, status }) {
+      show(status === "running" ? newest : [], "", newestCells);
+    },
+  };
+}
+
+function failedCells(task: FinishedTaskJson): Child[] {
+  return [
+    traceLink(task),
+    endingText(task.ending),
+    untrustedText(task.error ?? "", "clip", "span"),
+    untrustedText(task.question, "clip", "span"),
+    task.endedAt.slice(11, 19),
+  ];
+}
+
+function newestCells(task: FinishedTaskJson): Child[] {
+  return [
+    traceLink(task),
+    scoreText(task.score),
+    endingText(task.ending),
+    h("span", { class: "clip" }, timeText(task)),
+    costText(task.costUsd),
+    untrustedText(task.question, "clip", "span"),
+  ];
+}
+
+function traceLink(task: FinishedTaskJson): HTMLElement {
+  return idLink("trace", task.traceId, taskName(task));
+}
+
+/** With the time that it waited, and how many calls were made again, where that is worth a word. */
+function timeText({ durationMs, waitedMs, retries }: FinishedTaskJson): string {
+  const waited = waitedMs === null || waitedMs < 100 ? "" : `waited ${duration(waitedMs)}`;
+  const again = retries === 0 ? "" : `${count(retries)} ${retries === 1 ? "call" : "calls"} made again`;
+  const notes = [waited, again].filter((text) => text !== "").join(", ");
+  return notes === "" ? duration(durationMs) : `${duration(durationMs)} (${notes})`;
+}
+
+function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {
+  return epoch === 1 ? String(taskId) : `${taskId} (repeat ${epoch})`;
+}
+
+/** A part of a run's page, which is shown anew with every state. */
+export interface RunPanel {
+  readonly element: HTMLElement;
+  /** `isOpen`: news still come. */
+  show(progress: RunProgressJson, isOpen: boolean): void;
+}
+
+/** A heading, a line and a table, which are hidden where there is nothing to list. */
+export function tableSection(title: string, heads: readonly string[]) {
+  const hint = h("p", { class: "hint" });
+  const { element, setRows } = liveTable(title, heads);
+  const section = h("section", { hidden: true }, h("h3", {}, title), hint, element);
+  let shown = "";
+  return {
+    element: section,
+    /** The rows are made anew only where `items`, which they show, have changed. */
+    show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
+      if (hint.textContent !== line) hint.textContent = line;
+      element.hidden = items.length === 0;
+      section.hidden = items.length === 0 && line === "";
+      const key = JSON.stringify(items);
+      if (key === shown) return;
+      shown = key;
+      setRows(items.map(cells));
+    },
+  };
+}
+
+/** What this page reads of a run's events; /openapi.json describes all of it. */
+
+export interface RunProgressJson {
+  readonly runId: string;
+  readonly name: string | null;
+  readonly agentId: string;
+  readonly model: string;
+  readonly dataset: string;
+  readonly split: string;
+  readonly status: "running" | "completed" | "interrupted";
+  readonly startedAt: string;
+  readonly totalTasks: number;
+  readonly doneTasks: number;
+  readonly failedTasks: number;
+  readonly scores: readonly ScoreJson[];
+  readonly costUsd: number | null;
+  readonly maxCostUsd: number | null;
+  readonly tokens: number;
+  readonly retries: number;
+  readonly tasksPerMinute: number | null;
+  readonly msLeft: number | null;
+  readonly newest: readonly FinishedTaskJson[];
+  readonly failures: readonly FinishedTaskJson[];
+  readonly process: ProcessStateJson | null;
+}
+
+export interface ScoreJson {
+  readonly scorer: string;
+  readonly label: string;
+  readonly value: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
+interface FinishedTaskJson {
+  readonly taskId: number | string;
+  readonly epoch: number;
+  readonly traceId: string;
+  readonly question: string;
+  readonly ending: string;
+  readonly error: string | null;
+  readonly score: number | null;
+  readonly costUsd: number | null;
+  readonly durationMs: number;
+  readonly waitedMs: number | null;
+  readonly retries: number;
+  readonly endedAt: string;
+}
+
+interface ProcessStateJson {
+  readonly stopping: boolean;
+  readonly underWay: readonly UnderWayJson[];
+  readonly underWayCount: number;
+  readonly limiter: {
+    readonly limit: number;
+    readonly running: number;
+    readonly waiting: number;
+    readonly why: WaitsFor | null;
+    readonly refused: number;
+  } | null;
+  readonly workers: {
+    readonly workers: readonly { readonly name: string; readonly perSecond: number }[];
+    readonly active: number;
+    readonly waitingFor: WaitsFor | null;
+  } | null;
+  readonly retries: readonly {
+    readonly taskId: number | string;
+    readonly epoch: number;
+    readonly attempt: number;
+    readonly reason: string;
+    readonly waitedMs: number;
+    readonly at: string;
+  }[];
+}
+
+interface UnderWayJson {
+  readonly taskId: number | string;
+  readonly epoch: number;
+  readonly startedAt: string;
+  readonly activity: ActivityJson | null;
+  readonly since: string;
+}
+
+type ActivityJson =
+  | { readonly type: "queued" | "calling" | "judging" }
+  | { readonly type: "tool"; readonly name: string }
+  | { readonly type: "retry"; readonly retry: RetryJson };
+
+type WaitsFor = "concurrency" | "rate" | "tokens" | "server";

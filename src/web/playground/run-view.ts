@@ -1,0 +1,308 @@
+import { count, duration, oneDecimal } from "../../text/format.js";
+import { costText, h, intervalText, minuteText, replaceChildren, scoreText } from "../dom.js";
+import { get, getEvents, isRunPage, post, RefusedRequest, type RunLineJson } from "./api.js";
+import {
+  errorNotice,
+  type FilterField,
+  filteredList,
+  idLink,
+  type OffsetPageJson,
+  offsetPage,
+  table,
+} from "./lists.js";
+import {
+  failedTasks,
+  newestTasks,
+  type RunPanel,
+  type RunProgressJson,
+  resultList,
+  type ScoreJson,
+  tableSection,
+  tasksUnderWay,
+} from "./run-tasks.js";
+
+/** A run as it goes on, or as it ended. Resolves when its first state is shown. */
+export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
+  const title = h("h2", {}, "Run");
+  const status = h("p", { class: "run-status", role: "status" });
+  const facts = h("p", { class: "hint" });
+  const parts = [progressFigures(), failedTasks(), tasksUnderWay(), newestTasks(), scoreTable()];
+  let connection: Connection = "open";
+  let progress: RunProgressJson | null = null;
+  const show = () => {
+    if (progress === null) return;
+    title.textContent = progress.name ?? "Run";
+    setText(status, statusText(progress, connection));
+    status.className = `run-status ${connection === "open" ? progress.status : connection}`;
+    replaceChildren(facts, factsText(progress));
+    for (const part of parts) part.show(progress, connection === "open");
+  };
+  await new Promise<void>((resolve, reject) => {
+    const listener = {
+      onProgress(next: RunProgressJson) {
+        progress = next;
+        show();
+        resolve();
+      },
+      onConnection(next: Connection) {
+        if (next === connection) return;
+        connection = next;
+        show();
+      },
+    };
+    followRun(id, listener, signal).catch((error: Error) => {
+      if (progress === null) reject(error);
+      else page.prepend(errorNotice(error.message));
+    });
+    signal.addEventListener("abort", () => resolve());
+  });
+  if (signal.aborted) return;
+  // Ages of what is under way grow without news.
+  const clock = setInterval(() => {
+    if (progress?.status === "running" && connection === "open") show();
+  }, 1_000);
+  signal.addEventListener("abort", () => clearInterval(clock));
+  page.append(
+    title,
+    h("p", { class: "hint mono" }, id),
+    facts,
+    status,
+    ...parts.map(({ element }) => element),
+    ...(isRunPage ? [] : [reportButton(id), " ", idLink("label", id, "Label its traces")]),
+    resultList(id),
+    h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
+  );
+}
+
+function factsText({ agentId, model, dataset, split, startedAt }: RunProgressJson): string {
+  return `${agentId} with ${model}, ${split} split of ${dataset}, started ${minuteText(startedAt)} UTC`;
+}
+
+function statusText({ status, process }: RunProgressJson, connection: Connection): string {
+  switch (connection) {
+    case "lost":
+      return "The connection is lost. Trying again; what you see is the last state that came.";
+    case "ended":
+      return isRunPage
+        ? `${STATUS[status]} Its page has ended with it: what you see is its last state. Its tasks can be opened with art-e serve.`
+        : "The server has stopped. What you see is the last state that came.";
+    case "open":
+      return process?.stopping
+        ? "Stopping: the tasks under way are finished, and no further one starts."
+        : STATUS[status];
+  }
+}
+
+const STATUS: Readonly<Record<RunProgressJson["status"], string>> = {
+  running: "Running.",
+  completed: "Completed.",
+  interrupted: "Stopped before its last task. It can be resumed.",
+};
+
+/** A screen reader reads a text again that is set again. */
+function setText(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const FIELDS: readonly FilterField[] = [
+  { name: "agent_id", label: "Agent (its id)", kind: "text" },
+  { name: "model", label: "Model (part of it)", kind: "text" },
+  { name: "dataset", label: "Dataset (part of it)", kind: "text" },
+  {
+    name: "status",
+    label: "Status",
+    kind: [
+      ["running", "running"],
+      ["completed", "completed"],
+      ["interrupted", "stopped"],
+    ],
+  },
+  { name: "tag", label: "Tag", kind: "text" },
+  { name: "text", label: "Name or note (part of it)", kind: "text" },
+  { name: "since", label: "From (day, UTC)", kind: "date" },
+  { name: "before", label: "Before (day, UTC)", kind: "date" },
+];
+
+interface RunPageJson extends OffsetPageJson {
+  readonly runs: readonly RunLineJson[];
+}
+
+export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  return filteredList<RunLineJson>(page, query, {
+    title: "Runs",
+    section: "runs",
+    fields: FIELDS,
+    none: "No runs yet: art-e run makes one.",
+    load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
+    table: runTable,
+  });
+}
+
+function runTable(runs: readonly RunLineJson[]): HTMLElement {
+  return table(
+    "Runs",
+    ["Run", "Agent", "Model", "Tasks", "Status", "Started"],
+    runs.map((run) => [
+      idLink("runs", run.id, run.name ?? run.id),
+      run.agent_id,
+      run.model,
+      `${run.tasks} of ${run.total_tasks}`,
+      run.status === "interrupted" ? "stopped" : run.status,
+      minuteText(run.started_at),
+    ]),
+  );
+}
+
+/** Every score so far with its interval. */
+function scoreTable(): RunPanel {
+  const { element, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
+  return {
+    element,
+    show({ scores }) {
+      const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
+      show(scores, line, (score) => [
+        score.label,
+        scoreText(score.value),
+        intervalText(score),
+        score.n,
+        drawing(score),
+      ]);
+    },
+  };
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The interval and the value between 0 and 1; nothing for scores with other scales. */
+function drawing({ value, low, high }: ScoreJson): SVGElement | null {
+  if (value === null || low === null || high === null || low < 0 || high > 1) return null;
+  const svg = svgElement("svg", { viewBox: "-4 0 108 12", class: "interval", "aria-hidden": "true" });
+  svg.append(
+    svgElement("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "scale" }),
+    svgElement("line", { x1: 100 * low, x2: 100 * high, y1: 6, y2: 6, class: "range" }),
+    svgElement("circle", { cx: 100 * value, cy: 6, r: 3.5 }),
+  );
+  return svg;
+}
+
+function svgElement(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
+/** Opens the report of a run, alone or against another one. */
+function reportButton(runId: string): HTMLElement {
+  const failure = h("div");
+  const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
+  const baseline = h("select", { "aria-label": "Compare with" }, h("option", { value: "" }, "not compared"));
+  listOthers(runId, baseline).catch(fail);
+  const click = () => openReport(runId, baseline.value).catch(fail);
+  return h("div", {}, h("button", { type: "button", click }, "Open the report"), " ", baseline, failure);
+}
+
+/** Runs with a completed task, newest first. */
+async function listOthers(runId: string, list: HTMLSelectElement): Promise<void> {
+  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs");
+  for (const run of runs) {
+    if (run.id === runId || run.completed_tasks === 0) continue;
+    const label = `compared with ${run.name ?? run.id}: ${run.agent_id}, ${run.model}`;
+    list.append(h("option", { value: run.id }, label));
+  }
+}
+
+/** Opens the window before the request: pop-up blockers allow it only while the click is handled. */
+async function openReport(runId: string, baseline: string): Promise<void> {
+  const report = window.open("", "_blank");
+  const path = (id: string) => `/api/runs/${encodeURIComponent(id)}/report`;
+  try {
+    const { url } = await post<{ url: string }>(
+      baseline === "" ? path(runId) : `${path(baseline)}?with=${encodeURIComponent(runId)}`,
+      {},
+    );
+    if (report !== null) report.location.href = url;
+  } catch (error) {
+    report?.close();
+    throw error;
+  }
+}
+
+/** How much is done, and the figures that matter while it goes on. */
+function progressFigures(): RunPanel {
+  const bar = h("progress", { "aria-label": "Tasks done" });
+  const done = h("p", { class: "done" });
+  const figures = h("dl", { class: "figures" });
+  return {
+    element: h("div", {}, bar, done, figures),
+    show(progress) {
+      const { totalTasks, doneTasks, failedTasks } = progress;
+      bar.max = Math.max(1, totalTasks);
+      bar.value = doneTasks;
+      done.textContent = `${count(doneTasks)} of ${count(totalTasks)} tasks done${failedTasks === 0 ? "" : `, ${count(failedTasks)} of them failed`}`;
+      replaceChildren(
+        figures,
+        ...figuresOf(progress).map(([name, value, note]) =>
+          h("div", {}, h("dt", {}, name), h("dd", {}, value, note === "" ? null : h("small", {}, note))),
+        ),
+      );
+    },
+  };
+}
+
+function figuresOf(progress: RunProgressJson): [name: string, value: string, note: string][] {
+  const { scores, costUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
+  const [headline] = scores;
+  return [
+    headline === undefined
+      ? ["Score", "–", "no task is scored yet"]
+      : [headline.label, scoreText(headline.value), intervalText(headline)],
+    ["Cost", costText(costUsd), maxCostUsd === null ? "" : `of at most ${costText(maxCostUsd)}`],
+    ...(status === "running" ? [timeLeft(msLeft, tasksPerMinute)] : []),
+    ["Tokens", count(tokens), ""],
+    ["Calls made again", count(retries), ""],
+  ];
+}
+
+function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string, string, string] {
+  if (msLeft === null) return ["Time left", "–", "too few tasks to tell"];
+  return ["Time left", `about ${duration(msLeft)}`, `${oneDecimal(tasksPerMinute)} tasks a minute`];
+}
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 10_000;
+
+/** `ended`: the server ended the events, and sends no more. */
+type Connection = "open" | "lost" | "ended";
+
+interface RunListener {
+  onProgress(progress: RunProgressJson): void;
+  onConnection(connection: Connection): void;
+}
+
+/** Follows a run until the server ends or `signal` aborts. Throws where the server refuses, as for an unknown run. */
+async function followRun(id: string, listener: RunListener, signal: AbortSignal): Promise<void> {
+  const path = `/api/runs/${encodeURIComponent(id)}/events`;
+  let waitMs = FIRST_WAIT_MS;
+  for (;;) {
+    try {
+      for await (const progress of getEvents<RunProgressJson>(path, signal)) {
+        waitMs = FIRST_WAIT_MS;
+        listener.onConnection("open");
+        listener.onProgress(progress);
+      }
+      listener.onConnection("ended");
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof RefusedRequest) throw error;
+      listener.onConnection("lost");
+      await pause(waitMs);
+      if (signal.aborted) return;
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

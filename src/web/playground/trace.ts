@@ -1,0 +1,391 @@
+import { type Hit, readToolResult, type ToolResultView } from "../../reports/trace-view.js";
+import { ENDINGS } from "../../tasks/ending.js";
+import { duration } from "../../text/format.js";
+import type { ChatEvent } from "../chat-event.js";
+import { append, h, minuteText, replaceChildren, untrustedText } from "../dom.js";
+import {
+  type ChatTraceJson,
+  get,
+  isRunPage,
+  post,
+  type RetryJson,
+  type TraceDetailsJson,
+  type TraceJson,
+  type TraceLineJson,
+  type TracePageJson,
+} from "./api.js";
+import {
+  type FilterField,
+  factItems,
+  factList,
+  filteredList,
+  highlightedText,
+  idLink,
+  mailLink,
+  mailLinks,
+  type SpanJson,
+  table,
+} from "./lists.js";
+
+export async function traceView(page: HTMLElement, id: string): Promise<void> {
+  const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
+  const { trace, feedback, ...line } = details;
+  append(page, [
+    h("h2", {}, "Trace"),
+    h("p", { class: "hint mono" }, line.id),
+    untrustedText(line.question, "question", "p"),
+    untrustedText(line.answer ?? "No answer.", "answer", "p"),
+    factList(factsOf(line, trace)),
+    isRunPage ? null : feedbackForm(line.id),
+    feedback.length === 0
+      ? null
+      : h(
+          "ul",
+          { "aria-label": "Feedback so far" },
+          ...feedback.map(({ rating, notes, created_at }) =>
+            h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedText(notes ?? "no note", "", "span")),
+          ),
+        ),
+    h("h3", {}, "What was said and done"),
+    h("div", { class: "steps" }, ...messageSections(trace)),
+    h("details", {}, h("summary", {}, "All of it as JSON"), untrustedText(JSON.stringify(trace, null, 2), "", "pre")),
+  ]);
+}
+
+function factsOf(line: TraceLineJson, trace: TraceJson): [string, string | Node][] {
+  return [
+    ["Agent", line.agent_id],
+    ["Model", line.model],
+    ...mailboxFacts(trace),
+    ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
+    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources)],
+    ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
+    ...retryFacts(trace),
+    ...(trace.task?.answer === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
+    ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
+    ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
+  ];
+}
+
+/** Of the task, or of the chat. */
+export function mailboxFacts(trace: TraceJson): [string, string][] {
+  const { inbox, queryDate } = trace as ChatTraceJson;
+  return [
+    ["Mailbox", trace.task?.inbox_address ?? inbox ?? "any"],
+    ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
+  ];
+}
+
+function retryFacts({ turns }: TraceJson): [string, string][] {
+  const retries = turns.flatMap((turn) => turn.retries);
+  const [last] = retries.slice(-1);
+  if (last === undefined) return [];
+  const waited = duration(retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0));
+  return [
+    ["Calls made again", `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`],
+  ];
+}
+
+/** What was said, and each tool call with its result. */
+export function messageSections(trace: TraceJson): HTMLElement[] {
+  return trace.messages.flatMap(({ role, content, toolCalls = [] }) => {
+    if (role === "tool") return [];
+    const label = h("div", { class: "hint" }, role);
+    const text = content === "" ? null : untrustedText(content, "said", "pre");
+    const cards = toolCalls.map(({ id, name, arguments: args }) => {
+      const card = toolCallCard(name, args);
+      card.setResult(resultOf(trace, id));
+      card.element.open = false;
+      return card.element;
+    });
+    return [h("section", { class: `said-by ${role}` }, label, text, ...cards)];
+  });
+}
+
+function resultOf({ toolCalls }: TraceJson, callId: string): unknown {
+  const call = toolCalls.find(({ id }) => id === callId);
+  if (call === undefined) return { error: "not called" };
+  return call.error === null ? call.result : { error: call.error };
+}
+
+/** Chats of a session that are shown again after a reload. */
+const MAX_CHATS = 50;
+
+/** The traces of a session's chats, oldest first; empty where the session no longer exists. */
+export async function loadSessionTraces(sessionId: string): Promise<ChatTraceJson[]> {
+  const { traces } = await get<TracePageJson>(
+    `/api/traces?session_id=${encodeURIComponent(sessionId)}&limit=${MAX_CHATS}`,
+  );
+  const details = await Promise.all(
+    traces.map(({ id }) => get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`)),
+  );
+  return details.map(({ trace }) => trace as ChatTraceJson).reverse();
+}
+
+/** The events that the server sent while the chat of this trace went on. */
+export function* traceToEvents(trace: ChatTraceJson): Generator<ChatEvent> {
+  const callsMade = new Map(trace.toolCalls.map((call) => [call.id, call]));
+  let turn = 0;
+  // The system prompt, the messages of earlier chats and the question come first.
+  for (const message of trace.messages.slice(2 + trace.historyLength)) {
+    if (message.role === "assistant") {
+      yield* retryEvents(trace.turns[turn++]?.retries);
+      if (message.content !== "") yield { type: "text-delta", text: message.content };
+      for (const { id, name, arguments: args } of message.toolCalls ?? []) {
+        if (!callsMade.has(id)) continue;
+        yield { type: "tool-call", toolCallId: id, toolName: name };
+        yield { type: "tool-call-args", toolCallId: id, args: JSON.stringify(args) };
+      }
+    }
+    const call = message.role === "tool" ? callsMade.get(message.toolCallId ?? "") : undefined;
+    if (call === undefined) continue;
+    const isAnswer = call.name === "return_final_answer" && call.error === null;
+    if (isAnswer) yield { type: "text-delta", text: trace.answer ?? "" };
+    const result = call.error === null ? call.result : { error: call.error };
+    yield { type: "tool-result", toolCallId: call.id, result };
+  }
+  // Calls of which none was answered are a turn without a message.
+  yield* retryEvents(trace.turns[turn]?.retries);
+  if (trace.answer === null) {
+    const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;
+    yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
+  }
+  yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
+}
+
+function* retryEvents(retries: readonly RetryJson[] = []): Generator<ChatEvent> {
+  for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
+}
+
+const FIELDS: readonly FilterField[] = [
+  { name: "agent_id", label: "Agent (its id)", kind: "text" },
+  { name: "run_id", label: "Run (its id)", kind: "text" },
+  { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, endingText(ending)]) },
+  {
+    name: "rating",
+    label: "Rated",
+    kind: ["positive", "neutral", "negative"].map((rating) => [rating, rating]),
+  },
+  { name: "date_from", label: "From (day, UTC)", kind: "date" },
+  { name: "date_to", label: "Before (day, UTC)", kind: "date" },
+];
+
+export function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  return filteredList<TraceLineJson>(page, query, {
+    title: "Traces",
+    section: "traces",
+    fields: FIELDS,
+    none: "Nothing yet: ask an agent, or let one run with art-e run.",
+    async load(filter, next) {
+      const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
+      const path = `/api/traces?${new URLSearchParams([...filter, ...cursor])}`;
+      const { traces, next_cursor, total_count } = await get<TracePageJson>(path);
+      return { lines: traces, next: next_cursor, total: total_count };
+    },
+    table: traceTable,
+  });
+}
+
+function traceTable(lines: readonly TraceLineJson[]): HTMLElement {
+  return table(
+    "Traces",
+    ["Started", "Agent", "Question", "Answer", "Ending", "Took", "Rated"],
+    lines.map((line) => [
+      idLink("trace", line.id, minuteText(line.started_at)),
+      line.agent_id,
+      untrustedText(line.question, "clip", "span"),
+      untrustedText(line.answer ?? "–", "clip", "span"),
+      line.ending,
+      duration(line.duration_ms),
+      line.rating,
+    ]),
+  );
+}
+
+export interface ToolCallCard {
+  readonly element: HTMLDetailsElement;
+  setResult(result: unknown): void;
+}
+
+/** One tool call: its arguments, and its result once that is known. */
+export function toolCallCard(name: string, args: unknown): ToolCallCard {
+  const state = h("span", { class: "state busy" }, "working");
+  const body = h("div", { class: "result" });
+  const summary = h(
+    "summary",
+    {},
+    h("code", {}, name),
+    " ",
+    untrustedText(argumentText(args), "args", "span"),
+    " ",
+    state,
+  );
+  const element = h("details", { class: "call" }, summary, body);
+  return {
+    element,
+    setResult(result) {
+      const error = errorOf(result);
+      state.className = error === null ? "state" : "state bad";
+      if (error !== null) {
+        state.textContent = "refused";
+        replaceChildren(body, untrustedText(error, "bad", "p"));
+        return;
+      }
+      const view = readToolResult(result);
+      state.textContent = summaryOf(view);
+      replaceChildren(body, resultElement(view, result));
+      element.open = view.kind !== "other";
+    },
+  };
+}
+
+function errorOf(result: unknown): string | null {
+  const { error } = (result ?? {}) as { readonly error?: unknown };
+  return typeof error === "string" ? error : null;
+}
+
+function resultElement(view: ToolResultView, result: unknown): HTMLElement {
+  switch (view.kind) {
+    case "mail":
+      return mailArticle(result as MailResult);
+    case "hits":
+      return hitList(view.hits);
+    case "other":
+      return untrustedText(JSON.stringify(view.value, null, 2) ?? "", "", "pre");
+  }
+}
+
+function summaryOf(view: ToolResultView): string {
+  if (view.kind === "mail") return "mail read";
+  if (view.kind === "other") return "done";
+  return view.hits.length === 1 ? "1 mail found" : `${view.hits.length} mails found`;
+}
+
+function hitList(hits: readonly Hit[]): HTMLElement {
+  if (hits.length === 0) return h("p", { class: "hint" }, "Nothing found.");
+  return h(
+    "ol",
+    { class: "hits" },
+    ...hits.map(({ messageId, subject, sender, date, snippet }) =>
+      h(
+        "li",
+        {},
+        h("div", { class: "subject" }, mailLink(messageId, subject === null ? messageId : subject || "(no subject)")),
+        sender === null
+          ? null
+          : h("div", { class: "hint" }, untrustedText(sender, "", "span"), " · ", minuteText(date)),
+        untrustedText(snippet, "snippet"),
+      ),
+    ),
+  );
+}
+
+/** A mail as tools return it; custom tools may leave fields out. */
+interface MailResult {
+  readonly subject?: string;
+  readonly sender?: string;
+  readonly from?: string;
+  readonly to?: readonly string[] | string;
+  readonly recipients?: readonly string[] | string;
+  readonly cc?: readonly string[] | string;
+  readonly bcc?: readonly string[] | string;
+  readonly date?: string | null;
+  readonly body: string;
+}
+
+/** Where a passage of a mail stands. */
+interface LitPassage {
+  readonly subject: readonly SpanJson[];
+  readonly body: readonly SpanJson[];
+}
+
+const NOTHING_LIT: LitPassage = { subject: [], body: [] };
+
+export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
+  const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
+  const lines = [
+    ["From", sender ?? from ?? ""],
+    ["To", addressText(to ?? recipients)],
+    ["Cc", addressText(cc)],
+    ["Bcc", addressText(bcc)],
+    ["Date", minuteText(date ?? null)],
+  ] as const;
+  return h(
+    "article",
+    { class: "mail" },
+    highlightedText(subject || "(no subject)", lit.subject, "", "h4"),
+    h("dl", {}, ...factItems(lines.filter(([, value]) => value !== ""))),
+    highlightedText(body, lit.body, "body", "pre"),
+  );
+}
+
+function addressText(addresses: readonly string[] | string | undefined): string {
+  return typeof addresses === "string" ? addresses : (addresses ?? []).join(", ");
+}
+
+/** Arguments in one line, without the mailbox, which is the same in all calls. */
+function argumentText(args: unknown): string {
+  if (typeof args !== "object" || args === null) return String(args ?? "");
+  return Object.entries(args)
+    .filter(([name]) => name !== "inbox_id")
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}
+
+/** `out_of_turns` as `out of turns`. */
+export function endingText(ending: string): string {
+  return ending.replaceAll("_", " ");
+}
+
+/** Two thumbs and a note, for one trace. */
+export function feedbackForm(traceId: string): HTMLElement {
+  const status = h("p", { class: "hint", role: "status" });
+  const note = h("input", {
+    type: "text",
+    "aria-label": "Note to your feedback",
+    placeholder: "Note (optional)",
+    maxlength: 10_000,
+  });
+  const thumbs = {
+    positive: thumbButton("Good answer", true, () => send("positive")),
+    negative: thumbButton("Bad answer", false, () => send("negative")),
+  };
+  async function send(rating: "positive" | "negative"): Promise<void> {
+    try {
+      await post("/api/feedback", { trace_id: traceId, rating, notes: note.value.trim() || null });
+      for (const [name, button] of Object.entries(thumbs)) button.setAttribute("aria-pressed", String(name === rating));
+      status.textContent = "Thank you: it is kept with the trace.";
+    } catch (error) {
+      status.textContent = (error as Error).message;
+    }
+  }
+  const { positive, negative } = thumbs;
+  return h("div", { class: "feedback", role: "group", "aria-label": "Feedback" }, positive, negative, note, status);
+}
+
+function thumbButton(label: string, isUp: boolean, click: () => void): HTMLElement {
+  const attributes = { type: "button", class: "thumb", "aria-label": label, title: label, "aria-pressed": "false" };
+  return h("button", { ...attributes, click }, thumbIcon(isUp));
+}
+
+/** Drawn, because not every system has a font with this character. */
+function thumbIcon(isUp: boolean): SVGElement {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({
+    viewBox: "0 0 24 24",
+    width: "18",
+    height: "18",
+    "aria-hidden": "true",
+  })) {
+    svg.setAttribute(name, value);
+  }
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("fill", "currentColor");
+  path.setAttribute(
+    "d",
+    "M2 10h4v11H2zm6 0 5-8c1.6 0 2.6 1.2 2.3 2.8L14.6 9H20c1.3 0 2.3 1.2 2 2.5l-1.7 7.6A2.5 2.5 0 0 1 17.9 21H8z",
+  );
+  if (!isUp) path.setAttribute("transform", "rotate(180 12 12)");
+  svg.append(path);
+  return svg;
+}

@@ -1,0 +1,356 @@
+import type * as PlotLibrary from "@observablehq/plot";
+import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
+import { count, duration } from "../../text/format.js";
+import type { SliceName } from "../../traces/slice.js";
+import { costText, h, intervalText, scoreText } from "../dom.js";
+import { SLICE_WORDS } from "./header.js";
+import { filterLink } from "./route.js";
+
+/** How many turns the tasks took. */
+export function turnsChart({ runs }: ReportHead): Chart {
+  const most = Math.max(1, ...runs.map((run) => run.turns.length - 1));
+  const all = Array.from({ length: most + 1 }, (_, turns) => turns);
+  const bars = runs.flatMap((run, index) => run.turns.map((tasks, turns) => ({ run: run.label, index, tasks, turns })));
+  return {
+    title: "Turns",
+    description: "How many tasks took how many calls of the model.",
+    draw: (width) =>
+      Plot.plot({
+        width,
+        height: 60 + 110 * runs.length,
+        marginLeft: 44,
+        insetTop: runs.length === 1 ? 0 : 18,
+        style: CHART_STYLE,
+        x: { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" },
+        y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
+        fy: { domain: runs.map((run) => run.label), axis: null },
+        marks: [
+          Plot.rectY(bars, {
+            x1: (bar: (typeof bars)[number]) => bar.turns - 0.4,
+            x2: (bar: (typeof bars)[number]) => bar.turns + 0.4,
+            ...{ y: "tasks", fy: "run", rx: 2 },
+            fill: (bar: (typeof bars)[number]) => runColour(bar.index),
+            title: (bar: (typeof bars)[number]) => `${bar.turns} turns: ${count(bar.tasks)} tasks`,
+          }),
+          Plot.ruleY([0]),
+          ...(runs.length === 1
+            ? []
+            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-left", fontWeight: 600, dy: -2 })]),
+        ],
+      }),
+    heading: ["Turns", ...runs.map((run) => run.label)],
+    rows: all.map((turns) => [String(turns), ...runs.map((run) => count(run.turns[turns] ?? 0))]),
+  };
+}
+
+interface Price {
+  readonly title: string;
+  readonly label: string;
+  readonly read: (run: RunFigures) => number | null;
+  readonly text: (value: number) => string;
+}
+
+export const COST: Price = {
+  title: "against cost",
+  label: "US dollars for 1,000 tasks",
+  read: ({ costUsd, tasks }) => (costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000),
+  text: costText,
+};
+
+export const LATENCY: Price = {
+  title: "against time",
+  label: "seconds a task, median",
+  read: ({ latency }) => (latency.p50 === null ? null : latency.p50 / 1_000),
+  text: (seconds) => duration(seconds * 1_000),
+};
+
+interface Point extends Figure {
+  readonly value: number;
+  readonly x: number;
+  readonly index: number;
+  readonly run: string;
+}
+
+/**
+ * Score against cost or latency. A run is dominated where another is at least as good for no more, and better in one of
+ * the two: it is drawn as a ring.
+ */
+export function tradeOffChart({ runs }: ReportHead, { name, label, better }: ScoreMeaning, price: Price): Chart {
+  const all = runs.flatMap((run, index): Point[] => {
+    const figure = run.scores[name];
+    const x = price.read(run);
+    if (figure === undefined || figure.value === null || x === null) return [];
+    return [{ ...figure, value: figure.value, x, index, run: run.label }];
+  });
+  const points = all.map((point) => {
+    const dominatedBy = all.find((other) => dominates(other, point, better))?.run ?? null;
+    return { ...point, dominatedBy, shown: dominatedBy === null ? point.run : `${point.run} (dominated)` };
+  });
+  const xs = points.map(({ x }) => x);
+  const wide = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
+  const ends = points.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
+  return {
+    title: `${label} ${price.title}`,
+    description: `One point a run, with its 95 % interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is dominated: another run is at least as good for no more.`,
+    draw: (width) =>
+      Plot.plot({
+        width,
+        height: 280,
+        marginLeft: 44,
+        marginTop: 24,
+        marginBottom: 40,
+        marginRight: 24,
+        style: CHART_STYLE,
+        x: {
+          label: price.label,
+          labelArrow: "none",
+          type: wide ? "log" : "linear",
+          ticks: 5,
+          ...(wide ? { tickFormat: "~g", nice: true } : { domain: [0, Math.max(0.001, ...xs) * 1.15] }),
+        },
+        y: { domain: around(ends), label, labelArrow: "none", grid: true, ticks: 5 },
+        marks: [
+          Plot.ruleX(
+            points.filter(({ low }) => low !== null),
+            {
+              ...{ x: "x", y1: "low", y2: "high", strokeWidth: 1.5 },
+              stroke: (point: (typeof points)[number]) => runColour(point.index),
+            },
+          ),
+          Plot.text(points, {
+            ...{ x: "x", y: "value", text: "shown", lineWidth: 24, textOverflow: "ellipsis" },
+            // Labels of points on the right go to the left.
+            ...{ textAnchor: "start", dx: 10, filter: (point: (typeof points)[number]) => !isRight(point.x, xs, wide) },
+          }),
+          Plot.text(points, {
+            ...{ x: "x", y: "value", text: "shown", lineWidth: 24, textOverflow: "ellipsis" },
+            ...{ textAnchor: "end", dx: -10, filter: (point: (typeof points)[number]) => isRight(point.x, xs, wide) },
+          }),
+          Plot.dot(points, {
+            ...{ x: "x", y: "value", r: 5, strokeWidth: 2 },
+            stroke: (point: (typeof points)[number]) => runColour(point.index),
+            fill: (point: (typeof points)[number]) =>
+              point.dominatedBy === null ? runColour(point.index) : "var(--paper)",
+            title: (point: (typeof points)[number]) =>
+              `${point.shown}: ${scoreText(point.value)}, ${price.text(point.x)}`,
+          }),
+        ],
+      }),
+    heading: ["Run", label, "95 % interval", price.label, "Dominated by"],
+    rows: points.map((point) => [
+      point.run,
+      scoreText(point.value),
+      intervalText(point),
+      price.text(point.x),
+      point.dominatedBy ?? "–",
+    ]),
+  };
+}
+
+function dominates(a: Point, b: Point, better: ScoreMeaning["better"]): boolean {
+  const gain = better === "higher" ? a.value - b.value : b.value - a.value;
+  return gain >= 0 && a.x <= b.x && (gain > 0 || a.x < b.x);
+}
+
+/** The range of the values with a margin; a scatter plot need not start at 0. */
+function around(ends: readonly number[]): [number, number] {
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const room = Math.max(0.02, (high - low) * 0.15);
+  return [low - room, high + room];
+}
+
+function isRight(x: number, xs: readonly number[], log: boolean): boolean {
+  const at = (value: number) => (log ? Math.log(value) : value);
+  const [from, to] = [log ? at(Math.min(...xs)) : 0, at(Math.max(...xs))];
+  return at(x) > (from + to) / 2;
+}
+
+/** Parts shown: those with the most tasks. */
+const SHOWN = 12;
+
+/** A score by slice, with intervals. Each bar links to its tasks. */
+export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreMeaning): Chart {
+  const labels = [...new Set(runs.flatMap((run) => (run.slices[by] ?? []).map((slice) => slice.label)))];
+  const shown = labels.slice(0, SHOWN);
+  const slices = runs.flatMap((run, index) =>
+    (run.slices[by] ?? []).flatMap(({ label: slice, scores }) => {
+      const figure = scores[name];
+      if (figure === undefined || figure.value === null) return [];
+      return [{ ...figure, slice, index, run: run.label, href: filterLink({ [by]: slice }) }];
+    }),
+  );
+  const bars = slices.filter(({ slice }) => shown.includes(slice));
+  const ends = bars.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
+  const end = Math.max(1, ...ends);
+  const left = labels.length - shown.length;
+  return {
+    title: SLICE_WORDS[by],
+    description: left === 0 ? "" : `The ${shown.length} with the most tasks of ${labels.length}.`,
+    draw: (width) =>
+      Plot.plot({
+        width,
+        height: 30 + shown.length * Math.max(26, 14 * runs.length + 8),
+        marginLeft: marginFor(shown, width),
+        marginRight: 46,
+        marginTop: 4,
+        style: CHART_STYLE,
+        x: { domain: [Math.min(0, ...ends), end], label: null, ticks: 5, grid: true },
+        y: { domain: runs.map((run) => run.label), axis: null, padding: 0.15 },
+        fy: { domain: shown, label: null, padding: 0.22, tickFormat: (text: string) => shorten(text, width) },
+        marks: [
+          Plot.barX(bars, {
+            ...{ x: "value", y: "run", fy: "slice", href: "href", rx: 2, fillOpacity: 0.8 },
+            fill: (bar: (typeof bars)[number]) => runColour(bar.index),
+            title: (bar: (typeof bars)[number]) =>
+              `${bar.slice}: ${scoreText(bar.value)}, ${intervalText(bar)}, ${count(bar.n)} tasks`,
+            ariaLabel: (bar: (typeof bars)[number]) =>
+              `${bar.slice}, ${bar.run}: ${scoreText(bar.value)}; show its tasks`,
+          }),
+          Plot.ruleY(
+            bars.filter(({ low }) => low !== null),
+            { x1: "low", x2: "high", y: "run", fy: "slice", stroke: "currentColor", strokeWidth: 1.5 },
+          ),
+          Plot.text(bars, {
+            ...{ y: "run", fy: "slice", frameAnchor: "right", dx: 42, textAnchor: "end", fillOpacity: 0.7 },
+            text: (bar: (typeof bars)[number]) => count(bar.n),
+          }),
+        ],
+      }),
+    heading: [SLICE_WORDS[by], ...runs.map((run) => run.label)],
+    rows: labels.map((slice) => [
+      slice,
+      ...runs.map((run) => {
+        const figure = run.slices[by]?.find((each) => each.label === slice)?.scores[name];
+        return figure === undefined ? "–" : `${scoreText(figure.value)} (${intervalText(figure)}; ${count(figure.n)})`;
+      }),
+    ]),
+  };
+}
+
+/** Width of a character of the labels, and the space beside them. */
+const CHARACTER_PX = 7.2;
+const LABEL_PADDING_PX = 12;
+
+/** As wide as the longest label, within limits. */
+function marginFor(labels: readonly string[], width: number): number {
+  const longest = Math.max(0, ...labels.map((label) => label.length));
+  return Math.max(44, Math.min(widestMargin(width), LABEL_PADDING_PX + longest * CHARACTER_PX));
+}
+
+function shorten(text: string, width: number): string {
+  const room = Math.floor((widestMargin(width) - LABEL_PADDING_PX) / CHARACTER_PX);
+  return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+}
+
+function widestMargin(width: number): number {
+  return Math.min(210, width * 0.42);
+}
+
+/** A histogram of a score with twenty bars. */
+export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMeaning): Chart {
+  const bars = runs.flatMap((run, index) =>
+    (run.distribution[name] ?? []).map((tasks, bin, bins) => ({
+      ...{ run: run.label, index, tasks },
+      ...{ from: bin / bins.length, to: (bin + 1) / bins.length },
+    })),
+  );
+  const edges = [...new Set(bars.map(({ from }) => from))];
+  return {
+    title: `${label}, task by task`,
+    description: "How many tasks have which score, in steps of 0.05.",
+    draw: (width) =>
+      Plot.plot({
+        width,
+        height: 60 + 130 * runs.length,
+        marginLeft: 44,
+        marginRight: 12,
+        insetTop: runs.length === 1 ? 0 : 18,
+        style: CHART_STYLE,
+        x: { domain: [0, 1], label: null, ticks: 10, tickFormat: ".1f" },
+        y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
+        fy: { domain: runs.map((run) => run.label), axis: null },
+        marks: [
+          Plot.rectY(bars, {
+            ...{ x1: "from", x2: "to", y: "tasks", fy: "run", insetLeft: 1, insetRight: 1, rx: 2 },
+            fill: (bar: (typeof bars)[number]) => runColour(bar.index),
+            title: (bar: (typeof bars)[number]) =>
+              `${bar.from.toFixed(2)} to ${bar.to.toFixed(2)}: ${count(bar.tasks)} tasks`,
+          }),
+          Plot.ruleY([0]),
+          ...(runs.length === 1
+            ? []
+            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-left", fontWeight: 600, dy: -2 })]),
+        ],
+      }),
+    heading: ["Score", ...runs.map((run) => run.label)],
+    rows: edges.map((edge) => [
+      `${edge.toFixed(2)} to ${(edge + 0.05).toFixed(2)}`,
+      ...runs.map((run) => count(bars.find((bar) => bar.run === run.label && bar.from === edge)?.tasks ?? 0)),
+    ]),
+  };
+}
+
+declare global {
+  /** Loaded by the page before this script. */
+  const Plot: typeof PlotLibrary;
+}
+
+export interface Chart {
+  readonly title: string;
+  /** The title; also the name for screen readers. */
+  readonly description: string;
+  draw(width: number): SVGSVGElement | HTMLElement;
+  /** The same figures as a table. */
+  readonly heading: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A chart with its title and its data table; it is redrawn when the width changes. */
+export function figureOf({ title, description, draw, heading, rows }: Chart): HTMLElement {
+  const canvas = h("div", { class: "canvas" });
+  let drawn = 0;
+  new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry?.contentRect.width ?? 0);
+    if (width === 0 || width === drawn) return;
+    drawn = width;
+    const picture = draw(width);
+    const svg = picture instanceof SVGSVGElement ? picture : picture.querySelector("svg");
+    svg?.setAttribute("role", "group");
+    svg?.setAttribute("aria-label", `${title}. ${description}`);
+    canvas.replaceChildren(picture);
+  }).observe(canvas);
+  return h(
+    "figure",
+    { class: "chart" },
+    h("figcaption", {}, h("b", {}, title), description === "" ? null : h("span", {}, description)),
+    canvas,
+    h("details", { class: "as-table" }, h("summary", {}, "Figures"), plainTable(heading, rows)),
+  );
+}
+
+function plainTable(heading: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, ...heading.map((name) => h("th", { scope: "col" }, name)))),
+    h(
+      "tbody",
+      {},
+      ...rows.map(([first = "", ...rest]) =>
+        h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((text) => h("td", { class: "figure" }, text))),
+      ),
+    ),
+  );
+}
+
+function runColour(index: number): string {
+  return `var(--run-${index % 8})`;
+}
+
+/** Common to all charts: a transparent background and the page's font. */
+export const CHART_STYLE = {
+  background: "none",
+  fontFamily: "inherit",
+  fontSize: "12px",
+  overflow: "visible",
+} as const;

@@ -1,0 +1,299 @@
+import type * as DiffLibrary from "diff";
+import type { MetricComparison } from "../../analysis/compare.js";
+import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
+import {
+  differenceText,
+  metricFormat,
+  pText,
+  significanceText,
+  type TaskNoun,
+  verdictSentence,
+} from "../../reports/text.js";
+import { count } from "../../text/format.js";
+import { type Child, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import { COST, figureOf, LATENCY, tradeOffChart } from "./charts.js";
+import { runDot, spaceWords } from "./header.js";
+import type { Task } from "./load.js";
+import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
+import { EMPTY_VIEW, filterLink, section, taskName, wide, writeView } from "./route.js";
+
+/** The values of the filter that its list offers: of each run's verdict, and where any run differs. */
+export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
+  const compared = comparisons.flatMap(({ candidate, headline }) => {
+    const runId = runs[candidate]?.runId;
+    return headline === null || runId === undefined ? [] : [{ runId, metric: headline }];
+  });
+  const metrics = [...new Set(compared.map(({ metric }) => metric))];
+  return [
+    ...metrics.map((metric) => writeOutcome({ outcome: "differs", runId: null, metric })),
+    ...compared.flatMap(({ runId, metric }) =>
+      (["won", "lost", "tied"] as const).map((outcome) => writeOutcome({ outcome, runId, metric })),
+    ),
+  ];
+}
+
+/** The value of a filter in words: `where they disagree (Semantic score)`, `won by LABEL (Semantic score)`. */
+export function outcomeWords(value: string, { runs, scores }: ReportHead): string {
+  const filter = readOutcome(value);
+  if (filter === null) return value;
+  const label = scores.find(({ name }) => name === filter.metric)?.label ?? filter.metric;
+  const run = runs.find(({ runId }) => runId === filter.runId)?.label ?? filter.runId;
+  if (filter.outcome === "differs") {
+    const who = runs.length === 2 ? "they disagree" : run === null ? "any of them disagree" : `${run} disagrees`;
+    return `where ${who} (${label})`;
+  }
+  return `${filter.outcome} by ${run ?? "any"} (${label})`;
+}
+
+/** Each run against the first: the verdict in words, the figures, and the tasks that they disagree on. */
+export function comparisonSection(head: ReportHead, outcomes: PairOutcomes): HTMLElement {
+  return section(
+    "Comparison",
+    "Each run against the first, over the tasks that both have a value for. A difference counts where its 95 % interval excludes 0 and p is below 0.05.",
+    ...head.comparisons.map((comparison) => comparedRun(comparison, head, outcomes)),
+    ...tradeOffs(head),
+  );
+}
+
+/** Score against cost and time, of the score that is chosen. */
+function tradeOffs(head: ReportHead): HTMLElement[] {
+  const charts = h("div", { class: "pair" });
+  const list = h(
+    "select",
+    { "aria-label": "Score against cost" },
+    ...head.scores.map(({ name, label }) => h("option", { value: name }, label)),
+  );
+  list.value = head.comparisons.find(({ headline }) => headline !== null)?.headline ?? head.leading;
+  const draw = () => {
+    const score = head.scores[Math.max(0, list.selectedIndex)];
+    if (score === undefined) return;
+    charts.replaceChildren(...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price))));
+  };
+  list.addEventListener("change", draw);
+  draw();
+  return [h("h3", {}, "What the score costs"), h("p", { class: "choose" }, "Score ", list), charts];
+}
+
+function comparedRun(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): HTMLElement {
+  const { candidate, headline, incomparable, questions } = comparison;
+  const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
+  return h(
+    "div",
+    { class: "run-block" },
+    h("h3", {}, ...runName(candidate, head), h("span", { class: "meta" }, " against "), ...runName(0, head)),
+    ...(incomparable.length > 0
+      ? [
+          h(
+            "p",
+            { class: "finding" },
+            "They cannot be compared. They differ in ",
+            untrustedInline(incomparable.join("; ")),
+            ".",
+          ),
+        ]
+      : questions.common === 0
+        ? [h("p", { class: "finding" }, `They have no ${noun} in common.`)]
+        : [
+            ...finding(comparison, noun),
+            h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
+            wide(comparisonTable(comparison, head.runs, noun)),
+            ...(headline === null ? [] : disagreements(candidate, headline, head, outcomes)),
+          ]),
+  );
+}
+
+function runName(run: number, { runs }: ReportHead): Child[] {
+  return [runDot(run), untrustedInline(runs[run]?.label ?? "")];
+}
+
+function finding({ metrics, headline }: ReportComparison, noun: TaskNoun): HTMLElement[] {
+  const metric = metrics.find((each) => each.metric === headline);
+  if (metric === undefined) return [];
+  return [h("p", { class: `finding verdict-${metric.verdict ?? "open"}` }, verdictSentence(metric, noun))];
+}
+
+function coverageText({ questions, ungraded, settings }: ReportComparison, noun: TaskNoun): string {
+  const { common, onlyBaseline, onlyCandidate } = questions;
+  const many = (number: number) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+  return [
+    `${many(common)} in both`,
+    ...(onlyBaseline === 0 ? [] : [`${count(onlyBaseline)} only in the first`]),
+    ...(onlyCandidate === 0 ? [] : [`${count(onlyCandidate)} only in the second`]),
+    ...(ungraded === null || ungraded.baseline + ungraded.candidate === 0
+      ? []
+      : [`not graded: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`]),
+    ...(settings.length === 0 ? [] : [`settings that differ: ${settings.join(", ")}`]),
+  ].join(" · ");
+}
+
+/** Tasks shown of those that were lost, and of those that were won. */
+const SHOWN = 3;
+
+/** Tasks of which the run and the first have other scores, largest differences first, with both answers. */
+function disagreements(candidate: number, metric: string, head: ReportHead, outcomes: PairOutcomes): Child[] {
+  const runId = head.runs[candidate]?.runId ?? null;
+  const score = head.scores.findIndex(({ name }) => name === metric);
+  const sides = (["lost", "won"] as const).map((outcome) => {
+    const pairs = outcomes.taskIds(outcome, candidate, metric).flatMap((taskId) => {
+      const [first, second] = outcomes.sameTask(taskId, 1, [0, candidate]);
+      return first === undefined || second === undefined ? [] : [{ first, second, gap: gapOf(first, second, score) }];
+    });
+    return { outcome, pairs: pairs.toSorted((a, b) => b.gap - a.gap) };
+  });
+  const total = sides.reduce((sum, { pairs }) => sum + pairs.length, 0);
+  if (total === 0) return [];
+  const all = filterLink({ compared: writeOutcome({ outcome: "differs", runId, metric }) });
+  return [
+    h("h4", {}, "Where they disagree"),
+    ...sides.flatMap(({ outcome, pairs }) =>
+      pairs.slice(0, SHOWN).map(({ first, second }) => disagreement(outcome, [first, second], metric, head)),
+    ),
+    h("p", {}, h("a", { href: all }, `All ${count(total)} in the table`)),
+  ];
+}
+
+function gapOf(first: Task, second: Task, score: number): number {
+  return Math.abs((second.scores[score] ?? 0) - (first.scores[score] ?? 0));
+}
+
+function disagreement(outcome: "lost" | "won", pair: readonly [Task, Task], metric: string, head: ReportHead): Child {
+  const [first, second] = pair;
+  return h(
+    "article",
+    { class: "disagreement" },
+    h(
+      "p",
+      {},
+      h("span", { class: `badge badge-${outcome}` }, outcome),
+      " ",
+      h("a", { href: writeView({ ...EMPTY_VIEW, task: taskName(second, head) }) }, untrustedInline(questionOf(first))),
+    ),
+    h("div", { class: "answers" }, ...answerColumns(pair, null, metric, head)),
+  );
+}
+
+/** The first line, which is enough to recognise a long instruction. */
+function questionOf({ question }: Task): string {
+  const [line = ""] = question.split("\n");
+  return line.length <= 200 ? line : `${line.slice(0, 199)}…`;
+}
+
+/**
+ * What each run made of one task, side by side, with the words marked in which it differs from the first; of two, in
+ * both. `tasks`: one a run. `shown`: the one whose conversation is shown; the others are links.
+ */
+export function answerColumns(
+  tasks: readonly Task[],
+  shown: Task | null,
+  metric: string,
+  head: ReportHead,
+): HTMLElement[] {
+  const score = head.scores.findIndex(({ name }) => name === metric);
+  return tasks.map((task, i) => {
+    const label = untrustedInline(head.runs[task.run]?.label ?? "");
+    const other = i > 0 ? tasks[0] : tasks.length === 2 ? tasks[1] : undefined;
+    return h(
+      "section",
+      { class: `outcome-edge-${task.outcome}` },
+      h(
+        "h3",
+        {},
+        runDot(task.run),
+        task === shown ? label : h("a", { href: writeView({ ...EMPTY_VIEW, task: taskName(task, head) }) }, label),
+        " ",
+        h("span", { class: "figure" }, scoreText(task.scores[score])),
+      ),
+      outcomeBody(task, other),
+    );
+  });
+}
+
+function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
+  const text = outcomeText(task);
+  if (text === "") return h("p", { class: "meta" }, "no answer");
+  return other === undefined ? untrustedText(text) : markDifferences(text, outcomeText(other));
+}
+
+/** The answer to a question; of a suite's task its state, and why it is not solved. */
+function outcomeText({ answer, error, suite }: Task): string {
+  if (suite === null) return answer === "" ? (error ?? "") : answer;
+  return [spaceWords(suite.state), suite.reason].filter((part) => part !== "").join(": ");
+}
+
+declare global {
+  /** Loaded by the page before this script. */
+  const Diff: Pick<typeof DiffLibrary, "diffWords">;
+}
+
+/** Words that may differ; texts that differ in more have little in common, and nothing is marked in them. */
+const MAX_DIFFERENT_WORDS = 300;
+
+/** A text with the words marked that the other text does not have. */
+function markDifferences(text: string, other: string): HTMLElement {
+  const parts = Diff.diffWords(other, text, { maxEditLength: MAX_DIFFERENT_WORDS });
+  const isAlike = parts?.some(({ added, removed, value }) => !added && !removed && value.trim() !== "") ?? false;
+  if (parts === undefined || !isAlike) return untrustedText(text);
+  const marked = untrustedText("");
+  for (const { value, added, removed } of parts) {
+    if (!removed) marked.append(added && value.trim() !== "" ? h("mark", {}, value) : h("span", {}, value));
+  }
+  return marked;
+}
+
+/** Every metric of a run against the first: both means, the difference, how sure it is, and how many tasks changed. */
+function comparisonTable(
+  { metrics, outcomes, candidate }: ReportComparison,
+  runs: readonly RunFigures[],
+  noun: TaskNoun,
+): HTMLElement {
+  const [before, after] = [runs[0]?.label ?? "", runs[candidate]?.label ?? ""];
+  const heads: readonly Child[][] = [
+    ["Metric"],
+    ["Pairs"],
+    [h("span", { title: before }, runDot(0), "before", h("span", { class: "hidden" }, `: ${before}`))],
+    [h("span", { title: after }, runDot(candidate), "after", h("span", { class: "hidden" }, `: ${after}`))],
+    ["Difference, 95 %"],
+    ["p"],
+    ["Won, lost, tied"],
+    ["Verdict"],
+  ];
+  const runId = runs[candidate]?.runId ?? "";
+  return h(
+    "table",
+    { class: "tools compared" },
+    h("caption", { class: "hidden" }, `${after} against ${before}`),
+    h("thead", {}, h("tr", {}, ...heads.map((children) => h("th", { scope: "col" }, ...children)))),
+    h(
+      "tbody",
+      {},
+      ...metrics.map((metric) => metricRow(metric, noun, outcomes[metric.metric] === undefined ? null : runId)),
+    ),
+  );
+}
+
+/** `runId`: numbers of tasks lead to these; null where they do not. */
+function metricRow(metric: MetricComparison, noun: TaskNoun, runId: string | null): HTMLElement {
+  const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
+  const format = metricFormat(metric.metric);
+  const text = (value: number | null) => (value === null ? "–" : format(value));
+  const tasks = (outcome: PairOutcome, number: number): Child => {
+    if (runId === null || number === 0) return count(number);
+    const href = filterLink({ compared: writeOutcome({ outcome, runId, metric: metric.metric }) });
+    return h("a", { href, "aria-label": `${count(number)} ${outcome}, ${label}; show them` }, count(number));
+  };
+  const cells: readonly (readonly [string, readonly Child[]])[] = [
+    ["Pairs", [count(difference.n)]],
+    ["Before", [text(baseline)]],
+    ["After", [text(candidate)]],
+    ["Difference, 95 %", [differenceText(difference, format)]],
+    ["p", [pText(p)]],
+    ["Won, lost, tied", [tasks("won", wins), ", ", tasks("lost", losses), ", ", tasks("tied", ties)]],
+    ["Verdict", [h("span", { class: `verdict-${metric.verdict ?? "open"}` }, significanceText(metric, noun))]],
+  ];
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, label),
+    ...cells.map(([name, children]) => h("td", { class: "figure", "data-label": name }, h("span", {}, ...children))),
+  );
+}

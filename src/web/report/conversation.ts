@@ -1,0 +1,168 @@
+import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
+import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
+import { count, duration } from "../../text/format.js";
+import { type Child, costText, h, minuteText, untrustedInline, untrustedText } from "../dom.js";
+import { spaceWords } from "./header.js";
+import { machineResult } from "./suite-task.js";
+
+const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
+
+/** Results of more characters are collapsed. */
+const LONG = 400;
+
+/** All messages and tool calls in order. */
+export function conversation(trace: TraceView): HTMLElement {
+  let turn = 0;
+  return h(
+    "ol",
+    { class: "conversation" },
+    ...trace.steps.map((step) => {
+      if (step.role === "assistant") turn++;
+      return stepItem(step, turn, trace);
+    }),
+  );
+}
+
+function stepItem(step: StepView, turn: number, trace: TraceView): HTMLElement {
+  const gold = new Set(trace.goldIds);
+  const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
+  const said = step.text === "" ? null : untrustedText(step.text);
+  const body: readonly Child[] = isCollapsed(step, trace)
+    ? [h("details", {}, h("summary", {}, step.role === "user" ? "Task" : WHO.system), said)]
+    : [
+        h("p", { class: "who" }, who, step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn))),
+        said,
+        ...step.calls.map((call) => callItem(call, gold)),
+      ];
+  return h("li", { class: `step ${step.role}` }, ...body);
+}
+
+/** The instructions; and of a suite's task the instruction, which stands above the conversation. */
+function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
+  return role === "system" || (role === "user" && left !== null);
+}
+
+function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
+  return [
+    duration(latencyMs),
+    ...(waitedMs < 1 ? [] : [`waited ${duration(waitedMs)}`]),
+    ...(tokens === null || tokens.input + tokens.output === 0
+      ? []
+      : [`${count(tokens.input)} tokens in, ${count(tokens.output)} out`]),
+    ...(costUsd === null || costUsd === 0 ? [] : [costText(costUsd)]),
+    ...(finishReason === "stop" || finishReason === "tool_calls" ? [] : [`ended by ${spaceWords(finishReason)}`]),
+    ...(retries === 0 ? [] : [retries === 1 ? "1 retry" : `${retries} retries`]),
+  ].join(" · ");
+}
+
+function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
+  const time = call.durationMs === null ? null : h("span", { class: "meta" }, duration(call.durationMs));
+  return h(
+    "div",
+    { class: call.error === null ? "call" : "call refused" },
+    h("p", { class: "head" }, h("code", {}, untrustedInline(call.name)), time),
+    argumentList(call.arguments),
+    call.error === null ? result(call, gold) : h("p", { class: "error" }, "Refused: ", untrustedInline(call.error)),
+  );
+}
+
+/** Arguments by name; anything but an object as it is. */
+function argumentList(given: unknown): HTMLElement {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    return untrustedText(textOf(given), "text code");
+  return h(
+    "dl",
+    { class: "arguments" },
+    ...Object.entries(given).flatMap(([name, value]) => [
+      h("dt", {}, untrustedInline(name)),
+      h("dd", {}, isCode(name, value) ? untrustedText(textOf(value), "text code") : untrustedInline(textOf(value))),
+    ]),
+  );
+}
+
+/** Programs and whatever has several lines. */
+function isCode(name: string, value: unknown): boolean {
+  return typeof value === "string" && (name === "command" || name === "code" || value.includes("\n"));
+}
+
+function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
+  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not made");
+  const machine = readMachineResult(call.result);
+  if (machine !== null) return machineResult(machine);
+  const view = readToolResult(call.result);
+  if (view.kind === "mail") return mailCard(view.mail, gold.has(view.mail.messageId) ? ["gold"] : [], false);
+  if (view.kind === "hits") return hitList(view.hits, view.total, gold);
+  const text = textOf(view.value);
+  return text.length <= LONG
+    ? untrustedText(text, "text code")
+    : h("details", {}, h("summary", {}, `${count(text.length)} characters`), untrustedText(text, "text code"));
+}
+
+function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<string>): HTMLElement {
+  const found = hits.filter(({ messageId }) => gold.has(messageId)).length;
+  const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
+  return h(
+    "details",
+    { class: "hits" },
+    h(
+      "summary",
+      {},
+      `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
+      ...(found > 0 ? [badge("gold among them")] : []),
+    ),
+    h(
+      "ol",
+      {},
+      ...hits.map((hit) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "subject" }, untrustedInline(hit.subject ?? hit.messageId)),
+          ...(gold.has(hit.messageId) ? [badge("gold")] : []),
+          hit.sender === null
+            ? null
+            : h("span", { class: "from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
+          untrustedText(hit.snippet, "text snippet"),
+        ),
+      ),
+    ),
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+}
+
+/** Recipients listed by name; the rest are counted. */
+const RECIPIENTS = 6;
+
+/** A mail with its headers and its text. */
+export function mailCard(mail: MailView, badges: readonly string[], open: boolean): HTMLElement {
+  return h(
+    "details",
+    { class: "mail", open },
+    h(
+      "summary",
+      {},
+      h("span", { class: "subject" }, untrustedInline(mail.subject === "" ? "(no subject)" : mail.subject)),
+      ...badges.map(badge),
+      h("span", { class: "from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
+    ),
+    h("p", { class: "to" }, "to ", ...recipients(mail.recipients)),
+    untrustedText(mail.body, "text mail-text"),
+    h("p", { class: "message-id" }, untrustedInline(mail.messageId)),
+  );
+}
+
+function badge(text: string): HTMLElement {
+  return h("span", { class: `badge badge-${text.replace(/\s.*/, "")}` }, text);
+}
+
+function recipients(addresses: readonly string[]): Child[] {
+  if (addresses.length === 0) return ["nobody named"];
+  const named = addresses
+    .slice(0, RECIPIENTS)
+    .flatMap((address, i) => [i === 0 ? null : ", ", untrustedInline(address)]);
+  const more = addresses.length - RECIPIENTS;
+  return more > 0 ? [...named, ` and ${count(more)} more`] : named;
+}

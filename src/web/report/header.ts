@@ -1,0 +1,152 @@
+import { isPass } from "../../evals/eval-outcome.js";
+import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
+import { count, duration } from "../../text/format.js";
+import type { SliceName } from "../../traces/slice.js";
+import { type Child, costText, h, scoreText, untrustedInline } from "../dom.js";
+
+/** The title, and the facts of each run. */
+export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
+  const [first] = runs;
+  const title: Child[] = runs.length === 1 && first !== undefined ? titleOf(first) : [`${runs.length} runs compared`];
+  return h(
+    "header",
+    { class: "top" },
+    h(
+      "div",
+      { class: "bar" },
+      h("p", { class: "eyebrow" }, "ART-E report"),
+      h("div", { class: "buttons", role: "group", "aria-label": "Page" }, ...buttons),
+    ),
+    h("h1", {}, ...title),
+    h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
+    h("p", { class: "made" }, `Made by art-e ${version} on ${createdAt.slice(0, 16).replace("T", " ")} UTC`),
+  );
+}
+
+function titleOf({ name, agentId, model }: RunFigures): Child[] {
+  if (name !== null) return [untrustedInline(name)];
+  return [untrustedInline(agentId), h("span", { class: "with" }, " with "), untrustedInline(model)];
+}
+
+function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
+  const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
+  const facts = [
+    ...(run.name === null ? [] : [`${run.agentId} with ${run.model}`]),
+    `${count(run.tasks)} tasks${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
+    ...(run.answeredBy.length === 0 ? [] : [`answered by ${run.answeredBy.join(", ")}`]),
+    ...(run.status === "completed" ? [] : [run.status]),
+    run.startedAt.slice(0, 10),
+    ...(run.suite === null ? [run.dataset, `mail ${run.corpusFingerprint.slice(0, 12)}`] : []),
+  ];
+  return h(
+    "li",
+    {},
+    ...(several ? [runDot(index), h("b", {}, untrustedInline(run.label)), " "] : []),
+    h("code", {}, run.runId),
+    ...facts.flatMap((fact) => [h("span", { class: "sep", "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
+  );
+}
+
+export function runDot(index: number): HTMLElement {
+  return h("span", { class: `dot run-${index % 8}`, "aria-hidden": "true" });
+}
+
+/** The key figures of one run. */
+export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
+  const [run] = runs;
+  if (run === undefined || runs.length > 1) return null;
+  const { latency, costUsd, tasks, failed, suite } = run;
+  const perThousand = costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
+  const ms = (value: number | null) => (value === null ? "–" : duration(value));
+  const named = [leading, suite === null ? "sourcesCorrect" : "taskSolved"].flatMap(
+    (name) => scores.find((score) => score.name === name) ?? [],
+  );
+  return h(
+    "dl",
+    { class: "tiles" },
+    ...named.map(({ name, label }) => {
+      const figure = run.scores[name];
+      const { low = null, high = null, n = 0 } = figure ?? {};
+      const interval = low === null || high === null ? "" : `${scoreText(low)} to ${scoreText(high)}, `;
+      return tile(label, scoreText(figure?.value), `${interval}n ${count(n)}`);
+    }),
+    tile(
+      "Time per task",
+      ms(latency.p50),
+      `median of model and tools; 95 % within ${ms(latency.p95)}; waiting ${ms(latency.waiting)} on average`,
+    ),
+    tile(
+      "Cost of 1,000 tasks",
+      costText(perThousand),
+      costUsd === null ? "price not known" : `${costText(costUsd)} in all`,
+    ),
+    suite === null
+      ? tile(
+          "Failed",
+          count(failed),
+          failed === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks, never graded`,
+        )
+      : tile("Graded", `${count(suite.graded)}`, gradedNote(tasks, tasks - suite.graded)),
+  );
+}
+
+function gradedNote(tasks: number, ungraded: number): string {
+  return ungraded === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks; the others are in no average`;
+}
+
+function tile(label: string, value: string, note: string): HTMLElement {
+  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note));
+}
+
+/** Names of the evals that a task fails, in the order of their letters; `scores` in the head's order. */
+export function failedEvals(scores: readonly (number | null)[], head: ReportHead): string[] {
+  const names = new Map(head.evals.map(({ score, name }) => [score, name]));
+  const failed = head.scores.flatMap(({ name: score }, i) => {
+    const [name, value = null] = [names.get(score), scores[i]];
+    return name !== undefined && value !== null && !isPass(value) ? [name] : [];
+  });
+  return failed.sort();
+}
+
+/** Display texts for values of the data. */
+export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
+  read: "Read a gold mail",
+  found: "Found one, did not read it",
+  missed: "Never found one",
+  none: "No gold mail to find",
+  failed: "Failed",
+};
+
+/** Short forms for table cells. */
+export const STAGE_SHORT: Readonly<Record<Stage, string>> = {
+  read: "read",
+  found: "found",
+  missed: "missed",
+  none: "none",
+  failed: "–",
+};
+
+export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
+  high: "High, above 0.8",
+  medium: "Medium, 0.5 to 0.8",
+  low: "Low, below 0.5",
+  unscored: "Not scored",
+  failed: "Failed",
+};
+
+export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
+  inbox: "Mailbox",
+  realism: "Realism of the question",
+  sources: "Gold mails",
+  year: "Year of the question",
+  tool: "Tool",
+  difficulty: "Actions that a person takes",
+  guidance: "Instruction",
+  app: "Application",
+  tag: "Tag",
+};
+
+/** `out_of_turns` as "out of turns". */
+export function spaceWords(name: string): string {
+  return name === "dont_know" ? "don't know" : name.replaceAll("_", " ");
+}

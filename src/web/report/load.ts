@@ -1,0 +1,173 @@
+import {
+  type Outcome,
+  type QuestionRow,
+  type ReportHead,
+  type Stage,
+  type TaskKey,
+  type TaskRow,
+  type TraceView,
+  traceKey,
+} from "../../reports/report-data.js";
+import { difficultyOf, instructionStyleOf } from "../../tasks/difficulty.js";
+import { bandOf, realismBand } from "../../traces/score.js";
+import { failedEvals } from "./header.js";
+
+declare global {
+  interface Window {
+    /** Called by each file of the folder with its key and its packed conversation. */
+    artETrace?: (key: string, packed: string) => void;
+    trustedTypes?: {
+      createPolicy(
+        name: string,
+        rules: { createScriptURL(url: string): string },
+      ): { createScriptURL(url: string): string };
+    };
+  }
+}
+
+/** A conversation that cannot be loaded; the message is for the reader. */
+export class TraceMissing extends Error {}
+
+/** Loads conversations, from the page or from the folder beside it. */
+export class TraceSource {
+  private readonly arrived = new Map<string, string>();
+  private readonly urlOf: (key: string) => string;
+
+  constructor(private readonly traces: ReportHead["traces"]) {
+    window.artETrace = (key, packed) => this.arrived.set(key, packed);
+    const plain = (key: string) => (traces.kind === "folder" ? `${encodeURIComponent(traces.folder)}/${key}.js` : "");
+    const { trustedTypes } = window;
+    if (traces.kind === "folder" && trustedTypes !== undefined) {
+      const policy = trustedTypes.createPolicy("art-e", { createScriptURL: (url) => url });
+      this.urlOf = (key) => policy.createScriptURL(plain(key));
+    } else {
+      this.urlOf = plain;
+    }
+  }
+
+  async load({ run, taskId, epoch }: Task): Promise<TraceView> {
+    const key = traceKey(run, taskId, epoch);
+    const packed = document.getElementById(`trace-${key}`)?.textContent ?? (await this.fetched(key));
+    return JSON.parse(await unpacked(packed)) as TraceView;
+  }
+
+  private async fetched(key: string): Promise<string> {
+    const { traces } = this;
+    if (traces.kind !== "folder") {
+      throw new TraceMissing("This report was written without conversations.");
+    }
+    const known = this.arrived.get(key);
+    if (known !== undefined) return known;
+    await new Promise<void>((resolve, reject) => {
+      const script = document.createElement("script");
+      script.addEventListener("load", () => resolve());
+      script.addEventListener("error", () =>
+        reject(new TraceMissing(`The conversation is not there: keep the folder ${traces.folder} beside this page.`)),
+      );
+      script.src = this.urlOf(key);
+      document.head.append(script);
+    });
+    const packed = this.arrived.get(key);
+    if (packed === undefined)
+      throw new TraceMissing(`The file of this conversation in ${traces.folder} is not of this report.`);
+    return packed;
+  }
+}
+
+async function unpacked(packed: string): Promise<string> {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).text();
+}
+
+/** What a task of a suite has besides. */
+export interface SuiteTask {
+  readonly tool: string;
+  readonly snapshot: string;
+  readonly tags: readonly string[];
+  readonly apps: readonly string[];
+  readonly actionNumber: number | null;
+  readonly counterpart: string | null;
+  readonly difficulty: string;
+  readonly guidance: string;
+  readonly state: string;
+  readonly reason: string;
+  /** Null: not known, of a results file. */
+  readonly toolCalls: number | null;
+}
+
+/** A task as the table and the dialog show it. */
+export interface Task {
+  /** Index of its run in the report. */
+  readonly run: number;
+  readonly taskId: TaskKey;
+  readonly epoch: number;
+  readonly question: string;
+  readonly gold: string;
+  readonly answer: string;
+  readonly inbox: string;
+  readonly date: string;
+  readonly year: string;
+  readonly realism: string;
+  readonly sources: string;
+  readonly ending: string;
+  readonly turns: number;
+  readonly ms: number;
+  readonly costUsd: number | null;
+  readonly stage: Stage;
+  readonly outcome: Outcome;
+  readonly scores: readonly (number | null)[];
+  readonly failedEvals: readonly string[];
+  readonly error: string | null;
+  /** Null for a question. */
+  readonly suite: SuiteTask | null;
+  /** The text that is searched, in lower case. */
+  readonly words: string;
+}
+
+interface Loaded {
+  readonly head: ReportHead;
+  readonly tasks: readonly Task[];
+}
+
+/** Reads the data embedded in the page. */
+export function loadReport(): Loaded {
+  const head = read("head") as ReportHead;
+  const questions = read("questions") as QuestionRow[];
+  const tasks = head.runs.flatMap((_, run) =>
+    ((read(`rows-${run}`) as TaskRow[] | null) ?? []).flatMap((row) => toTask(run, row, questions[row[0]], head)),
+  );
+  return { head, tasks };
+}
+
+function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, head: ReportHead): Task[] {
+  if (question === undefined) return [];
+  const [taskId, text, gold, inbox, date, realism, sources] = question;
+  const suite = toSuiteTask(row, question);
+  const [, epoch, answer, ending, turns, ms, costUsd, stage, scores, error] = row;
+  const leading = head.scores.findIndex(({ name }) => name === head.leading);
+  const outcome = stage === "failed" && suite === null ? "failed" : bandOf(scores[leading] ?? null);
+  const ofSuite = suite === null ? [] : [suite.tool, ...suite.tags, ...suite.apps, suite.state, suite.reason];
+  const words = [taskId, text, answer, gold, inbox, error ?? "", ...ofSuite].join("\n").toLowerCase();
+  return [
+    {
+      ...{ run, taskId, epoch, question: text, gold, answer, inbox, date, words },
+      ...{ year: date.slice(0, 4), realism: realismBand(realism), sources: String(sources) },
+      ...{ ending, turns, ms, costUsd, stage, outcome, scores, failedEvals: failedEvals(scores, head), error, suite },
+    },
+  ];
+}
+
+function toSuiteTask(row: TaskRow, question: QuestionRow): SuiteTask | null {
+  const [facts, ended] = [question[7], row[10]];
+  if (facts === null || ended === null) return null;
+  const [tool, snapshot, tags, apps, actionNumber, counterpart] = facts;
+  const [state, reason, toolCalls] = ended;
+  const derived = { difficulty: difficultyOf(actionNumber), guidance: instructionStyleOf(tags) ?? "not given" };
+  return { tool, snapshot, tags, apps, actionNumber, counterpart, ...derived, state, reason, toolCalls };
+}
+
+function read(id: string): unknown {
+  const text = document.getElementById(id)?.textContent;
+  return text === undefined || text === null ? null : JSON.parse(text);
+}

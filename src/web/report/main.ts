@@ -1,0 +1,290 @@
+import type { ReportHead, RunFigures } from "../../reports/report-data.js";
+import { SLICES, type SliceName } from "../../traces/slice.js";
+import { type Child, h, replaceChildren, untrustedInline } from "../dom.js";
+import {
+  effortTable,
+  endings,
+  errorList,
+  evalTable,
+  outcomeLegend,
+  profile,
+  scoreTable,
+  toolTable,
+} from "./bar-list.js";
+import { distributionChart, figureOf, sliceChart, turnsChart } from "./charts.js";
+import { comparisonSection } from "./comparison.js";
+import { header, runDot, tiles } from "./header.js";
+import { loadReport, type Task, TraceSource } from "./load.js";
+import { PairOutcomes } from "./pair-outcomes.js";
+import { EMPTY_VIEW, findTask, readView, section, taskName, type ViewState, wide, writeView } from "./route.js";
+import { suiteSections, taskStatesChart } from "./suite.js";
+import { filterTasks, TaskControls, TaskTable } from "./task-table.js";
+import { TaskDialog } from "./task-view.js";
+
+const KEY = "art-e-theme";
+
+/** A button that switches between dark and light; before it is used, the page follows the system. */
+function themeButton(onChange: () => void): HTMLElement {
+  const button = h("button", { type: "button", class: "quiet" }, "");
+  const label = () => {
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
+  };
+  const kept = remembered();
+  if (kept !== null) document.documentElement.dataset.theme = kept;
+  button.addEventListener("click", () => {
+    const theme = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    remember(theme);
+    label();
+    onChange();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+  label();
+  return button;
+}
+
+function isDark(): boolean {
+  const { theme } = document.documentElement.dataset;
+  return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+}
+
+/** Some browsers deny storage to pages opened from a file. */
+function remembered(): string | null {
+  try {
+    const theme = localStorage.getItem(KEY);
+    return theme === "dark" || theme === "light" ? theme : null;
+  } catch {
+    return null;
+  }
+}
+
+function remember(theme: string): void {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // The choice then lasts until the page is closed.
+  }
+}
+
+/** The sections above the task table, from the headline scores to the tools. */
+function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
+  return [
+    section(
+      "Scores",
+      `${coverage(head)} The interval holds the true value in 95 of 100 such runs.`,
+      tiles(head),
+      wide(scoreTable(head)),
+      ...(head.runs.length > 1 ? [wide(effortTable(head))] : []),
+    ),
+    ...(head.evals.length === 0 ? [] : [evalSection(head)]),
+    section(
+      "Where tasks are lost",
+      `${LOST[kindOf(head)]} A bar leads to its tasks.`,
+      outcomeLegend(head),
+      perRun(
+        head,
+        (run) =>
+          run.suite === null
+            ? [h("h3", {}, "Gold mail"), profile(run)]
+            : taskStatesChart(run.runId, run.tasks, run.suite),
+        (run, i) => [...[h("h3", {}, "Endings"), endings(run, i)], ...errors(run)],
+      ),
+    ),
+    ...suiteSections(head, tasks),
+    section(
+      "How agents work",
+      null,
+      h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), wide(toolTable(head))),
+    ),
+  ];
+}
+
+const EVALS =
+  "An eval makes errors. The corrected rate is the pass rate without those that its newest test measured (Rogan and Gladen); false alarms are the share of good traces that it fails. A name leads to the tasks that fail.";
+
+function evalSection(head: ReportHead): HTMLElement {
+  return section("Evals", EVALS, wide(evalTable(head)));
+}
+
+type Kind = "questions" | "suites" | "both";
+
+function kindOf({ runs }: ReportHead): Kind {
+  const ofSuites = runs.filter(({ suite }) => suite !== null).length;
+  return ofSuites === 0 ? "questions" : ofSuites === runs.length ? "suites" : "both";
+}
+
+const QUESTIONS_LOST =
+  "How far the agent came on the way to a mail that holds the answer, and how good its answer was then.";
+const SUITES_LOST = "How tasks ended, and how good what the agent left behind was then.";
+const LOST: Readonly<Record<Kind, string>> = {
+  questions: QUESTIONS_LOST,
+  suites: SUITES_LOST,
+  both: `${QUESTIONS_LOST} Of suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
+};
+
+/** What the scores are taken over. */
+function coverage(head: ReportHead): string {
+  const kind = kindOf(head);
+  if (kind === "questions") return "Over the completed tasks; a failed task is never graded.";
+  const ofSuites = "Over the graded tasks; one without a score is never taken as 0.";
+  return kind === "suites"
+    ? ofSuites
+    : `Questions: over the completed tasks. Suites: over the graded tasks. Neither takes a task without a score as 0.`;
+}
+
+/** Whether any part of the slice has a value of the score. */
+function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
+  return (run.slices[by] ?? []).some(({ scores }) => (scores[score]?.n ?? 0) > 0);
+}
+
+function errors(run: RunFigures): Child[] {
+  const list = errorList(run);
+  return list === null ? [] : [h("h3", {}, "Errors of failed tasks"), list];
+}
+
+function perRun(
+  head: ReportHead,
+  ...halves: readonly ((run: RunFigures, index: number) => readonly Child[])[]
+): HTMLElement {
+  return h(
+    "div",
+    {},
+    ...head.runs.map((run, i) =>
+      h(
+        "div",
+        { class: "run-block" },
+        head.runs.length > 1 ? h("p", { class: "run-name" }, runDot(i), untrustedInline(run.label)) : null,
+        h("div", { class: "pair" }, ...halves.map((half) => h("div", {}, ...half(run, i)))),
+      ),
+    ),
+  );
+}
+
+/** The charts of one score, and the list that chooses the score. */
+function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLElement {
+  const charts = h("div", {});
+  const list = h(
+    "select",
+    { "aria-label": "Score" },
+    ...head.scores.map(({ name, label }) => h("option", { value: name }, label)),
+  );
+  const draw = () => {
+    const index = Math.max(0, list.selectedIndex);
+    const score = head.scores[index];
+    if (score === undefined) return;
+    replaceChildren(
+      charts,
+      figureOf(distributionChart(head, score)),
+      h(
+        "p",
+        { class: "lead" },
+        `${score.label} with its 95 % interval by what tasks have in common, and their number. A bar leads to its tasks.`,
+      ),
+      h(
+        "div",
+        { class: "pair" },
+        ...SLICES.filter((by) => head.runs.some((run) => hasScore(run, by, score.name))).map((by) =>
+          figureOf(sliceChart(head, by, score)),
+        ),
+      ),
+    );
+    onScore(index);
+  };
+  list.value = head.leading;
+  list.addEventListener("change", draw);
+  draw();
+  return section("One score in detail", null, h("p", { class: "choose" }, "Score ", list), charts);
+}
+
+const { head, tasks } = loadReport();
+let view: ViewState = EMPTY_VIEW;
+
+const outcomes = new PairOutcomes(head, tasks);
+const leading = Math.max(
+  0,
+  head.scores.findIndex(({ name }) => name === head.leading),
+);
+const table = new TaskTable(head, tasks.length, leading, (task) => go({ ...view, task: taskName(task, head) }));
+const controls = new TaskControls(head, tasks, (change) => {
+  // Typing in the search field must not fill the browser's history.
+  history.replaceState(null, "", writeView({ ...view, ...change, task: null }));
+  applyUrl();
+});
+const dialog = new TaskDialog(
+  head,
+  tasks,
+  outcomes,
+  new TraceSource(head.traces),
+  () => table.rows,
+  (task) => leave(task),
+);
+/** Shown where the URL names a task that is not in the report. */
+const missing = h("p", { class: "missing", role: "alert" });
+const taskSection = section("Tasks", null, missing, controls.element, table.element);
+
+document.getElementById("report")?.append(
+  h("a", { class: "skip", href: "#tasks" }, "To the tasks"),
+  header(head, [
+    themeButton(() => undefined),
+    h("button", { type: "button", class: "quiet", click: () => print() }, "Print"),
+  ]),
+  h(
+    "main",
+    {},
+    head.comparisons.length === 0 ? null : comparisonSection(head, outcomes),
+    ...figureSections(head, tasks),
+    scoreSection(head, (score) => table.showScore(score)),
+    taskSection,
+  ),
+  dialog.element,
+);
+
+addEventListener("hashchange", applyUrl);
+table.show(tasks);
+applyUrl();
+
+function go(to: ViewState): void {
+  location.hash = writeView(to);
+}
+
+/** Opens the next task, or closes the dialog and focuses the task's row. */
+function leave(task: Task | null): void {
+  if (task !== null) {
+    go({ ...view, task: taskName(task, head) });
+    return;
+  }
+  const left = view.task === null ? null : findTask(view.task, tasks, head);
+  history.replaceState(null, "", writeView({ ...view, task: null }));
+  view = { ...view, task: null };
+  if (left !== null) table.focus(left);
+}
+
+/** Shows what the URL's fragment says. */
+function applyUrl(): void {
+  const before = view;
+  view = readView(location.hash);
+  const words = (each: ViewState) => writeView({ ...each, task: null });
+  const task = view.task === null ? null : findTask(view.task, tasks, head);
+  if (words(before) !== words(view)) {
+    controls.show(view);
+    table.show(filterTasks(tasks, view, head, outcomes));
+  }
+  if (task !== null) void dialog.show(task);
+  else dialog.close();
+  const isMissing = view.task !== null && task === null;
+  replaceChildren(missing, isMissing ? `There is no task "${view.task}" in this report.` : "");
+  if (location.hash === "#tasks" || isFollowed(before) || isMissing) taskSection.scrollIntoView();
+}
+
+/** Whether a link of a chart was followed: the tasks it filters are further down. */
+function isFollowed(before: ViewState): boolean {
+  const names = Object.keys(view.filters).length;
+  return (
+    view.task === null &&
+    before.task === null &&
+    names > 0 &&
+    !taskSection.contains(document.activeElement) &&
+    before !== EMPTY_VIEW
+  );
+}

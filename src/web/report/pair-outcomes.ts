@@ -1,0 +1,81 @@
+import type { ReportHead, TaskKey } from "../../reports/report-data.js";
+import type { Task } from "./load.js";
+
+const OUTCOME_OF_LETTER = { w: "won", l: "lost", t: "tied" } as const;
+
+export type PairOutcome = (typeof OUTCOME_OF_LETTER)[keyof typeof OUTCOME_OF_LETTER];
+
+/** Which tasks are shown: those that a run won, lost or tied against the first, or that runs do not do equally well. */
+export interface OutcomeFilter {
+  readonly outcome: PairOutcome | "differs";
+  /** Null: any run; with `differs` only. */
+  readonly runId: string | null;
+  readonly metric: string;
+}
+
+/** As the value of a filter: `won/RUN/METRIC`, `differs/any/METRIC`. */
+export function writeOutcome({ outcome, runId, metric }: OutcomeFilter): string {
+  return `${outcome}/${runId ?? "any"}/${metric}`;
+}
+
+/** Null where the text is no such value. */
+export function readOutcome(value: string): OutcomeFilter | null {
+  const [, outcome, run = "", metric = ""] = /^(won|lost|tied|differs)\/([^/]+)\/(.+)$/.exec(value) ?? [];
+  if (outcome === undefined) return null;
+  return { outcome: outcome as OutcomeFilter["outcome"], runId: run === "any" ? null : run, metric };
+}
+
+/** The tasks of a report by task id, and how each run does on them against the first. */
+export class PairOutcomes {
+  /** Of a task id in the letters of a comparison. */
+  private readonly positions = new Map<TaskKey, number>();
+  private readonly byTaskId = new Map<TaskKey, Task[]>();
+
+  constructor(
+    private readonly head: ReportHead,
+    tasks: readonly Task[],
+  ) {
+    for (const task of tasks) {
+      if (task.run === 0 && !this.positions.has(task.taskId)) this.positions.set(task.taskId, this.positions.size);
+      const same = this.byTaskId.get(task.taskId);
+      if (same === undefined) this.byTaskId.set(task.taskId, [task]);
+      else same.push(task);
+    }
+  }
+
+  /** The task in each of the runs that has it: this repeat, or else the first. */
+  sameTask(taskId: TaskKey, epoch: number, runs: readonly number[]): Task[] {
+    const same = this.byTaskId.get(taskId) ?? [];
+    return runs.flatMap((run) => {
+      const ofRun = same.filter((task) => task.run === run);
+      return ofRun.find((task) => task.epoch === epoch) ?? ofRun[0] ?? [];
+    });
+  }
+
+  /** Null where one of the two has no value. */
+  of(taskId: TaskKey, candidate: number, metric: string): PairOutcome | null {
+    const letters = this.head.comparisons.find((each) => each.candidate === candidate)?.outcomes[metric] ?? "";
+    const letter = letters[this.positions.get(taskId) ?? -1];
+    return letter === "w" || letter === "l" || letter === "t" ? OUTCOME_OF_LETTER[letter] : null;
+  }
+
+  /** The ids of the first run's tasks with this outcome, in their order. */
+  taskIds(outcome: PairOutcome, candidate: number, metric: string): TaskKey[] {
+    return [...this.positions.keys()].filter((taskId) => this.of(taskId, candidate, metric) === outcome);
+  }
+
+  /** Whether the task is one of those that the value of a filter names. A run's own outcomes show it and the first. */
+  matches({ run, taskId }: Task, value: string): boolean {
+    const filter = readOutcome(value);
+    if (filter === null) return false;
+    const { outcome, runId, metric } = filter;
+    const compared = this.head.comparisons.filter(
+      ({ candidate }) => runId === null || this.head.runs[candidate]?.runId === runId,
+    );
+    if (runId !== null && run !== 0 && !compared.some(({ candidate }) => candidate === run)) return false;
+    return compared.some(({ candidate }) => {
+      const own = this.of(taskId, candidate, metric);
+      return outcome === "differs" ? own === "won" || own === "lost" : own === outcome;
+    });
+  }
+}

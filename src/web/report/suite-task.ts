@@ -1,0 +1,163 @@
+import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
+import type { MachineResultView } from "../../reports/trace-view.js";
+import { count, duration } from "../../text/format.js";
+import { type Child, costText, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import { spaceWords } from "./header.js";
+import type { SuiteTask, Task } from "./load.js";
+import { EMPTY_VIEW, taskName, writeView } from "./route.js";
+
+/** Characters of an instruction that stand as a heading; a longer one follows whole. */
+const HEADING_CHARS = 140;
+
+/** The beginning of an instruction, as a heading. */
+export function headingOf(instruction: string): string {
+  const [line = ""] = instruction.split("\n");
+  return line.length <= HEADING_CHARS ? line : `${line.slice(0, HEADING_CHARS - 1)}…`;
+}
+
+/** What the heading leaves out; the whole instruction where it breaks off within a line. */
+function belowHeading(instruction: string): string {
+  const [line = "", ...rest] = instruction.split("\n");
+  return line.length <= HEADING_CHARS ? rest.join("\n") : instruction;
+}
+
+/** What a task of a suite took, its grade, and its counterpart. */
+export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
+  const facts = [
+    spaceWords(suite.state),
+    `${count(task.turns)} turns`,
+    ...(suite.toolCalls === null ? [] : [`${count(suite.toolCalls)} tool calls`]),
+    ...(suite.actionNumber === null ? [] : [`${count(suite.actionNumber)} actions of a person`]),
+    duration(task.ms),
+    ...(task.costUsd === null ? [] : [costText(task.costUsd)]),
+  ];
+  const below = belowHeading(task.question);
+  return [
+    below.trim() === "" ? null : untrustedText(below, "text instruction"),
+    h("p", { class: "facts" }, facts.join(" · ")),
+    h(
+      "ul",
+      { class: "tags" },
+      ...[...new Set([...suite.tags, ...suite.apps])].map((tag) => h("li", {}, untrustedInline(tag))),
+    ),
+    task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
+    h(
+      "div",
+      { class: "answers" },
+      h(
+        "section",
+        { class: `outcome-edge-${task.outcome}` },
+        h("h3", {}, "Grade"),
+        h(
+          "p",
+          { class: "grade" },
+          scoreText(leadingScore(task, head)),
+          " ",
+          h("span", { class: "meta" }, gradeNote(task)),
+        ),
+        suite.reason === "" ? null : untrustedText(suite.reason),
+      ),
+      h(
+        "section",
+        {},
+        h("h3", {}, "What the agent said"),
+        task.answer === "" ? h("p", { class: "meta" }, "nothing") : untrustedText(task.answer),
+      ),
+    ),
+    counterpartLine(task, suite, head, tasks),
+  ];
+}
+
+function gradeNote(task: Task): string {
+  return task.outcome === "unscored" ? "not graded, and in no average" : "of what it left behind";
+}
+
+/** A link to the task in the other style, where it is in the same run. */
+function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child {
+  if (counterpart === null) return null;
+  const other = tasks.find(
+    ({ run, taskId, epoch }) => run === task.run && taskId === counterpart && epoch === task.epoch,
+  );
+  const label = counterpart.slice(0, 8);
+  if (other === undefined)
+    return h("p", { class: "facts" }, "Counterpart ", untrustedInline(label), ", not in this run");
+  if (other === task) return h("p", { class: "facts" }, "It is its own counterpart.");
+  const link = h("a", { href: writeView({ ...EMPTY_VIEW, task: taskName(other, head) }) }, untrustedInline(label));
+  const rest = ` (${other.suite?.guidance ?? ""}), score ${scoreText(leadingScore(other, head))}`;
+  return h("p", { class: "facts" }, "Counterpart ", link, rest);
+}
+
+function leadingScore(task: Task, { scores }: ReportHead): number | null {
+  return task.scores[scores.findIndex(({ name }) => name === "taskScore")] ?? null;
+}
+
+/** The pictures that the agent left; none where it left none. */
+export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left"]>): Child[] {
+  if (pictures.length + omitted === 0) return [];
+  return [
+    h("h3", {}, "Pictures it left"),
+    ...pictures.map(pictureFigure),
+    omitted === 0 ? null : h("p", { class: "meta" }, `Not kept, as they are too many or too large: ${count(omitted)}`),
+  ];
+}
+
+function pictureFigure({ path, cell, width, height, data }: PictureView): HTMLElement {
+  const name = cell === null ? path : `${path}, cell ${cell}`;
+  return h(
+    "figure",
+    { class: "picture" },
+    h("img", { src: `data:image/png;base64,${data}`, alt: name, width, height, loading: "lazy" }),
+    h("figcaption", {}, untrustedInline(name), ` · ${width} × ${height}`),
+  );
+}
+
+/** Outputs of more characters are collapsed. */
+const LONG = 1_500;
+
+/** What a command printed, a file holds or a notebook shows. */
+export function machineResult(view: MachineResultView): HTMLElement {
+  switch (view.kind) {
+    case "command":
+      return h("div", { class: "output" }, ...commandOutput(view));
+    case "file":
+      return h("div", { class: "output" }, outputText(view.content), h("p", { class: "meta" }, fileNote(view)));
+    case "notebook":
+      return h("div", { class: "output" }, ...notebookOutputs(view));
+  }
+}
+
+function commandOutput({
+  stdout,
+  stderr,
+  exitCode,
+  stopped,
+}: Extract<MachineResultView, { kind: "command" }>): Child[] {
+  return [
+    stdout.trim() === "" ? null : outputText(stdout),
+    stderr.trim() === "" ? null : h("div", { class: "stderr" }, outputText(stderr)),
+    exitCode === 0 ? null : h("p", { class: "exit" }, stopped ?? `exit code ${exitCode ?? "none"}`),
+    stdout.trim() + stderr.trim() === "" && exitCode === 0 ? h("p", { class: "meta" }, "no output") : null,
+  ];
+}
+
+function fileNote({ firstLine, lastLine, totalLines }: Extract<MachineResultView, { kind: "file" }>): string {
+  return totalLines === 0 ? "empty file" : `lines ${firstLine} to ${lastLine} of ${count(totalLines)}`;
+}
+
+function notebookOutputs({ outputs, stopped }: Extract<MachineResultView, { kind: "notebook" }>): Child[] {
+  return [
+    ...outputs.flatMap(({ cell, text, error }) => [
+      h("p", { class: "meta" }, `cell ${cell}`),
+      text.trim() === "" ? null : outputText(text),
+      error === null ? null : h("p", { class: "exit" }, untrustedInline(error)),
+    ]),
+    outputs.length === 0 ? h("p", { class: "meta" }, "no output") : null,
+    stopped === null ? null : h("p", { class: "exit" }, untrustedInline(stopped)),
+  ];
+}
+
+function outputText(text: string): HTMLElement {
+  const shown = untrustedText(text.replace(/\n$/, ""), "text code");
+  if (text.length <= LONG) return shown;
+  return h("details", {}, h("summary", {}, `${count(text.length)} characters`), shown);
+}

@@ -1,0 +1,209 @@
+import type { GuidanceComparison } from "../../analysis/suite.js";
+import type { ReportHead, RunFigures, SuiteFigures } from "../../reports/report-data.js";
+import { leftOut, TEST_NAMES } from "../../reports/suite-text.js";
+import { differenceText, pText } from "../../reports/text.js";
+import { count, duration, oneDecimal } from "../../text/format.js";
+import { type Child, h, scoreText, untrustedInline } from "../dom.js";
+import { barList } from "./bar-list.js";
+import { CHART_STYLE, type Chart, figureOf } from "./charts.js";
+import { OUTCOME_WORDS, runDot, spaceWords } from "./header.js";
+import type { Task } from "./load.js";
+import { EMPTY_VIEW, section, taskName, wide, writeView } from "./route.js";
+
+/** How the tasks of a suite ended, by how good what they left behind was. */
+export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
+  const states = [...new Set(profile.map(({ state }) => state))];
+  const bars = states.map((state) => ({
+    label: spaceWords(state),
+    filters: { run: runId, state },
+    parts: profile
+      .filter((cell) => cell.state === state)
+      .map(({ band, tasks: count }) => ({
+        ...{ tasks: count, className: `outcome-${band}`, filters: { run: runId, state, outcome: band } },
+        words: `${spaceWords(state)}; ${OUTCOME_WORDS[band]}`,
+      })),
+  }));
+  return [h("h3", {}, "State"), barList(bars, tasks)];
+}
+
+type SuiteRun = RunFigures & { readonly suite: SuiteFigures };
+
+/** The sections of runs over suites; none where all are over questions. */
+export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
+  const runs = head.runs.filter((run): run is SuiteRun => run.suite !== null);
+  if (runs.length === 0) return [];
+  return [
+    section(
+      "Abstract against verbose",
+      "Tasks that say only the goal, against the same tasks step by step. Each task is compared with its own counterpart.",
+      ...runs.map((run) =>
+        h(
+          "div",
+          { class: "run-block" },
+          runs.length > 1 ? runName(head, run) : null,
+          ...guidanceTable(run.suite.guidance).map((child) =>
+            child instanceof HTMLTableElement ? wide(child) : child,
+          ),
+        ),
+      ),
+    ),
+    section(
+      "Steps and time",
+      null,
+      h("div", { class: "pair uneven" }, figureOf(stepsChart(head, tasks)), wide(durationTable(runs))),
+    ),
+  ];
+}
+
+function runName({ runs }: ReportHead, run: RunFigures): HTMLElement {
+  return h("p", { class: "run-name" }, runDot(runs.indexOf(run)), untrustedInline(run.label));
+}
+
+const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Better, worse, same"];
+
+/** Abstract against verbose instructions, over pairs of a task and its counterpart. */
+function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
+  const table = h(
+    "table",
+    { class: "tools pairs" },
+    h("caption", { class: "hidden" }, "Verbose against abstract instructions"),
+    head(PAIR_COLUMNS),
+    h(
+      "tbody",
+      {},
+      ...metrics.map(({ label, baseline, candidate, difference, p, test, wins, losses, ties }) =>
+        row(label, [
+          count(difference.n),
+          scoreText(baseline),
+          scoreText(candidate),
+          differenceText(difference),
+          p === null ? "–" : `${pText(p)} (${TEST_NAMES[test]})`,
+          `${count(wins)}, ${count(losses)}, ${count(ties)}`,
+        ]),
+      ),
+    ),
+  );
+  return [table, ...leftOut(guidance).map((text) => h("p", { class: "meta" }, text))];
+}
+
+/** Model and tool time by the suite's tools. */
+function durationTable(runs: readonly (RunFigures & { readonly suite: SuiteFigures })[]): HTMLElement {
+  return h(
+    "table",
+    { class: "tools" },
+    h("caption", { class: "hidden" }, "Model and tool time of tasks"),
+    head(["Time of tasks", "Tasks", "Mean", "Median", "95 % within"]),
+    ...runs.map(({ label, suite }) =>
+      h(
+        "tbody",
+        {},
+        runs.length > 1 ? h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: 5 }, label)) : null,
+        ...suite.durations.map(({ tool, tasks, mean, p50, p95 }) =>
+          row(tool, [count(tasks), ...[mean, p50, p95].map(duration)]),
+        ),
+      ),
+    ),
+  );
+}
+
+function head(columns: readonly string[]): HTMLElement {
+  return h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name))));
+}
+
+function row(label: string, cells: readonly string[]): HTMLElement {
+  return h("tr", {}, h("th", { scope: "row" }, label), ...cells.map((text) => h("td", { class: "figure" }, text)));
+}
+
+interface Point {
+  readonly actions: number;
+  readonly toolCalls: number;
+  readonly outcome: Task["outcome"];
+  readonly run: string;
+  readonly title: string;
+  readonly href: string;
+}
+
+/** The agent's tool calls against the actions that a person takes, task by task. */
+function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
+  const points = tasks.flatMap((task) => toPoint(task, head));
+  const runs = head.runs.filter(({ suite }) => suite !== null).map(({ label }) => label);
+  const most = Math.max(1, ...points.map(({ actions }) => actions));
+  return {
+    title: "Steps",
+    description:
+      "Tool calls of the agent against the actions that a person takes; the line is as many. A point leads to its task.",
+    draw: (width) =>
+      Plot.plot({
+        width,
+        height: 60 + 200 * runs.length,
+        marginLeft: 44,
+        marginBottom: 36,
+        insetTop: runs.length === 1 ? 0 : 18,
+        style: CHART_STYLE,
+        x: {
+          domain: [0, most + 1],
+          label: "actions of a person",
+          labelArrow: "none",
+          ticks: Math.min(most + 1, 10),
+          tickFormat: "d",
+        },
+        y: { label: "tool calls", grid: true, ticks: 5, tickFormat: "d", zero: true, nice: true },
+        fy: { domain: runs, axis: null },
+        marks: [
+          Plot.line(
+            [0, most].map((steps) => ({ steps })),
+            {
+              ...{ x: "steps", y: "steps", stroke: "currentColor", strokeOpacity: 0.35, strokeDasharray: "4 4" },
+            },
+          ),
+          Plot.dot(points, {
+            ...{
+              x: "actions",
+              y: "toolCalls",
+              fy: "run",
+              href: "href",
+              title: "title",
+              r: 4.5,
+              stroke: "var(--paper)",
+            },
+            fill: (point: Point) => `var(--${point.outcome})`,
+          }),
+          ...(runs.length === 1
+            ? []
+            : [
+                Plot.text(runs, {
+                  fy: (run: string) => run,
+                  text: (run: string) => run,
+                  frameAnchor: "top-left",
+                  fontWeight: 600,
+                  dy: -2,
+                }),
+              ]),
+        ],
+      }),
+    heading: ["Actions", "Tasks", "Actions a task", "Turns", "Tool calls"],
+    rows: head.runs.flatMap(({ suite, label }) =>
+      (suite?.steps ?? []).map(({ difficulty, tasks: worked, actions, turns, toolCalls }) => [
+        runs.length === 1 ? difficulty : `${difficulty}, ${label}`,
+        count(worked),
+        ...[actions, turns, toolCalls].map(oneDecimal),
+      ]),
+    ),
+  };
+}
+
+/** None for tasks that the agent did not work on, or of which the suite does not say what they take. */
+function toPoint(task: Task, head: ReportHead): Point[] {
+  const { suite, outcome, turns, question } = task;
+  if (suite === null || suite.actionNumber === null || suite.toolCalls === null || turns === 0) return [];
+  const { actionNumber, toolCalls } = suite;
+  const score = scoreText(task.scores[head.scores.findIndex(({ name }) => name === "taskScore")]);
+  const steps = `${toolCalls} tool calls for ${actionNumber} actions; score ${score} (${OUTCOME_WORDS[outcome]})`;
+  return [
+    {
+      ...{ actions: actionNumber, toolCalls, outcome, run: head.runs[task.run]?.label ?? "" },
+      title: `${question.slice(0, 80)}\n${steps}`,
+      href: writeView({ ...EMPTY_VIEW, task: taskName(task, head) }),
+    },
+  ];
+}

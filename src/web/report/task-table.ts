@@ -1,0 +1,491 @@
+import type { ReportHead } from "../../reports/report-data.js";
+import { count, duration } from "../../text/format.js";
+import { type Child, costText, h, replaceChildren, scoreText, untrustedInline } from "../dom.js";
+import { outcomeOptions, outcomeWords } from "./comparison.js";
+import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords } from "./header.js";
+import type { Task } from "./load.js";
+import type { PairOutcomes } from "./pair-outcomes.js";
+import { FILTERS, type FilterName, type ViewState } from "./route.js";
+
+/** Pixels; all rows have the same height, so that positions can be computed. */
+const ROW = 56;
+/** Rows rendered above and below the visible ones. */
+const SPARE = 8;
+/** Rows printed at most, as all of them are rendered then. */
+const PRINTED = 200;
+
+/**
+ * The task table. Only the visible rows are rendered, so that ten thousand tasks are as fast as ten. One row has
+ * tabindex 0; the arrow keys, Page, Home and End move from there, and Enter opens a task.
+ */
+export class TaskTable {
+  readonly element: HTMLElement;
+  private readonly body = h("tbody");
+  private readonly above = h("tr", { class: "space", "aria-hidden": "true" });
+  private readonly below = h("tr", { class: "space", "aria-hidden": "true" });
+  private readonly scroller: HTMLElement;
+  private readonly table: HTMLTableElement;
+  private readonly summary = h("p", { class: "count", role: "status" });
+  private readonly columns: readonly Column[];
+  private readonly heads = new Map<SortKey, HTMLElement>();
+  private tasks: readonly Task[] = [];
+  private sortedTasks: readonly Task[] = [];
+  private order: Order = { key: "task", down: false };
+  private active = 0;
+  private printing = false;
+  private frame = 0;
+
+  constructor(
+    head: ReportHead,
+    private readonly total: number,
+    private score: number,
+    private readonly onOpen: (task: Task) => void,
+  ) {
+    this.columns = columnsOf(head);
+    for (const column of this.columns) this.heads.set(column.key, this.heading(column));
+    this.table = h(
+      "table",
+      { class: "tasks", role: "grid", "aria-label": "Tasks" },
+      h("thead", {}, h("tr", { "aria-rowindex": 1 }, ...this.heads.values())),
+      this.body,
+    );
+    this.scroller = h("div", { class: "scroller", scroll: () => this.later() }, this.table);
+    this.element = h("div", {}, this.summary, this.scroller);
+    this.body.addEventListener("click", (event) => this.open(this.indexOf(event.target)));
+    this.body.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener("focusin", (event) => {
+      this.active = this.indexOf(event.target) ?? this.active;
+    });
+    new ResizeObserver(() => this.later()).observe(this.scroller);
+    for (const [name, printing] of [
+      ["beforeprint", true],
+      ["afterprint", false],
+    ] as const) {
+      addEventListener(name, () => {
+        this.printing = printing;
+        this.draw();
+      });
+    }
+  }
+
+  /** The tasks in display order. */
+  get rows(): readonly Task[] {
+    return this.sortedTasks;
+  }
+
+  show(tasks: readonly Task[]): void {
+    this.tasks = tasks;
+    this.arrange();
+  }
+
+  showScore(score: number): void {
+    this.score = score;
+    this.arrange();
+  }
+
+  /** Scrolls to a task's row and focuses it. */
+  focus(task: Task): void {
+    const index = this.sortedTasks.indexOf(task);
+    if (index >= 0) this.move(index);
+  }
+
+  private arrange(): void {
+    this.sortedTasks = sorted(this.tasks, this.order, this.score);
+    this.active = 0;
+    this.scroller.scrollTop = 0;
+    for (const [key, head] of this.heads) {
+      head.setAttribute("aria-sort", key !== this.order.key ? "none" : this.order.down ? "descending" : "ascending");
+    }
+    this.table.setAttribute("aria-rowcount", String(this.sortedTasks.length + 1));
+    const all = this.sortedTasks.length === this.total;
+    replaceChildren(
+      this.summary,
+      all ? `${count(this.total)} tasks` : `${count(this.sortedTasks.length)} of ${count(this.total)} tasks`,
+    );
+    this.draw();
+  }
+
+  private heading({ key, title, className }: Column): HTMLElement {
+    const sort = () => {
+      const down = this.order.key === key ? !this.order.down : false;
+      this.order = { key, down };
+      this.arrange();
+    };
+    return h("th", { scope: "col", class: className }, h("button", { type: "button", click: sort }, title));
+  }
+
+  private later(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  private draw(): void {
+    const { scrollTop, clientHeight } = this.scroller;
+    const first = this.printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
+    const seen = this.printing ? PRINTED : Math.ceil(clientHeight / ROW) + 2 * SPARE;
+    const last = Math.min(this.sortedTasks.length, first + seen);
+    const held = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
+    this.above.style.height = `${first * ROW}px`;
+    this.below.style.height = `${this.printing ? 0 : (this.sortedTasks.length - last) * ROW}px`;
+    // Where the row with tabindex 0 was scrolled out of sight, a visible row takes its place.
+    if (!this.printing) this.active = Math.min(Math.max(this.active, first), Math.max(first, last - 1));
+    const rows = this.sortedTasks.slice(first, last).map((task, i) => this.row(task, first + i));
+    replaceChildren(this.body, this.above, ...rows, this.below);
+    if (held) this.rowAt(this.active)?.focus({ preventScroll: true });
+  }
+
+  private row(task: Task, index: number): HTMLElement {
+    return h(
+      "tr",
+      { "aria-rowindex": index + 2, tabindex: index === this.active ? 0 : -1, "data-index": index },
+      ...this.columns.map((column) => h("td", { class: column.className }, ...column.cell(task, this.score))),
+    );
+  }
+
+  private rowAt(index: number): HTMLElement | null {
+    return this.body.querySelector(`tr[data-index="${index}"]`);
+  }
+
+  private indexOf(target: EventTarget | null): number | null {
+    const row = target instanceof Element ? target.closest("tr[data-index]") : null;
+    return row === null ? null : Number(row.getAttribute("data-index"));
+  }
+
+  private open(index: number | null): void {
+    const task = index === null ? undefined : this.sortedTasks[index];
+    if (task === undefined || index === null) return;
+    this.active = index;
+    this.onOpen(task);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
+    const steps: Readonly<Record<string, number>> = {
+      ...{ ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page },
+      ...{ PageUp: this.active - page, Home: 0, End: this.sortedTasks.length - 1 },
+    };
+    const step = steps[event.key];
+    if (step !== undefined) this.move(step);
+    else if (event.key === "Enter" || event.key === " ") this.open(this.active);
+    else return;
+    event.preventDefault();
+  }
+
+  private move(wanted: number): void {
+    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, wanted));
+    this.active = index;
+    const { scrollTop, clientHeight } = this.scroller;
+    const head = this.table.tHead?.offsetHeight ?? 0;
+    if (index * ROW < scrollTop) this.scroller.scrollTop = index * ROW;
+    else if ((index + 1) * ROW + head > scrollTop + clientHeight)
+      this.scroller.scrollTop = (index + 1) * ROW + head - clientHeight;
+    this.draw();
+    this.rowAt(index)?.focus({ preventScroll: true });
+  }
+}
+
+const TITLES: Readonly<Record<FilterName, string>> = {
+  ...SLICE_WORDS,
+  realism: "Realism",
+  year: "Year",
+  difficulty: "Actions",
+  run: "Run",
+  compared: "Compared",
+  outcome: "Outcome",
+  state: "State",
+  stage: "Gold mail",
+  ending: "Ending",
+  eval: "Fails",
+};
+
+/** Filters with a list; the others are set by links in the charts. */
+const LISTED: readonly FilterName[] = [
+  "run",
+  "compared",
+  "outcome",
+  "state",
+  "tool",
+  "guidance",
+  "stage",
+  "ending",
+  "eval",
+  "inbox",
+];
+
+const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "eval", "state", "tool", "guidance"]);
+
+/** The search field, the filter lists, and the active filters, each with a button that removes it. */
+export class TaskControls {
+  readonly element: HTMLElement;
+  private readonly search = h("input", {
+    ...{ type: "search", placeholder: "Search tasks and answers", "aria-label": "Search tasks" },
+    ...{ autocomplete: "off", spellcheck: "false" },
+  });
+  private readonly lists = new Map<FilterName, HTMLSelectElement>();
+  private readonly chips = h("div", { class: "chips" });
+  private view: ViewState | null = null;
+
+  constructor(
+    private readonly head: ReportHead,
+    tasks: readonly Task[],
+    private readonly onChange: (view: Pick<ViewState, "search" | "filters">) => void,
+  ) {
+    for (const name of LISTED) {
+      const values =
+        name === "compared"
+          ? outcomeOptions(head)
+          : [...new Set(tasks.flatMap((task) => filterValues(task, name, head)))];
+      if (values.length < 2) continue;
+      if (SORTED.has(name)) values.sort();
+      const list = h(
+        "select",
+        { "aria-label": TITLES[name], change: () => this.set(name, list.value) },
+        h("option", { value: "" }, `${TITLES[name]}: all`),
+        ...values.map((value) => h("option", { value }, this.words(name, value))),
+      );
+      this.lists.set(name, list);
+    }
+    this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
+    this.element = h(
+      "div",
+      { class: "controls", role: "search", "aria-label": "Tasks" },
+      this.search,
+      ...this.lists.values(),
+      this.chips,
+    );
+  }
+
+  show(view: ViewState): void {
+    this.view = view;
+    if (this.search.value !== view.search) this.search.value = view.search;
+    for (const [name, list] of this.lists) list.value = view.filters[name] ?? "";
+    const activeFilters = FILTERS.flatMap((name) => {
+      const value = view.filters[name];
+      return value === undefined ? [] : [{ name, value }];
+    });
+    replaceChildren(
+      this.chips,
+      ...activeFilters.map(({ name, value }) =>
+        h(
+          "button",
+          { type: "button", class: "chip", click: () => this.set(name, "") },
+          `${TITLES[name]}: `,
+          untrustedInline(this.words(name, value)),
+          h("span", { "aria-hidden": "true" }, " ×"),
+          h("span", { class: "hidden" }, ", remove"),
+        ),
+      ),
+    );
+  }
+
+  private set(name: FilterName, value: string): void {
+    const { [name]: _, ...rest } = this.view?.filters ?? {};
+    this.notify({ filters: value === "" ? rest : { ...rest, [name]: value } });
+  }
+
+  private notify(change: Partial<ViewState>): void {
+    this.onChange({ search: this.view?.search ?? "", filters: this.view?.filters ?? {}, ...change });
+  }
+
+  private words(name: FilterName, value: string): string {
+    if (name === "run") return this.head.runs.find(({ runId }) => runId === value)?.label ?? value;
+    if (name === "compared") return outcomeWords(value, this.head);
+    if (name === "outcome") return (OUTCOME_WORDS as Readonly<Record<string, string>>)[value] ?? value;
+    if (name === "stage") return (STAGE_WORDS as Readonly<Record<string, string>>)[value] ?? value;
+    return name === "ending" || name === "state" ? spaceWords(value) : value;
+  }
+}
+
+interface Column {
+  readonly key: SortKey;
+  readonly title: string;
+  readonly className: string;
+  cell(task: Task, score: number): readonly Child[];
+}
+
+/** The columns of the task table, for these runs. */
+function columnsOf(head: ReportHead): readonly Column[] {
+  const { runs } = head;
+  const [hasQuestions, hasSuites] = [
+    runs.some(({ suite }) => suite === null),
+    runs.some(({ suite }) => suite !== null),
+  ];
+  const all: readonly Column[] = [
+    { key: "task", title: "Task", className: "figure id", cell: (task) => [taskLabel(task)] },
+    {
+      ...{ key: "run", title: "Run", className: "run" },
+      cell: (task) => {
+        const label = runs[task.run]?.label ?? "";
+        return [h("span", { title: label }, runDot(task.run), h("span", { class: "hidden" }, label))];
+      },
+    },
+    {
+      ...{
+        key: "question",
+        title: hasQuestions ? "Question and answer" : "Task and why it is not solved",
+        className: "question",
+      },
+      cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
+    },
+    {
+      ...{ key: "inbox", title: "Mailbox", className: "inbox wide" },
+      cell: (task) => [untrustedInline(task.inbox.split("@")[0] ?? "")],
+    },
+    {
+      ...{ key: "tool", title: "Tool", className: "tool wide" },
+      cell: ({ suite }) => [untrustedInline(suite?.tool ?? "")],
+    },
+    {
+      ...{ key: "score", title: "Score", className: "figure score" },
+      cell: (task, score) => [
+        h("span", { class: `value outcome-text-${task.outcome}` }, scoreText(task.scores[score])),
+      ],
+    },
+    {
+      ...{ key: "evals", title: "Evals failed", className: "evals wide" },
+      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
+    },
+    {
+      ...{ key: "stage", title: "Gold mail", className: "stage" },
+      cell: (task) => [
+        h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
+      ],
+    },
+    {
+      ...{ key: "state", title: "State", className: "state" },
+      cell: ({ suite }) => [suite === null ? "" : spaceWords(suite.state)],
+    },
+    { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaceWords(task.ending)] },
+    { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
+    {
+      ...{ key: "toolCalls", title: "Calls", className: "figure wide turns" },
+      cell: ({ suite }) => [suite === null ? "" : String(suite.toolCalls ?? "–")],
+    },
+    { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
+    { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },
+  ];
+  const hidden = new Set<SortKey>([
+    ...(head.evals.length > 0 ? [] : (["evals"] as const)),
+    // There is room for one of them; the view of a task says how it ended.
+    ...(head.evals.length > 0 && hasQuestions ? (["ending"] as const) : []),
+    ...(runs.length > 1 ? [] : (["run"] as const)),
+    ...(hasQuestions ? [] : (["inbox", "stage", "ending"] as const)),
+    ...(hasSuites ? [] : (["tool", "state", "toolCalls"] as const)),
+  ]);
+  return all.filter(({ key }) => !hidden.has(key));
+}
+
+/** The beginning of a suite's long ids is enough to tell them apart. */
+function taskLabel({ taskId, epoch }: Task): string {
+  const id = typeof taskId === "number" ? String(taskId) : taskId.slice(0, 8);
+  return epoch === 1 ? id : `${id}/${epoch}`;
+}
+
+/** Two fit into a row. */
+function evalLines(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return ["none"];
+  return names.length <= 2 ? names : [names[0] ?? "", `and ${names.length - 1} more`];
+}
+
+/** The answer to a question; of a suite's task, why it is not solved. */
+function secondLine({ answer, error, suite }: Task): HTMLElement {
+  const said = suite === null ? answer : suite.reason || (error ?? answer);
+  if (said !== "") return untrustedInline(said, "answer");
+  return h("span", { class: "answer none" }, error === null ? "no answer" : untrustedInline(error));
+}
+
+/** The values of a task for each filter: none where it is of the other kind, several where it has as many. */
+function filterValues(task: Task, name: Exclude<FilterName, "compared">, { runs }: ReportHead): readonly string[] {
+  const { suite } = task;
+  switch (name) {
+    case "run":
+      return [runs[task.run]?.runId ?? ""];
+    case "outcome":
+    case "ending":
+      return [task[name]];
+    case "stage":
+    case "inbox":
+    case "realism":
+    case "sources":
+    case "year":
+      return suite === null ? [task[name]] : [];
+    case "eval":
+      return task.failedEvals;
+    case "app":
+      return suite?.apps ?? [];
+    case "tag":
+      return suite?.tags ?? [];
+    default:
+      return suite === null ? [] : [suite[name]];
+  }
+}
+
+/** The tasks that contain every search word and match all filters. */
+export function filterTasks(
+  tasks: readonly Task[],
+  { search, filters }: ViewState,
+  head: ReportHead,
+  outcomes: PairOutcomes,
+): Task[] {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const asked = FILTERS.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
+  return tasks.filter(
+    (task) =>
+      asked.every(({ name, value }) =>
+        name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
+      ) && words.every((word) => task.words.includes(word)),
+  );
+}
+
+type SortKey = keyof typeof READ;
+
+interface Order {
+  readonly key: SortKey;
+  readonly down: boolean;
+}
+
+/** A stable sort; tasks without a value come last in both directions. */
+function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
+  const read: (task: Task, score: number) => string | number | null = READ[key];
+  const sign = down ? -1 : 1;
+  return [...tasks].sort((a, b) => {
+    const [x, y] = [read(a, score), read(b, score)];
+    if (x === null || y === null) return Number(x === null) - Number(y === null) || byTask(a, b);
+    const order = x < y ? -1 : x > y ? 1 : 0;
+    return order * sign || byTask(a, b);
+  });
+}
+
+function byTask(a: Task, b: Task): number {
+  return compareIds(a, b) || a.epoch - b.epoch || a.run - b.run;
+}
+
+/** Numbers by value, texts by their letters. */
+function compareIds(a: Task, b: Task): number {
+  return String(a.taskId).localeCompare(String(b.taskId), "en", { numeric: true });
+}
+
+const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;
+
+const READ = {
+  task: (task) => task.taskId,
+  question: (task) => task.question.toLowerCase(),
+  inbox: (task) => task.inbox,
+  score: (task, score) => task.scores[score] ?? null,
+  evals: (task) => task.failedEvals.length,
+  stage: (task) => STAGE_ORDER[task.stage],
+  ending: (task) => task.ending,
+  turns: (task) => task.turns,
+  ms: (task) => task.ms,
+  costUsd: (task) => task.costUsd,
+  run: (task) => task.run,
+  tool: (task) => task.suite?.tool ?? null,
+  state: (task) => task.suite?.state ?? null,
+  toolCalls: (task) => task.suite?.toolCalls ?? null,
+} satisfies Record<string, (task: Task, score: number) => string | number | null>;

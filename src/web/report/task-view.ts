@@ -1,0 +1,352 @@
+import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
+import { TIMELINE_WORDS } from "../../reports/trace-text.js";
+import { readToolResult } from "../../reports/trace-view.js";
+import { count, duration } from "../../text/format.js";
+import { sumByKind, type TimelineSegment } from "../../traces/timeline.js";
+import { type Child, costText, h, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import { answerColumns } from "./comparison.js";
+import { conversation, mailCard } from "./conversation.js";
+import { runDot, STAGE_WORDS, spaceWords } from "./header.js";
+import { type Task, TraceMissing, type TraceSource } from "./load.js";
+import type { PairOutcomes } from "./pair-outcomes.js";
+import { EMPTY_VIEW, taskName, writeView } from "./route.js";
+import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
+
+const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
+
+/** A dialog with one task. Escape closes it; the arrow keys go to the next task in the table. */
+export class TaskDialog {
+  readonly element: HTMLDialogElement;
+  private readonly content = h("div", { class: "content" });
+  private readonly position = h("span", { class: "position" });
+  private task: Task | null = null;
+
+  constructor(
+    private readonly head: ReportHead,
+    private readonly tasks: readonly Task[],
+    private readonly outcomes: PairOutcomes,
+    private readonly source: TraceSource,
+    private readonly neighbours: () => readonly Task[],
+    private readonly onGo: (task: Task | null) => void,
+  ) {
+    const button = (label: string, name: string, click: () => void) =>
+      h("button", { type: "button", class: "quiet", "aria-label": name, title: name, click }, label);
+    this.element = h(
+      "dialog",
+      { class: "task", "aria-labelledby": "task-title" },
+      h(
+        "div",
+        { class: "bar" },
+        h(
+          "div",
+          { class: "buttons" },
+          button("←", "Previous task", () => this.step(-1)),
+          button("→", "Next task", () => this.step(1)),
+        ),
+        this.position,
+        button("Close", "Close", () => this.element.close()),
+      ),
+      this.content,
+    );
+    this.element.addEventListener("close", () => {
+      this.task = null;
+      this.onGo(null);
+    });
+    // A click on the backdrop has the dialog itself as its target, as it has no padding.
+    this.element.addEventListener("click", (event) => {
+      if (event.target === this.element) this.element.close();
+    });
+    this.element.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === "ArrowLeft") this.step(-1);
+      if (event.key === "ArrowRight") this.step(1);
+    });
+  }
+
+  get shown(): Task | null {
+    return this.task;
+  }
+
+  close(): void {
+    if (this.element.open) this.element.close();
+  }
+
+  async show(task: Task): Promise<void> {
+    if (this.task === task) return;
+    this.task = task;
+    const rows = this.neighbours();
+    const index = rows.indexOf(task);
+    replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
+    const scores = h("div", {}, ...this.scores(task, null));
+    const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
+    replaceChildren(
+      this.content,
+      ...this.title(task),
+      taskSummary(task, this.head, this.tasks, this.outcomes),
+      scores,
+      columns,
+    );
+    if (!this.element.open) this.element.showModal();
+    // Focus the heading, so that screen readers read the question before the buttons.
+    this.element.querySelector("h2")?.focus();
+    this.element.scrollTop = 0;
+    try {
+      if (this.head.runs[task.run]?.hasConversations === false) {
+        replaceChildren(columns, h("p", { class: "meta" }, OF_RESULTS_FILE));
+        return;
+      }
+      const trace = await this.source.load(task);
+      if (this.task !== task) return;
+      replaceChildren(scores, ...this.scores(task, trace));
+      replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, this.runLabel(task, " of ", "")));
+    } catch (error) {
+      if (this.task !== task) return;
+      const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
+      const command = `art-e show ${taskName(task, this.head)}`;
+      replaceChildren(
+        columns,
+        h("p", { class: "meta" }, reason, " ", h("code", {}, command), " shows it in a terminal."),
+      );
+    }
+  }
+
+  /** The grade of a suite's task stands in its summary. */
+  private scores(task: Task, trace: TraceView | null): Child[] {
+    return task.suite === null ? [scoreList(task, this.head, trace)] : [];
+  }
+
+  private title(task: Task): Child[] {
+    const repeat = task.epoch === 1 ? "" : `, repeat ${task.epoch}`;
+    if (task.suite !== null) {
+      const { tool, snapshot, guidance } = task.suite;
+      return [
+        h(
+          "p",
+          { class: "eyebrow" },
+          ...this.runLabel(task, "", " · "),
+          untrustedInline(`Task ${task.taskId}${repeat} · ${tool} · ${snapshot} · ${guidance}`),
+        ),
+        h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, headingOf(task.question)),
+      ];
+    }
+    return [
+      h(
+        "p",
+        { class: "eyebrow" },
+        ...this.runLabel(task, "", " · "),
+        `Task ${task.taskId}${repeat} · asked ${task.date} · `,
+        untrustedInline(task.inbox),
+      ),
+      h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),
+    ];
+  }
+
+  /** Where there are several runs: which one the task is of. */
+  private runLabel({ run }: Task, before: string, after: string): Child[] {
+    const { runs } = this.head;
+    return runs.length === 1 ? [] : [before, runDot(run), untrustedInline(runs[run]?.label ?? ""), after];
+  }
+
+  private step(by: number): void {
+    const rows = this.neighbours();
+    const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
+    if (next !== undefined) this.onGo(next);
+  }
+}
+
+/** One line of time: what each stretch of a task went into, and the sums; nothing where no time is known. */
+function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
+  const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  if (segments.every(({ kind }) => kind === "other")) return null;
+  return h(
+    "section",
+    { class: "timeline" },
+    h("h3", {}, "Time"),
+    h("div", { class: "line", "aria-hidden": "true" }, ...segments.map((segment) => stretch(segment, total))),
+    h(
+      "ul",
+      { class: "legend" },
+      ...sumByKind(segments).map(({ kind, ms }) =>
+        h(
+          "li",
+          {},
+          h("span", { class: `key time-${kind}`, "aria-hidden": "true" }),
+          `${TIMELINE_WORDS[kind]} `,
+          h("b", { class: "figure" }, duration(ms)),
+        ),
+      ),
+    ),
+  );
+}
+
+function stretch({ kind, startMs, durationMs, turn, detail }: TimelineSegment, total: number): HTMLElement {
+  const where = turn === null ? "" : `turn ${turn}, `;
+  const what = detail === null ? TIMELINE_WORDS[kind] : `${TIMELINE_WORDS[kind]}: ${detail}`;
+  const part = h("span", { class: `time-${kind}`, title: `${where}${what}, ${duration(durationMs)}` });
+  part.style.left = `${((startMs / total) * 100).toFixed(3)}%`;
+  part.style.width = `${((durationMs / total) * 100).toFixed(3)}%`;
+  return part;
+}
+
+/** Answer and gold answer side by side, and the outcome: what the table's row contains. */
+function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outcomes: PairOutcomes): HTMLElement {
+  const same = tasks.filter((other) => other.taskId === task.taskId && other.question === task.question);
+  const ofRuns = outcomes
+    .sameTask(task.taskId, task.epoch, [...head.runs.keys()])
+    .map((other) => (other.run === task.run ? task : other))
+    .filter((other) => same.includes(other));
+  const others = same.filter((other) => !ofRuns.includes(other));
+  const otherLines = others.length === 0 ? null : otherAnswers(others, head);
+  if (task.suite !== null) {
+    return h(
+      "div",
+      { class: "summary" },
+      ...suiteSummary(task, task.suite, head, tasks),
+      ofRuns.length < 2 ? null : h("div", { class: "answers" }, ...answerColumns(ofRuns, task, head.leading, head)),
+      otherLines,
+    );
+  }
+  const facts = [
+    spaceWords(task.ending),
+    STAGE_WORDS[task.stage],
+    `${task.turns} turns`,
+    duration(task.ms),
+    ...(task.costUsd === null ? [] : [costText(task.costUsd)]),
+  ];
+  const answer = task.answer === "" ? h("p", { class: "meta" }, "none") : untrustedText(task.answer);
+  return h(
+    "div",
+    { class: "summary" },
+    h("p", { class: "facts" }, [...new Set(facts)].join(" · ")),
+    task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
+    h(
+      "div",
+      { class: "answers" },
+      ...(ofRuns.length < 2
+        ? [h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer)]
+        : answerColumns(ofRuns, task, head.leading, head)),
+      h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
+    ),
+    otherLines,
+  );
+}
+
+function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
+  const leading = head.scores.findIndex(({ name }) => name === head.leading);
+  return h(
+    "section",
+    { class: "others" },
+    h("h3", {}, "Repeats of the task"),
+    h(
+      "ul",
+      {},
+      ...others.map((other) =>
+        h(
+          "li",
+          {},
+          runDot(other.run),
+          h(
+            "a",
+            { href: writeView({ ...EMPTY_VIEW, task: taskName(other, head) }) },
+            untrustedInline(head.runs[other.run]?.label ?? ""),
+            other.epoch === 1 ? null : `, repeat ${other.epoch}`,
+          ),
+          h("span", { class: "figure" }, scoreText(other.scores[leading])),
+          untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Scores with their explanations. */
+function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLElement {
+  const rows = head.scores.flatMap(({ name, label }, i) => {
+    const value = task.scores[i] ?? null;
+    const explanation = trace?.scores[name]?.explanation ?? "";
+    if (value === null && explanation === "") return [];
+    return [
+      h(
+        "div",
+        {},
+        h("dt", {}, label),
+        h("dd", { class: "figure strong" }, scoreText(value)),
+        explanation === "" ? null : h("dd", { class: "reason" }, untrustedInline(explanation)),
+      ),
+    ];
+  });
+  const { judge = null } = trace ?? {};
+  return h(
+    "section",
+    { class: "task-scores" },
+    h("h3", {}, "Scores"),
+    judge === null
+      ? null
+      : h(
+          "p",
+          { class: "verdict" },
+          "Judge: ",
+          h("b", {}, untrustedInline(spaceWords(judge.verdict))),
+          " ",
+          untrustedInline(judge.reason ?? ""),
+        ),
+    rows.length === 0 ? h("p", { class: "meta" }, "A failed task is not graded.") : h("dl", {}, ...rows),
+  );
+}
+
+/** The conversation, and beside it the gold mail and what the agent read. `runLabel`: follows its heading. */
+function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
+  if (trace.left !== null) return suiteColumns(trace, trace.left, runLabel);
+  return h(
+    "div",
+    { class: "columns" },
+    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
+    h("section", { class: "mails" }, ...mailColumn(trace)),
+  );
+}
+
+/** Of a task of a suite: the conversation, and beside it the pictures that the agent left. */
+function suiteColumns(trace: TraceView, left: NonNullable<TraceView["left"]>, runLabel: readonly Child[]): HTMLElement {
+  if (trace.steps.length === 0) return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
+  const pictures = pictureColumn(left);
+  return h(
+    "div",
+    { class: pictures.length === 0 ? "columns single" : "columns" },
+    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
+    pictures.length === 0 ? null : h("section", { class: "pictures" }, ...pictures),
+  );
+}
+
+function mailColumn(trace: TraceView): HTMLElement[] {
+  const gold = new Set(trace.goldIds);
+  const read = readMails(trace);
+  const cited = new Set(trace.sources);
+  // A gold mail that is not in the database is shown as a tool returned it.
+  const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
+  const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
+  return [
+    h("h3", {}, "Gold mail"),
+    ...trace.gold.map((mail) =>
+      mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
+    ),
+    ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
+    ...(trace.gold.length + trace.goldMissing.length === 0
+      ? [h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")]
+      : []),
+    h("h3", {}, "Other mail the agent read"),
+    ...others.map((mail) => mailCard(mail, badgesOf(mail), false)),
+    ...(others.length === 0 ? [h("p", { class: "meta" }, "None.")] : []),
+  ];
+}
+
+const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
+
+/** The distinct mails that tools returned in full. */
+function readMails({ steps }: TraceView): MailView[] {
+  const mails = new Map<string, MailView>();
+  for (const call of steps.flatMap(({ calls }) => calls)) {
+    const view = readToolResult(call.result);
+    if (view.kind === "mail" && !mails.has(view.mail.messageId)) mails.set(view.mail.messageId, view.mail);
+  }
+  return [...mails.values()];
+}
