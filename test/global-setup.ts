@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { DEMO_MAIL, importInto } from "./app/run/demo-setup.js";
+import { DEMO_MAIL, importInto } from "./runs/demo-setup.js";
 
 /** The demo mail in a database, imported once for all tests: most need it, and none needs its import. */
 

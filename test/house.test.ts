@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { workFolder } from "./commands/art-e.js";
+import { workFolder } from "./cli/art-e.js";
 import { cliFiles } from "./docs/cli-files.js";
 import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
 

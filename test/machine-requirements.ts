@@ -40,6 +40,9 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   linux: () => process.platform === "linux",
 };
 
+/** False too where only the test itself can tell. */
+export const isMissing = (need: Need): boolean => THERE[need]?.() !== true;
+
 /** Options of a test or a suite that is skipped where something is missing; the tag tells the report what it was. */
 export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {
   return { skip: !isThere, tags: [need] };

@@ -39,6 +39,11 @@ it("says what was skipped, and fails in CI where it is not allowed by name", () 
   expect(reported(tags, { CI: "true", ART_E_ALLOW_SKIPS: "browser, sandbox" }).failed).toBe(false);
 });
 
+it("names what is missing, where a suite around the test needs something that is there", () => {
+  const { failed } = reported([["linux", "notebooks"]], { CI: "true", ART_E_ALLOW_SKIPS: "notebooks" });
+  expect(failed).toBe(process.platform !== "linux");
+});
+
 it("fails in CI for a test that skips without saying why, and for a word that it does not know", () => {
   expect(reported([[]], { CI: "true", ART_E_ALLOW_SKIPS: "browser" }).failed).toBe(true);
   expect(() => reported([], { CI: "true", ART_E_ALLOW_SKIPS: "brwoser" })).toThrow("there is no brwoser; there are");

@@ -1,5 +1,5 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
-import { NEEDS, type Need } from "./machine-requirements.js";
+import { isMissing, NEEDS, type Need } from "./machine-requirements.js";
 
 /**
  * Says after the tests what was skipped and what it would have needed. In CI the tests then fail, unless
@@ -20,7 +20,9 @@ export default class SkipsReporter implements Reporter {
     const skipped = new Map<string, TestCase[]>();
     for (const module of modules) {
       for (const test of module.children.allTests("skipped")) {
-        const need = test.tags.find((tag): tag is Need => tag in NEEDS) ?? "";
+        const needs = test.tags.filter((tag): tag is Need => tag in NEEDS);
+        // A test inside a suite has the suite's needs too, which may be there.
+        const need = needs.find(isMissing) ?? needs[0] ?? "";
         skipped.set(need, [...(skipped.get(need) ?? []), test]);
       }
     }

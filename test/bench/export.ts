@@ -2,8 +2,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { FORMATS, type Format } from "../../src/trace-formats/formats.js";
 import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
-import { contextOf } from "../exports/context.js";
-import { BY_TOOL, TOOLS } from "../exports/kinds-of-traces.js";
+import { contextOf } from "../trace-formats/context.js";
+import { BY_TOOL, TOOLS } from "../trace-formats/kinds-of-traces.js";
 import { seeded } from "./random.js";
 
 /** How fast each format of exports is, and how much memory it takes, over traces made by a seed. */

@@ -5,7 +5,7 @@ import type { ModelError } from "../../src/models/model.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
-import { REQUEST } from "./providers/wire.js";
+import { REQUEST } from "./wire.js";
 
 /** A model server that sends its callers elsewhere must not make them take the key and the prompt along. */
 

@@ -10,20 +10,20 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 
 /** Room or file: the tests that must kill its mutants, its own first. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  scoring: ["test/scoring/", "test/run-analysis/", "test/app/score/"],
+  scoring: ["test/scoring/", "test/analysis/"],
   "text/dates-and-numbers.ts": ["test/scoring/"],
-  evals: ["test/evalgen/", "test/statistics/"],
-  statistics: ["test/statistics/", "test/run-analysis/"],
-  "platform/guarded-fetch.ts": ["test/ssrf-guard/"],
-  tools: ["test/tools/", "test/contracts/", "test/agents/loop/"],
-  "mail/search.ts": ["test/store/search/", "test/tools/"],
-  "mail/search-query.ts": ["test/store/search/", "test/tools/"],
-  "mail/search-postings.ts": ["test/store/search/", "test/tools/"],
-  "mail/search-ranking.ts": ["test/store/search/", "test/tools/"],
-  "mail/search-signals.ts": ["test/store/search/", "test/tools/"],
-  "mail/search-matches.ts": ["test/store/search/", "test/tools/"],
-  "mail/search-spelling.ts": ["test/store/search/", "test/tools/"],
-  "runs/budget.ts": ["test/app/run/budget.test.ts"],
+  evals: ["test/evals/", "test/statistics/"],
+  statistics: ["test/statistics/", "test/analysis/"],
+  "platform/guarded-fetch.ts": ["test/platform/"],
+  tools: ["test/tools/", "test/agents/"],
+  "mail/search.ts": ["test/mail/", "test/tools/"],
+  "mail/search-query.ts": ["test/mail/", "test/tools/"],
+  "mail/search-postings.ts": ["test/mail/", "test/tools/"],
+  "mail/search-ranking.ts": ["test/mail/", "test/tools/"],
+  "mail/search-signals.ts": ["test/mail/", "test/tools/"],
+  "mail/search-matches.ts": ["test/mail/", "test/tools/"],
+  "mail/search-spelling.ts": ["test/mail/", "test/tools/"],
+  "runs/budget.ts": ["test/runs/budget.test.ts"],
   "agents/agent-loop.ts": ["test/agents/"],
 };
 

@@ -6,7 +6,7 @@ import { validateAction } from "@action-validator/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { BIN, MAIL, QUESTIONS, ROOT } from "../commands/art-e.js";
+import { BIN, MAIL, QUESTIONS, ROOT } from "../cli/art-e.js";
 
 /** The GitHub Action: its file, and the very commands of its steps in a clean folder. */
 

@@ -4,7 +4,7 @@ import { DockerfileParser } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ROOT } from "../commands/art-e.js";
+import { ROOT } from "../cli/art-e.js";
 
 /** What can be seen of the image without Docker. */
 

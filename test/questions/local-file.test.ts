@@ -7,8 +7,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/hub.js";
 import type { Split } from "../../src/tasks/question.js";
-import { never } from "../huggingface/hub-server.js";
 import { ENRON, needs } from "../machine-requirements.js";
+import { never } from "../platform/hub-server.js";
 import { parquetOf, questionRows, type Row } from "./question-rows.js";
 
 /**

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
-import { ROOT } from "../commands/art-e.js";
+import { ROOT } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
 
 const NOBODY = { uid: 65_534, gid: 65_534 };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MailLookup, openMailLookup } from "../../src/mail/mailbox.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, SCORERS, scoreTrace } from "../../src/scoring/scorers.js";
-import { demoSet, openDemo, question, type TestDb } from "../app/run/demo-setup.js";
+import { demoSet, openDemo, question, type TestDb } from "../runs/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 
 test("a trace gets every score that is asked for by its name", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { dateMatch, numberMatch } from "../../src/scoring/scorers.js";
 import type { ScorerEntry } from "../../src/traces/score.js";
-import { demoQuestions } from "../commands/art-e.js";
+import { demoQuestions } from "../cli/art-e.js";
 import { itself, trace } from "./trace.js";
 
 const by =

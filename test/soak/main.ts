@@ -42,7 +42,7 @@ const folder = mkdtempSync(join(tmpdir(), "art-e-soak-"));
 try {
   if (asked("kill")) {
     const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-    execFileSync(process.execPath, [vitest, "run", "test/commands/kill-and-resume.test.ts", "--reporter=verbose"], {
+    execFileSync(process.execPath, [vitest, "run", "test/cli/runs/kill-and-resume.test.ts", "--reporter=verbose"], {
       cwd: ROOT,
       env: { ...process.env, ART_E_LONG: "1" },
       stdio: "inherit",

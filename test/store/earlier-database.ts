@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { FiledEmail } from "../../src/mail/email.js";
-import { openCorpus } from "./search/small-corpus.js";
+import { openCorpus } from "../mail/small-corpus.js";
 
 /**
  * A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../src/platform/json.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
 import { getTool, listTools, type Tool, type ToolContext, type ToolErrorKind } from "../../src/tools/tool.js";
-import { MARCUS, never, openDemo, type TestDb } from "../app/run/demo-setup.js";
+import { MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 
 /** The seeded tools, live over the demo mail. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endOfDay } from "../../src/mail/search-query.js";
-import { DANA, MARCUS } from "../app/run/demo-setup.js";
+import { DANA, MARCUS } from "../runs/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
 
 /** From Dana to a lawyer outside; Marcus never had it. */

@@ -4,7 +4,7 @@ import { UserError } from "../../src/platform/errors.js";
 import { HANDLERS, loadTools } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
 import { agentSettingsSchema, listTools, type Tool } from "../../src/tools/tool.js";
-import { openDemo, openEmpty, type TestDb } from "../app/run/demo-setup.js";
+import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
 /** Message-ID of a mail to Marcus whose body is longer than 20,000 characters. */

@@ -8,8 +8,8 @@ import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { type ExternalResources, openExternalResources } from "../../src/tools/mcp-connections.js";
 import type { Tool } from "../../src/tools/tool.js";
-import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
-import { startHttpServer, stdioServerFile } from "../mcp/sdk-servers.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
 
 /** Tools of one's own of every kind, whose files behave as their argument `do` says. */
 

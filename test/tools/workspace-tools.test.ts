@@ -8,9 +8,9 @@ import { openWorkspace, type Workspace } from "../../src/sandbox/workspace.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { getTool, type ToolContext } from "../../src/tools/tool.js";
-import { openEmpty, type TestDb } from "../app/run/demo-setup.js";
 import { needs } from "../machine-requirements.js";
-import { gone, isThere } from "../processes/processes.js";
+import { gone, isThere } from "../platform/processes.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { leftInSandboxes, sandboxProcesses } from "../sandbox/host-witness.js";
 import { context } from "./demo-tools.js";
 

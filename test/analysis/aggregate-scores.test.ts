@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { AllScores } from "../../src/analysis/aggregate.js";
+import { SCORERS } from "../../src/scoring/scorers.js";
+import { wilson } from "../../src/statistics/intervals.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { finished } from "../traces/saved-runs.js";
+
+const task = (taskId: number, scores: TaskResult["scores"], changes: Partial<TaskResult> = {}): TaskResult => ({
+  ...finished("run_1", taskId, 1).result,
+  scores,
+  ...changes,
+});
+const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
+  task(taskId, {}, { ending: "model_error", ...changes });
+
+const figuresOf = (results: readonly TaskResult[]) => {
+  const tally = new AllScores(SCORERS);
+  for (const result of results) tally.add(result);
+  return tally.figures();
+};
+
+describe("a score over a run", () => {
+  it("of a rate has Wilson's interval, the scorer's own words, and its denominator", () => {
+    const results = Array.from({ length: 40 }, (_, i) => task(i, { exactMatch: i < 10 ? 1 : 0, sourcesCorrect: null }));
+    const { exactMatch, sourcesCorrect } = figuresOf(results).scores;
+    expect(exactMatch).toMatchObject({ label: "Exact match", kind: "rate", better: "higher", value: 0.25, n: 40 });
+    expect(exactMatch).toMatchObject({ ...wilson(10, 40), method: "wilson" });
+    expect(exactMatch?.repeats).toBeUndefined();
+    expect(sourcesCorrect).toMatchObject({ value: null, n: 0, low: null, high: null, overAll: { value: null, n: 0 } });
+  });
+
+  it("counts failed tasks as wrong over all: those that came first, and those of a question that was also answered", () => {
+    const { scores } = figuresOf([
+      failed(1),
+      task(2, { exactMatch: 1, semanticScore: 0.5 }),
+      failed(2, { epoch: 2 }),
+      task(3, { exactMatch: 0, semanticScore: 0.25 }),
+      failed(4),
+    ]);
+    expect(scores.exactMatch).toMatchObject({ value: 0.5, n: 2, overAll: { value: 0.2, n: 5 } });
+    expect(scores.semanticScore).toMatchObject({ value: 0.375, n: 2, overAll: { value: 0.15, n: 5 } });
+  });
+
+  it("counts a failed question without gold mail for no score that is about gold mail", () => {
+    const { scores } = figuresOf([
+      failed(1, { goldSources: 0 }),
+      task(2, { exactMatch: 1, foundGold: 1 }),
+      task(3, { exactMatch: 1, foundGold: null }, { goldSources: 0 }),
+      failed(3, { goldSources: 0, epoch: 2 }),
+    ]);
+    expect(scores.foundGold?.overAll).toMatchObject({ value: 1, n: 1 });
+    expect(scores.exactMatch?.overAll).toMatchObject({ value: 0.5, n: 4 });
+  });
+
+  it("counts a failed question whose gold answer holds no number or date for no score about those", () => {
+    const { scores } = figuresOf([
+      failed(1, { groundTruth: "a green folder" }),
+      failed(2, { groundTruth: "$1.5 million" }),
+      failed(3, { groundTruth: "on May 5, 2001" }),
+      task(4, { exactMatch: 1, numberMatch: 1, dateMatch: null }, { groundTruth: "40 barrels" }),
+      task(5, { exactMatch: 1, numberMatch: null, dateMatch: null }, { groundTruth: "Kay Mann" }),
+      failed(5, { groundTruth: "Kay Mann", epoch: 2 }),
+      task(6, { exactMatch: 1, numberMatch: null, dateMatch: 1 }, { groundTruth: "9:30 am" }),
+    ]);
+    expect(scores.numberMatch?.overAll).toMatchObject({ value: 0.5, n: 2 });
+    expect(scores.dateMatch?.overAll).toMatchObject({ value: 0.5, n: 2 });
+    expect(scores.exactMatch?.overAll).toMatchObject({ value: 3 / 7, n: 7 });
+  });
+
+  it("counts a failed task as wrong where the answers to its question could not be judged", () => {
+    const { scores } = figuresOf([
+      task(1, { judgeCorrect: 1 }),
+      task(2, { judgeCorrect: null }),
+      failed(2, { epoch: 2 }),
+    ]);
+    expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 1, overAll: { value: 0.5, n: 2 } });
+  });
+
+  it("has no value for failures where lower is better, though its values lie from 0 to 1", () => {
+    const { hallucination, goldRank } = figuresOf([
+      task(1, { hallucination: 0, goldRank: 1 }),
+      task(2, { hallucination: 1, goldRank: 1 }),
+      failed(3),
+    ]).scores;
+    expect(hallucination).toMatchObject({ better: "lower", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+    expect(goldRank).toMatchObject({ better: "lower", value: 1, n: 2, overAll: { value: null, n: 0 } });
+  });
+
+  it("has no value for failures where the scale goes beyond 0 to 1, whatever the values are", () => {
+    const { artReward } = figuresOf([task(1, { artReward: 0.1 }), task(2, { artReward: 0.3 }), failed(3)]).scores;
+    expect(artReward).toMatchObject({ value: 0.2, n: 2, overAll: { value: null, n: 0 } });
+  });
+
+  it("has an interval within its scale, of few tasks too, in slices and over inboxes as well", () => {
+    const results = [
+      task(1, { semanticScore: 1, artReward: 1.4, goldRank: 1 }, { inbox: "a@x" }),
+      task(2, { semanticScore: 0.1, artReward: -1.9, goldRank: 5 }, { inbox: "a@x" }),
+      task(3, { semanticScore: 1, artReward: 1.3, goldRank: 1 }, { inbox: "b@x" }),
+    ];
+    const { scores, slices } = figuresOf(results);
+    const scales = { semanticScore: [0, 1], artReward: [-2, 1.5], goldRank: [1, Number.POSITIVE_INFINITY] } as const;
+    for (const [name, [min, max]] of Object.entries(scales)) {
+      const figures = [scores[name], scores[name]?.byInbox, ...slices.inbox.map((part) => part.scores[name])];
+      for (const interval of [...figures, ...slices.year.map((part) => part.scores[name])]) {
+        expect(interval?.low ?? min, name).toBeGreaterThanOrEqual(min);
+        expect(interval?.high ?? min, name).toBeLessThanOrEqual(max);
+      }
+      expect(scores[name]?.low, name).not.toBeNull();
+    }
+  });
+
+  it("has no value for failures where 0 0 is not what wrong is", () => {
+    const { reward } = figuresOf([task(1, { reward: 1.5 }), task(2, { reward: -0.5 }), failed(3)]).scores;
+    expect(reward).toMatchObject({ label: "reward", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+  });
+
+  it("of repeats takes the question as one cluster, and tells pass@k and pass^k over questions", () => {
+    const right = [2, 0, 1, 2];
+    const results = right.flatMap((times, i) =>
+      [1, 2].map((epoch) => task(i, { exactMatch: epoch <= times ? 1 : 0 }, { epoch })),
+    );
+    const { exactMatch } = figuresOf(results).scores;
+    expect(exactMatch).toMatchObject({ value: 5 / 8, n: 8, method: "clustered_wilson" });
+    expect(exactMatch?.low).toBeLessThan(wilson(5, 8).low ?? 0);
+    const [one, two, ...more] = exactMatch?.repeats ?? [];
+    expect(more).toEqual([]);
+    expect(one).toMatchObject({ k: 1, passAtK: { value: 5 / 8, n: 4 }, passHatK: { value: 5 / 8, n: 4 } });
+    expect(two).toMatchObject({ k: 2, passAtK: { value: 3 / 4, n: 4 }, passHatK: { value: 2 / 4, n: 4 } });
+  });
+
+  it("has a wider interval for other inboxes, where inboxes differ", () => {
+    const results = Array.from({ length: 80 }, (_, i) =>
+      task(i, { exactMatch: i % 8 < 4 ? 1 : 0 }, { inbox: `${i % 8}@x.example` }),
+    );
+    const { exactMatch } = figuresOf(results).scores;
+    expect(exactMatch?.byInbox.inboxes).toBe(8);
+    expect(exactMatch?.byInbox.low).toBeLessThan(exactMatch?.low ?? 0);
+    expect(exactMatch?.byInbox.high).toBeGreaterThan(exactMatch?.high ?? 1);
+  });
+});
+
+describe("slices", () => {
+  const results = [
+    task(
+      1,
+      { exactMatch: 1 },
+      { inbox: "b@x", howRealistic: 0.699999988079071, goldSources: 10, queryDate: "2001-05-05" },
+    ),
+    task(2, { exactMatch: 0 }, { inbox: "a@x", howRealistic: 1, goldSources: 2, queryDate: "2000-01-01" }),
+    failed(3, { inbox: "a@x", howRealistic: 0.95, goldSources: 2, queryDate: "2001-12-31" }),
+  ];
+
+  it("divide the tasks, with n and interval of each part, in the order of their values", () => {
+    const { slices } = figuresOf(results);
+    const parts = (slice: keyof typeof slices) => (slices[slice] ?? []).map(({ value, tasks }) => [value, tasks]);
+    expect(parts("inbox")).toEqual([
+      ["a@x", 2],
+      ["b@x", 1],
+    ]);
+    expect(parts("realism")).toEqual([
+      ["0.7-0.8", 1],
+      ["0.9-1", 2],
+    ]);
+    expect(parts("sources")).toEqual([
+      ["2", 2],
+      ["10", 1],
+    ]);
+    expect(parts("year")).toEqual([
+      ["2000", 1],
+      ["2001", 2],
+    ]);
+    expect(slices.inbox[0]?.scores.exactMatch).toEqual({ value: 0, n: 1, ...wilson(0, 1), method: "wilson" });
+  });
+
+  it("are those of the whole run: their denominators add up", () => {
+    const many = Array.from({ length: 200 }, (_, i) =>
+      task(i, { exactMatch: i % 3 === 0 ? 1 : 0 }, { inbox: `${i % 7}@x`, queryDate: `${1999 + (i % 4)}-01-01` }),
+    );
+    const { scores, slices } = figuresOf(many);
+    for (const slice of [slices.inbox, slices.year]) {
+      const estimates = slice.map((part) => part.scores.exactMatch ?? { n: 0, value: 0 });
+      expect(estimates.reduce((sum, { n }) => sum + n, 0)).toBe(scores.exactMatch?.n);
+      const right = estimates.reduce((sum, { n, value }) => sum + n * (value ?? 0), 0);
+      expect(right / 200).toBeCloseTo(scores.exactMatch?.value ?? 0, 12);
+    }
+  });
+});

@@ -1,0 +1,139 @@
+import { existsSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+
+const RUN = `run -a baseline --dataset ${QUESTIONS} -l 30`;
+
+beforeAll(async () => {
+  expect(await artE(`${RUN} -o base.json --quiet`)).toMatchObject({ code: 0 });
+  expect(await artE(`${RUN} -o short.json --max-turns 2 --quiet`)).toMatchObject({ code: 0 });
+});
+
+describe("gate", () => {
+  it("passes a run that reaches everything", async () => {
+    const { code, stdout, stderr } = await artE(
+      "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json",
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.split("\n")).toEqual([
+      expect.stringMatching(
+        /^passed {2}sources \(sourcesCorrect\) 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=30, wanted at least 0\.5$/,
+      ),
+      expect.stringMatching(/^passed {2}found \(foundGold\) 1\.000 \[0\.\d{3}, 1\.000\] n=30, wanted at least 0\.9$/),
+      expect.stringMatching(
+        /^passed {2}accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.000\] n=30, wanted the interval above -0\.02 against run_/,
+      ),
+      "",
+    ]);
+  });
+
+  it("ends with 3 where one is missed, and says which by how much", async () => {
+    const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
+    expect(code).toBe(3);
+    expect(JSON.parse(stderr).error.message).toMatch(
+      /^Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, wanted at least 0\.8\.$/,
+    );
+    const { passed, gates } = JSON.parse(stdout);
+    expect(passed).toBe(false);
+    expect(gates).toEqual([
+      expect.objectContaining({ kind: "fail_under", scorer: "exactMatch", limit: 0.8, passed: false }),
+      expect.objectContaining({ kind: "fail_under", scorer: "foundGold", limit: 0.5, passed: true }),
+    ]);
+  });
+
+  it("ends with 3 where a run may be worse than its baseline by the margin or more", async () => {
+    const { code, stderr } = await artE("gate short.json --baseline base.json --no-worse-than 0.1 --metric sources");
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/ -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] n=30, wanted the interval above -0\.1 against run_/);
+    const better = await artE("gate base.json --baseline short.json --metric sources");
+    expect(better.code).toBe(0);
+  });
+
+  it("writes JUnit XML of the metric that is asked for", async () => {
+    const { code, stdout } = await artE("gate base.json --junit junit.xml --metric sources");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "JUnit:  junit.xml\n" });
+    const right = readJson("base.json").taskResults.filter((task: { sourcesCorrect: boolean }) => task.sourcesCorrect);
+    expect(read("junit.xml")).toContain(
+      `<testsuites name="art-e" tests="30" failures="${30 - right.length}" errors="0"`,
+    );
+    expect(read("junit.xml").match(/<testcase /g)).toHaveLength(30);
+  });
+
+  it("refuses a run that is not finished", async () => {
+    expect(await artE(`${RUN} --max-time 0.000000001 -o partial.json --quiet`)).toMatchObject({
+      code: 1,
+    });
+    expect(readJson("partial.json")).toMatchObject({ status: "interrupted", plannedTasks: 30 });
+    for (const name of ["latest", "partial.json"]) {
+      const { code, stdout, stderr } = await artE(`gate ${name} --fail-under found=0 --junit partial.xml`);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(
+        /^art-e: Run run_\S+ is not finished: \d+ of its 30 tasks have no result\.\n {7}Finish it: art-e run --resume /,
+      );
+      const against = await artE(`gate base.json --baseline ${name}`);
+      expect(against).toMatchObject({ code: 2, stderr: expect.stringContaining(`--baseline ${name}: Run run_`) });
+    }
+    expect(existsSync(path("partial.xml"))).toBe(false);
+  });
+
+  it.each([
+    ["gate base.json", "No gate is given."],
+    ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
+    ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
+    ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
+    ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
+    ["gate base.json --fail-under sources=80", "--fail-under sources=80: sources is from 0 to 1."],
+    ["gate base.json --fail-under goldRank=0.5", "--fail-under goldRank=0.5: goldRank is of at least 1."],
+    ["gate base.json --fail-under artReward=-3", "--fail-under artReward=-3: artReward is from -2 to 1.5."],
+    ["gate base.json --baseline base.json --no-worse-than 1", "--no-worse-than 1: accuracy is from 0 to 1, so nothing"],
+    ["gate base.json --baseline none.json", "There is no results file none.json."],
+    ["gate base.json --junit no/where.xml", "--junit: no/where.xml cannot be written"],
+  ])("%s is refused", async (line, message) => {
+    const { code, stdout, stderr } = await artE(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`art-e: ${message}`);
+  });
+});
+
+describe("run with gates", () => {
+  it("judges what it has run: exit code, box, document, JUnit and step summary", async () => {
+    const line = `${RUN} --fail-under sources=0.99 --baseline base.json --junit run.xml -o gated.json`;
+    const summary = path("summary.md");
+    write("summary.md", "before\n");
+    const { code, stdout, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: summary });
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^Gate: {5}missed {2}sources \(sourcesCorrect\) .+ wanted at least 0\.99$/m);
+    expect(stdout).toMatch(/^Gate: {5}passed {2}accuracy \(exactMatch\) .+ against run_/m);
+    expect(stdout).toMatch(/^JUnit: {4}run\.xml$/m);
+    expect(stderr).toMatch(/^art-e: Run run_\S+ missed 1 of 2 gates: sources /m);
+    expect(read("run.xml")).toMatch(/ tests="30" failures="30" /);
+    expect(read("summary.md")).toMatch(/^before\n### ART-E: baseline &#40;offline&#47;baseline&#41;\n/);
+    expect(readJson("gated.json").totalTasks).toBe(30);
+  });
+
+  it("has the gates in its document with --json", async () => {
+    const { code, stdout } = await artE(`${RUN} --fail-under found=0.5 --json --quiet`);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).gates).toEqual([expect.objectContaining({ scorer: "foundGold", passed: true })]);
+  });
+
+  it("takes latest for the run before it", async () => {
+    const before = JSON.parse((await artE("stats --run latest --json")).stdout).runId;
+    const { stdout } = await artE(`${RUN} --baseline latest --json --quiet`);
+    expect(JSON.parse(stdout).gates[0]).toMatchObject({ baseline: before, passed: true });
+  });
+
+  it("spends nothing where the baseline is about something else", async () => {
+    const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout).length;
+    const before = await runs();
+    const { code, stderr } = await artE(`${RUN} --cutoff off --baseline base.json`);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "--baseline base.json cannot be compared with this run. They differ in the cutoff: query_date and off.",
+    );
+    expect((await artE(`${RUN} --fail-under f1=1`)).code).toBe(2);
+    expect(await runs()).toBe(before);
+  });
+});

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, inject } from "vitest";
+import type { Question } from "../../src/tasks/question.js";
+import { CommandHosts } from "./command-line-processes.js";
+
+/** The built program as a child process, in a folder of its own and with nothing of this process's environment. */
+
+export const ROOT = join(import.meta.dirname, "../..");
+export const BIN = join(ROOT, "bin/art-e.js");
+export const MAIL = join(ROOT, "fixtures/demo/maildir");
+export const QUESTIONS = join(ROOT, "fixtures/demo/questions.jsonl");
+export const MARCUS = "marcus.hale@kestrelplains.example";
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Variables that a process reads once. */
+const OF_A_PROCESS = new Set(["PATH", "TMPDIR", "NODE_OPTIONS", "TZ"]);
+
+/** Words of a command line, as one text where none of them holds a space. */
+export type Line = string | readonly string[];
+type Variables = Readonly<Record<string, string>>;
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+}
+
+export function start(folder: string, line: Line, variables: Variables = {}): Started {
+  return startProgram(folder, process.execPath, [BIN, ...wordsOf(line)], variables);
+}
+
+function wordsOf(line: Line): readonly string[] {
+  return typeof line === "string" ? line.split(" ").filter((word) => word !== "") : line;
+}
+
+function environment(folder: string, variables: Variables): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1", ...variables };
+}
+
+export function startProgram(folder: string, program: string, args: readonly string[], variables: Variables): Started {
+  const env = environment(folder, variables);
+  const child = spawn(program, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      texts[name] += text;
+    });
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on("error", reject).on("close", (code) => resolve({ code, ...texts }));
+  });
+  return { child, ended };
+}
+
+/** Ctrl-C twice: the first lets the tasks under way be finished, and is answered; the second stops them. */
+export async function interruptTwice(child: ChildProcess): Promise<void> {
+  const answered = new Promise<void>((resolve) => {
+    child.stderr?.on("data", (text: string) => {
+      if (text.includes("Stopping")) resolve();
+    });
+  });
+  child.kill("SIGINT");
+  await answered;
+  child.kill("SIGINT");
+}
+
+export interface WorkFolder {
+  path(name: string): string;
+  /** Runs to the end, in a process that has run others before where nothing forbids it. */
+  artE(line: Line, variables?: Variables): Promise<Ended>;
+  start(line: Line, variables?: Variables): Started;
+  write(name: string, content: string | Buffer): string;
+  read(name: string): string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  readJson(name: string): any;
+}
+
+/** A working folder for the tests of one file, gone after them; with `mail` imported into its `art-e.db`. */
+export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
+  let folder = "";
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "art-e-command-"));
+    if (mail === undefined) return;
+    if (mail === MAIL) return copyFileSync(inject("demoDatabase"), join(folder, "art-e.db"));
+    const { code, stderr } = await start(folder, ["import", mail, "--quiet"]).ended;
+    if (code !== 0) throw new Error(`the mail was not imported: ${stderr}`);
+  });
+  const hosts = new CommandHosts();
+  afterAll(() => {
+    hosts.close();
+    // A child of a killed program may write for a moment still.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  });
+  const path = (name: string) => join(folder, name);
+  const read = (name: string) => readFileSync(path(name), "utf8");
+  return {
+    path,
+    read,
+    readJson: (name) => JSON.parse(read(name)),
+    artE(line, variables = {}) {
+      return Object.keys(variables).some((name) => OF_A_PROCESS.has(name))
+        ? start(folder, line, variables).ended
+        : hosts.run(wordsOf(line), folder, environment(folder, variables));
+    },
+    start: (line, variables) => start(folder, line, variables),
+    write(name, content) {
+      writeFileSync(path(name), content);
+      return path(name);
+    },
+  };
+}
+
+export const demoQuestions: readonly Question[] = jsonLines(readFileSync(QUESTIONS, "utf8"));
+
+export function demoQuestion(id: number): Question {
+  const found = demoQuestions.find((question) => question.id === id);
+  if (found === undefined) throw new Error(`the demo has no question ${id}`);
+  return found;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+export function jsonLines(text: string): any[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+/** Every file of a folder and below it, its bytes as latin1. */
+export function everyFile(folder: string): { name: string; bytes: string }[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => ({ name: file, bytes: readFileSync(file, "latin1") }));
+}
+
+/** The label and value of each line of a box. */
+export function boxLines(text: string): Record<string, string> {
+  return Object.fromEntries(
+    [...text.matchAll(/^([^:\n]+): +(.+)$/gm)].map(([, label = "", value = ""]) => [label, value]),
+  );
+}

@@ -1,0 +1,135 @@
+import type { ChildProcess } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, expect, it } from "vitest";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { boxLines, demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { resultsSchema } from "./results-schema.js";
+
+const { artE, path, readJson, start } = workFolder({ mail: MAIL });
+
+let provider: FakeProvider;
+afterEach(() => provider.close());
+
+const ANSWERED = demoQuestions.slice(0, 2);
+
+/** Answers two questions, and leaves every other waiting. */
+const stalling = () =>
+  startFakeProvider((request) => {
+    const known = ANSWERED.find(({ question }) => question === request.question);
+    return known === undefined ? { fail: "silence" } : { content: known.answer };
+  });
+
+const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
+const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+
+/** What the program has said since, once it has answered a signal. */
+function told(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    child.stderr?.on("data", (more: string) => {
+      text += more;
+      if (text.includes("Stopping")) resolve(text);
+    });
+  });
+}
+
+it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished and says so", async () => {
+  provider = await stalling();
+  const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
+  await provider.received(3);
+  child.kill("SIGINT");
+  await told(child);
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect(code).toBe(130);
+
+  const { taskResults, ...totals } = resultsSchema.parse(readJson("partial.json"));
+  expect(taskResults.map((task) => task.taskId)).toEqual(ANSWERED.map((question) => question.id));
+  expect(totals).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0, exactMatchAccuracy: 1 });
+  expect(boxLines(stdout).Run).toBe(totals.runId);
+  expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
+    "Stopping: 1 task under way will be finished; once more to stop now.",
+    `art-e: run ${totals.runId} stopped: 2 of 6 tasks are saved. Go on with: art-e run --resume ${totals.runId}`,
+  ]);
+  expect(readdirSync(path("")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+
+  const runs = JSON.parse((await artE("stats --runs --json")).stdout);
+  expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
+});
+
+it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+  "%s once lets the tasks under way finish, and begins no other",
+  async (signal) => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    provider = await startFakeProvider(async (request) => {
+      await released;
+      return request.turn === 0
+        ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
+        : { content: "an answer" };
+    });
+    const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
+    const { child, ended } = start(line, variables());
+    await provider.received(3);
+    child.kill(signal);
+    expect(await told(child)).toContain("Stopping: 3 tasks under way will be finished; once more to stop now.");
+    release();
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(130);
+    const { runId, ...totals } = JSON.parse(stdout);
+    expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
+    expect(stderr).toContain(`3 of 9 tasks are saved. Go on with: art-e run --resume ${runId}`);
+    expect(provider.requests).toHaveLength(6);
+  },
+);
+
+it("a run whose process was killed is listed as interrupted, and one that goes on as running", async () => {
+  provider = await stalling();
+  const { child, ended } = start(`${RUN} -l 6 --json`, variables());
+  await provider.received(3);
+  const first = async () => JSON.parse((await artE("stats --runs --json")).stdout)[0];
+  const { id, status } = await first();
+  expect(status).toBe("running");
+  expect((await artE(`run --resume ${id}`, variables())).stderr).toContain(`is being worked on by ${hostname()}:`);
+  child.kill("SIGKILL");
+  await ended;
+  expect(await first()).toMatchObject({ id, status: "interrupted", tasks: 2 });
+  expect(JSON.parse((await artE(`stats --run ${id} --json`)).stdout).status).toBe("interrupted");
+  const gate = await artE(`gate ${id} --fail-under found=0`);
+  expect(gate).toMatchObject({ code: 2, stderr: expect.stringContaining("is not finished") });
+});
+
+it("SIGTERM stops a run in the same way, with --json as one document", async () => {
+  provider = await stalling();
+  const { child, ended } = start(`${RUN} -l 3 --json`, variables());
+  await provider.received(3);
+  child.kill("SIGTERM");
+  await told(child);
+  child.kill("SIGTERM");
+  const { code, stdout } = await ended;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, endings: { answered: 2 } });
+});
+
+it("Ctrl-C twice while the server asks everybody to wait half a minute ends the run at once", async () => {
+  const [first] = demoQuestions;
+  provider = await startFakeProvider(async (request) => {
+    if (request.question === first?.question) return { fail: "status", status: 429, headers: { "retry-after": "30" } };
+    await delay(200);
+    return { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] };
+  });
+  const { child, ended } = start(`run -a email-search --dataset ${QUESTIONS} -l 2 --concurrency 2`, variables());
+  await provider.received(2);
+  await delay(600);
+  const before = performance.now();
+  child.kill("SIGINT");
+  await told(child);
+  child.kill("SIGINT");
+  expect((await ended).code).toBe(130);
+  expect(performance.now() - before).toBeLessThan(25_000);
+  expect(provider.requests).toHaveLength(2);
+});

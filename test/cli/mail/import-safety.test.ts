@@ -1,0 +1,402 @@
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import Database from "better-sqlite3";
+import { beforeAll, describe, expect, it } from "vitest";
+import { checkHealth } from "../../../src/mail/health.js";
+import { openStore } from "../../../src/store/open-store.js";
+import { seeded } from "../../bench/random.js";
+import { writeKaggleCsv } from "../../bench/synthetic-corpus.js";
+import {
+  authoredMails,
+  csv,
+  expectedMails,
+  kaggleCsv,
+  mailEntries,
+  writeParquet,
+  writeTar,
+} from "../../mail/corpus-fixtures.js";
+import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from "../art-e.js";
+
+/** What an import leaves when it is killed, interrupted, disturbed or given a broken source. Runs the built program. */
+
+const { artE, path, read, start, write } = workFolder();
+
+const [MAILS, KILLS] = process.env.ART_E_LONG === undefined ? [6_000, 12] : [15_000, 50];
+const LONG = { timeout: KILLS * 60_000 };
+
+/** How long an import of `big.csv` takes here, in milliseconds; only to choose moments by. */
+let duration = 0;
+/** The fingerprint after the demo mail, after `big.csv`, and after both. */
+const fingerprints = { old: "", big: "", both: "" };
+
+beforeAll(async () => {
+  await writeKaggleCsv(path("big.csv"), { mails: MAILS, seed: 3 });
+  await succeed(`import ${MAIL} --db old.db --quiet`);
+  const started = performance.now();
+  await succeed("import big.csv --db big.db --quiet");
+  duration = performance.now() - started;
+  copyFileSync(path("old.db"), path("both.db"));
+  await succeed("import big.csv --db both.db --quiet");
+  for (const name of ["old", "big", "both"] as const) fingerprints[name] = fingerprint(`${name}.db`);
+});
+
+async function succeed(line: string): Promise<Ended> {
+  const ended = await artE(line);
+  expect(ended, line).toMatchObject({ code: 0 });
+  return ended;
+}
+
+function fingerprint(db: string): string {
+  const file = new Database(path(db), { readonly: true });
+  try {
+    return file.prepare("SELECT fingerprint FROM corpus_state").pluck().get() as string;
+  } finally {
+    file.close();
+  }
+}
+
+/** As `art-e doctor` does. */
+function doctor(name: string): void {
+  const db = openStore(path(name), { mustExist: true });
+  try {
+    expect([...checkHealth(db)].filter(({ ok }) => !ok)).toEqual([]);
+  } finally {
+    db.close();
+  }
+}
+
+/** The files that belong to a database, and what an import left beside it. */
+const filesOf = (db: string) =>
+  readdirSync(path(""))
+    .filter((name) => name.startsWith(db))
+    .sort();
+
+async function untilThere(name: string, bytes = 0, { ended }: Started): Promise<void> {
+  let over = false;
+  void ended.then(() => {
+    over = true;
+  });
+  while (!existsSync(path(name)) || statSync(path(name)).size < bytes) {
+    if (over) throw new Error(`the import ended before ${name} was there: ${JSON.stringify(await ended)}`);
+    await sleep(5);
+  }
+}
+
+/** One line and a hint, nothing of the program's inside. */
+function expectClear({ stderr }: Ended, message: RegExp): void {
+  expect(stderr).toMatch(message);
+  expect(stderr).toMatch(/^art-e: .+\n {7}.+\n$/);
+  expect(stderr).not.toMatch(/\n\s+at |bug in art-e/);
+}
+
+describe("an import killed at any moment", () => {
+  it("into a new file leaves no file or the whole one, and the next import is not disturbed", LONG, async () => {
+    const random = seeded(11);
+    for (let i = 0; i < KILLS; i++) {
+      const run = start("import big.csv --db new.db --quiet");
+      await sleep(random() * duration * 1.1);
+      run.child.kill("SIGKILL");
+      await run.ended;
+      if (!existsSync(path("new.db"))) continue;
+      expect(fingerprint("new.db")).toBe(fingerprints.big);
+      doctor("new.db");
+      rmSync(path("new.db"));
+    }
+    await succeed("import big.csv --db new.db --quiet");
+    expect(fingerprint("new.db")).toBe(fingerprints.big);
+    doctor("new.db");
+    expect(filesOf("new.db")).toEqual(["new.db"]);
+  });
+
+  it("into an existing file leaves the old mail or all of it, and the next import succeeds", LONG, async () => {
+    const random = seeded(12);
+    copyFileSync(path("old.db"), path("grown.db"));
+    for (let i = 0; i < KILLS; i++) {
+      const run = start("import big.csv --db grown.db --quiet");
+      await sleep(random() * duration * 1.1);
+      run.child.kill("SIGKILL");
+      await run.ended;
+      doctor("grown.db");
+      const found = fingerprint("grown.db");
+      expect([fingerprints.old, fingerprints.both]).toContain(found);
+      if (found === fingerprints.old) continue;
+      for (const name of filesOf("grown.db")) rmSync(path(name));
+      copyFileSync(path("old.db"), path("grown.db"));
+    }
+    await succeed("import big.csv --db grown.db --quiet");
+    expect(fingerprint("grown.db")).toBe(fingerprints.both);
+    doctor("grown.db");
+  });
+});
+
+describe("while an import writes to a file", () => {
+  it("others go on reading the old mail, then see all of the new", LONG, async () => {
+    copyFileSync(path("old.db"), path("read.db"));
+    const open = new Database(path("read.db"));
+    const count = () => open.prepare("SELECT count(*) FROM emails").pluck().get() as number;
+    const old = count();
+    const run = start("import big.csv --db read.db --quiet");
+    const { ended } = run;
+    await untilThere("read.db-wal", 0, run);
+    open.exec("BEGIN");
+    expect(count()).toBe(old);
+    const search = ["search", "marcus.hale@kestrelplains.example", "gas", "--db", "read.db", "--json"];
+    const during = await start(search).ended;
+    expect(during.code).toBe(0);
+    await ended.then(({ code }) => expect(code).toBe(0));
+    expect(count()).toBe(old);
+    open.exec("COMMIT");
+    expect(count()).toBe(old + MAILS);
+    open.close();
+    expect((await start(search).ended).code).toBe(0);
+  });
+
+  it("a second import waits for the first, and both are whole", LONG, async () => {
+    copyFileSync(path("old.db"), path("twice.db"));
+    const runs = ["a", "b"].map(() => start("import big.csv --db twice.db --json --quiet").ended);
+    const ended = await Promise.all(runs);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    const stored = ended.map(({ stdout }) => JSON.parse(stdout).stored as number);
+    expect(stored.sort((a, b) => a - b)).toEqual([0, MAILS]);
+    expect(fingerprint("twice.db")).toBe(fingerprints.both);
+    doctor("twice.db");
+  });
+
+  it("a second import is refused in the end, and says who holds the file", LONG, async () => {
+    copyFileSync(path("old.db"), path("held.db"));
+    const holder = new Database(path("held.db"));
+    holder.pragma("journal_mode = WAL");
+    holder.exec("BEGIN IMMEDIATE");
+    const ended = await artE("import big.csv --db held.db --quiet");
+    holder.close();
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expectClear(ended, /^art-e: Cannot import into .*held\.db: another process is writing to it\./);
+    expect(fingerprint("held.db")).toBe(fingerprints.old);
+  });
+
+  it("an import into a file that another one is making is refused, and says so", async () => {
+    const partial = path("made.db.partial");
+    const holder = new Database(partial);
+    holder.exec("CREATE TABLE t (x); BEGIN EXCLUSIVE");
+    const second = await artE("import big.csv --db made.db --quiet");
+    holder.close();
+    expect(second).toMatchObject({ code: 1, stdout: "" });
+    expectClear(second, /^art-e: Cannot import into made\.db: another import is making it \(made\.db\.partial\)\./);
+    rmSync(partial);
+    expect(filesOf("made.db")).toEqual([]);
+  });
+
+  it("two imports into a new file begun at the same moment leave one whole file", LONG, async () => {
+    for (let i = 0; i < 4; i++) {
+      const ended = await Promise.all([1, 2].map(() => artE(`import ${MAIL} --db race.db --quiet`)));
+      const refused = ended.filter(({ code }) => code !== 0);
+      expect(refused.length, JSON.stringify(ended)).toBeLessThan(2);
+      for (const one of refused) expectClear(one, /^art-e: .*race\.db.* (another|made by another)/);
+      expect(fingerprint("race.db")).toBe(fingerprints.old);
+      for (const name of filesOf("race.db")) rmSync(path(name));
+    }
+  });
+});
+
+describe("Ctrl-C during an import", () => {
+  it.each([
+    ["a new file", "stopped-new.db", null, [] as string[]],
+    ["an existing file", "stopped-old.db", "old.db", ["stopped-old.db"]],
+  ])("into %s leaves it as it was, exits with 130 and says how to go on", async (_, db, before, files) => {
+    if (before !== null) copyFileSync(path(before), path(db));
+    const run = start(["import", "big.csv", "--db", db, "--quiet"]);
+    await untilThere(before === null ? `${db}.partial` : `${db}-wal`, 0, run);
+    run.child.kill("SIGINT");
+    const { code, stdout, stderr } = await run.ended;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+    expect(stderr.split("\n").filter(Boolean)).toEqual([
+      "Stopping; once more to stop at once.",
+      `art-e: import stopped: ${db} is as it was before. Run the same command to start again.`,
+    ]);
+    expect(filesOf(db)).toEqual(files);
+    if (before !== null) expect(fingerprint(db)).toBe(fingerprints.old);
+  });
+});
+
+describe("a disk without room", () => {
+  /** The import with a limit to the size of every file it writes, in KiB, which fails as a full disk does. */
+  const limited = (kib: number, db: string) => {
+    const command = `trap '' XFSZ; ulimit -f ${kib}; exec "$0" "$@"`;
+    const args = ["-c", command, process.execPath, BIN, "import", "big.csv", "--db", db, "--quiet"];
+    return startProgram(path(""), "bash", args, {}).ended;
+  };
+
+  it.each([4, 100, 2_000, 8_000])("of %d KiB for a new file leaves none", async (kib) => {
+    const ended = await limited(kib, "full.db");
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expectClear(ended, /^art-e: Cannot (write|open the database) full\.db: /);
+    expect(filesOf("full.db")).toEqual([]);
+  });
+
+  it.each([1_000, 3_000, 8_000])("of %d KiB for an existing file leaves it as it was", async (kib) => {
+    const db = `full-old-${kib}.db`;
+    copyFileSync(path("old.db"), path(db));
+    const ended = await limited(kib, db);
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expectClear(ended, new RegExp(`^art-e: Cannot write ${db}: `));
+    expect(filesOf(db)).toEqual([db]);
+    expect(fingerprint(db)).toBe(fingerprints.old);
+    doctor(db);
+  });
+});
+
+describe("a folder that cannot be written to", () => {
+  it("is named before anything is read", async () => {
+    write("file", "");
+    const ended = await artE("import big.csv --db file/art-e.db --quiet");
+    expect(ended.code).not.toBe(0);
+    expectClear(ended, /^art-e: .*file\/art-e\.db/);
+  });
+
+  it("by its rights is named", async () => {
+    mkdirSync(path("locked"), { mode: 0o555 });
+    // Root may write anywhere but where the kernel itself keeps its files.
+    const folder = process.getuid?.() === 0 ? "/sys" : "locked";
+    const ended = await artE(`import big.csv --db ${folder}/art-e.db --quiet`);
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expectClear(ended, new RegExp(`^art-e: Cannot make the database ${folder}/art-e\\.db: `));
+  });
+});
+
+describe("a source that breaks off is named with the place, and nothing is left of it", () => {
+  const kaggle = () => kaggleCsv(authoredMails());
+  const makers: Record<string, () => unknown> = {
+    "cut.tar.gz": async () => {
+      await writeTar(path("whole.tar"), mailEntries(authoredMails()), false);
+      const whole = gzipSync(readFileSync(path("whole.tar")));
+      write("cut.tar.gz", whole.subarray(0, whole.length / 2));
+    },
+    "cut.parquet": () => {
+      writeParquet(path("whole.parquet"), expectedMails());
+      write("cut.parquet", readFileSync(path("whole.parquet")).subarray(0, -100));
+    },
+    "quotes.csv": () => write("quotes.csv", `${kaggle()}"alder-m/inbox/99.","Subject: never closed\n`),
+  };
+
+  it.each([
+    ["cut.tar.gz", /^art-e: cut\.tar\.gz is cut off or damaged after \d+ whole entries \(\d+ of \d+ bytes/],
+    ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a whole Parquet file: /],
+    ["quotes.csv", /^art-e: quotes\.csv is cut off in row 14: a quoted field never ends/],
+  ])("%s", async (source, message) => {
+    await makers[source]?.();
+    const ended = await artE(["import", source, "--db", `${source}.db`, "--quiet"]);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expectClear(ended, message);
+    expect(filesOf(`${source}.db`)).toEqual([]);
+  });
+
+  it("that grows while it is read is not imported", LONG, async () => {
+    copyFileSync(path("big.csv"), path("growing.csv"));
+    const run = start("import growing.csv --db growing.db --quiet");
+    await untilThere("growing.db.partial", 0, run);
+    let over = false;
+    void run.ended.then(() => {
+      over = true;
+    });
+    while (!over) {
+      appendFileSync(path("growing.csv"), csv([["a/inbox/1.", "Subject: late\n\nlate\n"]]));
+      await sleep(20);
+    }
+    const ended = await run.ended;
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expectClear(ended, /^art-e: growing\.csv changed while it was read: it had \d+ bytes and has \d+/);
+    expect(filesOf("growing.db")).toEqual([]);
+  });
+});
+
+describe("what cannot be used in a source is listed beside the database, and the rest is imported", () => {
+  const good = (n: number) => `Message-ID: <${n}@example.com>\nFrom: a@example.com\nSubject: mail ${n}\n\nHello.\n`;
+
+  async function imported(source: string) {
+    const db = `${source}.db`;
+    const ended = await artE(["import", source, "--db", db, "--json", "--quiet"]);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    doctor(db);
+    const list = existsSync(path(`${db}.skipped.tsv`)) ? read(`${db}.skipped.tsv`) : "";
+    expect(filesOf(db)).toEqual(list === "" ? [db] : [db, `${db}.skipped.tsv`]);
+    return { summary: JSON.parse(ended.stdout), skipped: list.split("\n").filter(Boolean) };
+  }
+
+  it("of a CSV with a field of 200 MB", LONG, async () => {
+    const file = openSync(path("wide.csv"), "w");
+    writeSync(
+      file,
+      csv([
+        ["file", "message"],
+        ["a/inbox/1.", good(1)],
+      ]),
+    );
+    writeSync(file, '"a/inbox/2.","Subject: huge\n\n');
+    const piece = Buffer.alloc(1 << 20, "words and words, ");
+    for (let i = 0; i < 200; i++) writeSync(file, piece);
+    writeSync(file, `"\n${csv([["a/inbox/3.", good(3)]])}`);
+    closeSync(file);
+    const { summary, skipped } = await imported("wide.csv");
+    rmSync(path("wide.csv"));
+    expect(summary).toMatchObject({ read: 3, stored: 2, skipped: { mails: 1 } });
+    expect(skipped).toEqual(["wide.csv row 3\tit is larger than 64 MB"]);
+  });
+
+  it("of a CSV with NULs, rows too short and rows of nothing", async () => {
+    const rows = [
+      ["file", "message"],
+      ["a/inbox/1.", good(1).replace("Hello", "Hel\0lo")],
+      ["a/inbox/2.", "\0\0\0\0"],
+      ["a/inbox/3."],
+      ["a/inbox/4.", ""],
+      ["a/inbox/5.", good(5)],
+    ];
+    write("nul.csv", csv(rows));
+    const { summary, skipped } = await imported("nul.csv");
+    expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
+    expect(skipped).toEqual([
+      "nul.csv row 3\tit is binary data, not a mail",
+      "nul.csv row 4\tit has 1 fields where the header has 2",
+      "nul.csv row 5\tit is empty",
+    ]);
+    const db = new Database(path("nul.csv.db"), { readonly: true });
+    expect(db.prepare("SELECT body FROM emails ORDER BY message_id").pluck().all()).toEqual(["Hel\ufffdlo.", "Hello."]);
+    db.close();
+  });
+
+  it("of an archive whose entries lead out of it or elsewhere, and nothing is written there", async () => {
+    const content = Buffer.from(good(9));
+    await writeTar(
+      path("evil.tar"),
+      [
+        { name: "maildir/a/inbox/1.", content: Buffer.from(good(1)) },
+        { name: "../escaped", content },
+        { name: path("absolute"), content },
+        { name: "maildir/a/inbox/link", type: "symlink", linkname: "/etc/passwd" },
+        { name: "maildir/a/inbox/2.", content: Buffer.from(good(2)) },
+      ],
+      false,
+    );
+    const { summary, skipped } = await imported("evil.tar");
+    expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
+    expect(skipped).toEqual([
+      "evil.tar entry ../escaped\tits path leads out of the archive",
+      `evil.tar entry ${path("absolute")}\tits path is absolute`,
+      "evil.tar entry maildir/a/inbox/link\tit is a link, which is not followed",
+    ]);
+    expect(existsSync(path("../escaped")) || existsSync(path("absolute"))).toBe(false);
+  });
+});

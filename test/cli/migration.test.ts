@@ -1,0 +1,83 @@
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { onMigrationIndexing } from "../../src/store/migrate.js";
+import { openStore } from "../../src/store/open-store.js";
+import { BEN, mail } from "../mail/small-corpus.js";
+import { writeEarlierFile } from "../store/earlier-database.js";
+import { boxLines, workFolder } from "./art-e.js";
+
+const { artE, path } = workFolder();
+
+const MAILS = [
+  mail("dash", { body: "the bid–ask spread" }),
+  mail("umlaut", { body: "Grüße an MÜLLER" }),
+  mail("japanese", { body: "来週の会議室を予約しました" }),
+  mail("plain", { body: "gas prices" }),
+];
+
+function earlier(name: string): string {
+  writeEarlierFile(path(name), MAILS);
+  return path(name);
+}
+
+function versionOf(file: string): unknown {
+  const db = new Database(file, { readonly: true });
+  const version = db.pragma("user_version", { simple: true });
+  db.close();
+  return version;
+}
+
+it("a file of an earlier version is indexed anew by the first command that opens it, and says so once", async () => {
+  const db = earlier("search.db");
+  const first = await artE(["search", BEN, "ask", "--db", db]);
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("<dash@plains.example>") });
+  expect(first.stderr).toContain("search.db was made by an earlier version: its mail is reindexed once.");
+  for (const [words, found] of [
+    ["müller", "umlaut"],
+    ["会議室", "japanese"],
+    ["price", "plain"],
+  ] as const) {
+    const { stdout, stderr } = await artE(["search", BEN, words, "--db", db]);
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringContaining(`<${found}@plains.example>`), stderr: "" });
+  }
+});
+
+it("doctor --repair brings it to this version, and finds everything well", async () => {
+  const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
+  expect(code).toBe(0);
+  expect(boxLines(stdout)["Full-text index"]).toBe("ok: agrees with the mails");
+  const { stdout: found } = await artE(["search", BEN, "会議", "--db", path("doctor.db")]);
+  expect(found).toContain("<japanese@plains.example>");
+});
+
+it("an import into it adds to what is there", async () => {
+  const db = earlier("import.db");
+  const imported = await artE([
+    "import",
+    "--db",
+    db,
+    "--json",
+    "--quiet",
+    `${import.meta.dirname}/../../fixtures/demo/maildir`,
+  ]);
+  expect(imported.code).toBe(0);
+  expect((await artE(["search", BEN, "ask", "--db", db])).stdout).toContain("<dash@plains.example>");
+  expect((await artE(["doctor", "--db", db])).code).toBe(0);
+});
+
+it("where that is broken off the file is as it was, and the next command does it whole", () => {
+  const file = earlier("broken-off.db");
+  const before = versionOf(file);
+  onMigrationIndexing((done) => {
+    if (done > 0) throw new Error("the disk is full");
+  });
+  expect(() => openStore(file, { mustExist: true })).toThrow("the disk is full");
+  const db = new Database(file, { readonly: true });
+  const found = db.prepare("SELECT count(*) FROM emails_fts WHERE emails_fts MATCH 'price'").pluck().get();
+  db.close();
+  expect({ found, version: versionOf(file) }).toEqual({ found: 1, version: before });
+  const heard: number[] = [];
+  onMigrationIndexing((done) => heard.push(done));
+  openStore(file, { mustExist: true }).close();
+  expect(heard).toEqual([0, MAILS.length]);
+});

@@ -1,0 +1,187 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { stdioServerFile } from "../../tools/sdk-servers.js";
+import { MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, path, write, read } = workFolder({ mail: MAIL });
+
+const done = async (line: string | readonly string[], variables = {}) => {
+  const ended = await artE(line, variables);
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  return ended.stdout;
+};
+const json = async (line: string) => JSON.parse(await done(`${line} --json`));
+
+describe("an agent of one's own", () => {
+  it("is made from a file, given a tool, run, changed, and its run repeated exactly", async () => {
+    write("prompt.txt", "For {{inbox_address}} on {{query_date}}, {{max_turns}} turns:\n{{tools}}\n");
+    expect(await done("agents create mine --prompt @prompt.txt --model offline/baseline --max-turns 7")).toContain(
+      "version 1",
+    );
+    write(
+      "days.ts",
+      `export const description = "Days."; export const parameters = { type: "object" }; export const call = () => 3;`,
+    );
+    await done("tools add days --module days.ts");
+    expect(await done(["tools", "test", "days", "{}"])).toBe("3\n");
+    await done(["agents", "attach", "mine", "days", "--config", '{"timeoutMs": 9000}']);
+    await done(`run -a mine --dataset ${QUESTIONS} -l 3 -o first.json --quiet`);
+    const first = JSON.parse(read("first.json"));
+    expect(first.settings).toMatchObject({ agentVersion: 2, maxTurns: 7 });
+
+    await done(["agents", "set", "mine", "--prompt", "Otherwise.", "--max-turns", "1"]);
+    await done("tools set days --description Other.");
+    await done("agents delete mine");
+    const shown = await json(`agents show --run ${first.runId}`);
+    expect(shown).toMatchObject({
+      id: "mine",
+      version: 2,
+      prompt: expect.stringContaining("{{tools}}"),
+      settings: { maxTurns: 7 },
+    });
+    expect(shown.tools.at(-1)).toMatchObject({
+      id: "days",
+      description: "Days.",
+      handlerKey: "module",
+      config: '{"timeoutMs":9000}',
+    });
+
+    await done(`run --repeat ${first.runId} -o second.json --quiet`);
+    const second = JSON.parse(read("second.json"));
+    const { repeats, ...settings } = second.settings;
+    expect(repeats).toBe(first.runId);
+    expect(settings).toEqual(first.settings);
+    const answers = (file: typeof first) =>
+      file.taskResults.map((task: Record<string, unknown>) => [task.taskId, task.agentAnswer, task.sources]);
+    expect(answers(second)).toEqual(answers(first));
+    const trace = await json("show latest/1");
+    expect(trace.messages[0].content).toContain(`For ${MARCUS}`);
+    expect(trace.messages[0].content).toContain("\n- days: Days.");
+  });
+
+  it.each(["-a baseline", "-l 5", "--ids 1", "--resume latest"])("is not repeated with %s", async (flag) => {
+    const { code, stderr } = await artE(`run --repeat latest ${flag}`);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(flag.split(" ")[0] === "-a" ? "--agent" : "--"),
+    });
+  });
+
+  it("is not repeated with other limits, unless --force has it recorded", async () => {
+    expect(await artE("run --repeat latest --max-turns 2")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("maxTurns was 7"),
+    });
+    await done("run --repeat latest --max-turns 2 --force -o forced.json --quiet");
+    expect(JSON.parse(read("forced.json")).settings.changes).toEqual(["maxTurns was 7 and would be 2"]);
+  });
+
+  it("is carried to another database in one file", async () => {
+    await done("agents clone art-e carried --db a.db");
+    await done("agents export carried -o carried.yaml --db a.db");
+    await done("agents import carried.yaml --db b.db");
+    expect(await done("agents export carried --db b.db")).toBe(readFileSync(path("carried.yaml"), "utf8"));
+    write("bad.yaml", `${read("carried.yaml")}colour: red\n`);
+    const { code, stderr } = await artE("agents import bad.yaml --db c.db");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^art-e: bad\.yaml:\d+: .*colour/);
+  });
+
+  it("takes flags before the subcommand too", async () => {
+    await done("agents --overwrite -o early.yaml export art-e");
+    expect(read("early.yaml")).toContain("id: art-e");
+    await done("agents --replace import carried.yaml --db b.db");
+  });
+
+  it.each([
+    ["agents create x", "needs a --prompt"],
+    ["agents create", "agents create needs ID."],
+    ["agents create x --prompt @none.txt", "there is no such file"],
+    ["agents create x --prompt {{y}}", "{{y}}"],
+    ["agents set art-e --name x", "came with art-e"],
+    ["agents set carried --db a.db", "nothing to change"],
+    ["agents list --model x", "agents list does not take --model."],
+    ["agents show art-e more", 'agents show does not take "more".'],
+    ["agents show --run latest art-e", "ID cannot be given too"],
+    ["agents set mine --tools email_get", "agents set does not take --tools."],
+    ["agents detach art-e", "agents detach needs TOOL."],
+    ["agents show art-e@99", "no version 99"],
+    ["agents fly", "Unknown command: agents fly."],
+    ["agents clone art-e", "agents clone needs NEW_ID."],
+    ["agents", "agents needs a subcommand."],
+    ["tools add x", "needs the tool itself"],
+    ["tools add x --command true", "needs a --description"],
+    ["tools add x --command true --http http://a.b --description d", "name two tools"],
+    ["tools add x --command true --method GET --description d", "--method is not for"],
+    ["tools test email_get nonsense", "expected a JSON object"],
+    ["tools set days --http http://a.b", "another tool"],
+    ["tools set days --mcp program", "tools set does not take --mcp."],
+    ["tools add x --mcp program", '"x" cannot be given too'],
+    ["tools list --inbox a@b.c", "tools list does not take --inbox."],
+    ["judge frob", "Unknown command: judge frob."],
+    ["judge calibrate", "judge calibrate needs LABELS."],
+  ])("%s is refused in one line", async (line, word) => {
+    const { code, stdout, stderr } = await artE(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr.split("\n")[0]).toContain(word);
+  });
+});
+
+describe("tools test", () => {
+  it("calls a tool as in a task, and exits with 1 where it fails", async () => {
+    const search = ["tools", "test", "email_search", JSON.stringify({ query: "base quantity", inbox_id: MARCUS })];
+    const all = JSON.parse(await done([...search, "--inbox", MARCUS, "--json"]));
+    const before = JSON.parse(await done([...search, "--inbox", MARCUS, "--before", "2001-03-06", "--json"]));
+    expect(before.value.total).toBeLessThan(all.value.total);
+    // The mailbox that is named need not be named twice.
+    const unnamed = ["tools", "test", "email_search", '{"query": "base quantity"}', "--inbox", MARCUS, "--json"];
+    expect(JSON.parse(await done(unnamed))).toEqual(all);
+    const failed = await artE(["tools", "test", "email_get", '{"message_id": "<x@y>"}', "--inbox", MARCUS]);
+    expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining("invalid_email: There is no mail") });
+  });
+
+  it("asks the web with a key from the environment, which is neither kept nor shown", async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ url: request.url, key: request.headers.authorization }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const headers = JSON.stringify({ Authorization: `Bearer \${ENV:WEB_KEY}` });
+    const parameters = '{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}}}';
+    await done([
+      ..."tools add web --description Web. --allow-private --http".split(" "),
+      `http://127.0.0.1:${port}/a/{{q}}`,
+      "--headers",
+      headers,
+      "--parameters",
+      parameters,
+    ]);
+    const call = ["tools", "test", "web", '{"q": "a/b ?", "n": 2}'];
+    const told = JSON.parse(await done(call, { WEB_KEY: "very-secret-key" }));
+    expect(told).toEqual({ url: "/a/a%2Fb%20%3F?n=2", key: "Bearer [secret]" });
+    expect(await artE(call)).toMatchObject({ code: 1, stdout: expect.stringContaining("WEB_KEY is not set") });
+    const climb = await artE(["tools", "test", "web", '{"q": ".."}'], { WEB_KEY: "very-secret-key" });
+    expect(climb).toMatchObject({ code: 1, stdout: expect.stringContaining("is not asked") });
+    expect(readFileSync(path("art-e.db"), "latin1")).not.toContain("very-secret-key");
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("calls what --mcp has imported, and a program whose words are quoted", async () => {
+    const file = stdioServerFile(path(""));
+    expect(await done(["tools", "add", "--mcp", `'${process.execPath}' "${file}"`, "--prefix", "m"])).toContain(
+      "5 tools are added:\n  m_behave: ",
+    );
+    expect(await done(["tools", "test", "m_behave", '{"do": "echo", "word": "hi"}'])).toContain('"word": "hi"');
+    const program = `'${process.execPath}' -e 'process.stdin.on("end", () => console.log("[1]")).resume()'`;
+    await done(["tools", "add", "one", "--command", program, "--description", "One."]);
+    expect(await done("tools test one --json")).toBe(`${JSON.stringify({ ok: true, value: [1] }, null, 2)}\n`);
+    await done("tools delete one");
+    expect(await artE("tools add x --description d --command 'true")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("quote is not closed"),
+    });
+  });
+});

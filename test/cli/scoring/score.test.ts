@@ -1,0 +1,294 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { BenchmarkResult } from "../../../src/traces/run-totals.js";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { resultsSchema } from "../results-schema.js";
+
+const KEY = "wombat-3141592653589793-key";
+const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
+
+/**
+ * Plays the agent, which answers with the question itself, and the judge, which counts the letters of what it reads.
+ */
+let provider: FakeProvider;
+let judgeIsDown = false;
+let slow = 0;
+beforeAll(async () => {
+  provider = await startFakeProvider(async ({ tools, question, model }) => {
+    if (!model.startsWith("judge"))
+      return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "$40", sources: [] } }] };
+    if (judgeIsDown) return { fail: "status", status: 400, message: "no" };
+    if (slow > 0) await delay(slow);
+    if (tools.length === 0) return { content: "True" };
+    const verdict = question.length % 2 === 0 ? "correct" : "wrong";
+    return { toolCalls: [{ name: "record_verdict", arguments: { reason: "counted", verdict } }] };
+  });
+});
+afterAll(() => provider.close());
+beforeEach(() => {
+  judgeIsDown = false;
+  slow = 0;
+});
+
+const variables = () => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: provider.baseUrl("openai-chat") });
+const judged = () => provider.requests.filter(({ body }) => JSON.stringify(body).includes("given_answer")).length;
+const RUN = `run -a email-search --model-id openai/agent --price 1,1 --dataset ${QUESTIONS}`;
+const results = (name: string): BenchmarkResult => resultsSchema.parse(readJson(name));
+const verdictsOf = ({ taskResults }: BenchmarkResult) => taskResults.map(({ scores }) => scores.judgeCorrect);
+
+describe("run", () => {
+  it("without a judge's model at the maker's own server has no judge, and all scores that need none", async () => {
+    const before = judged();
+    expect(await artE(`${RUN} -l 2 -o plain.json`, variables())).toMatchObject({ code: 0, stderr: "" });
+    const { settings, taskResults } = results("plain.json");
+    expect(settings.judge).toBeNull();
+    expect(Object.keys(taskResults[0]?.scores ?? {})).toEqual(settings.scorers);
+    expect(settings.scorers).toEqual(
+      expect.arrayContaining(["tokenF1", "rougeL", "numberMatch", "goldRank", "abstention"]),
+    );
+    expect(settings.scorers).not.toContain("judgeCorrect");
+    expect(judged()).toBe(before);
+  });
+
+  it("--judge grades each answer, keeps the cost of it apart, and the key nowhere", async () => {
+    const line = `${RUN} -l 5 --judge openai/judge-1 --judge-votes 3 -o judged.json`;
+    const before = judged();
+    const { code, stderr, stdout } = await artE(line, variables());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(judged() - before).toBe(15);
+    const { settings, taskResults, usage } = results("judged.json");
+    expect(settings.judge).toMatchObject({ model: "openai/judge-1", protocol: "verdict", votes: 3 });
+    for (const { scores, judgeCostUsd, costUsd } of taskResults) {
+      expect([0, 1]).toContain(scores.judgeCorrect);
+      expect(judgeCostUsd).toBeNull();
+      expect(costUsd).toBeCloseTo(0.00012, 8);
+    }
+    expect(usage.inputTokens).toBe(500);
+    const shown = JSON.parse((await artE("show latest/1 --json")).stdout);
+    expect(shown.judge).toMatchObject({ model: "openai/judge-1", agreement: 1, usage: { inputTokens: 300 } });
+    expect(shown.judge.cast).toHaveLength(3);
+    const kept = everyFile(path(".")).filter(({ bytes }) => bytes.includes(KEY));
+    expect(kept.map(({ name }) => name)).toEqual([]);
+    expect(stdout + stderr).not.toContain(KEY);
+  });
+
+  it("asks the same of the same judge only once, over all runs", async () => {
+    const before = judged();
+    await artE(`${RUN} -l 5 --judge openai/judge-1 --judge-votes 3 -o again.json`, variables());
+    expect(judged()).toBe(before);
+    expect(verdictsOf(results("again.json"))).toEqual(verdictsOf(results("judged.json")));
+    expect(results("again.json").taskResults.map(({ judgeCostUsd }) => judgeCostUsd)).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it("--judge art asks for one word", async () => {
+    expect(await artE(`${RUN} -l 2 --judge art:openai/judge-1 -o art.json`, variables())).toMatchObject({ code: 0 });
+    expect(results("art.json").settings.judge).toMatchObject({ protocol: "art", votes: 1 });
+    expect(verdictsOf(results("art.json"))).toEqual([1, 1]);
+  });
+
+  it("is not failed by its judge: answers are unscored, and the user is told", async () => {
+    judgeIsDown = true;
+    const { code, stderr } = await artE(`${RUN} -l 2 --judge openai/judge-down -o down.json`, variables());
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^art-e: the judge openai\/judge-down gave no verdict on 2 of 2 answers: the judge failed: .*\. Ask again: art-e score --run run_/s,
+    );
+    expect(verdictsOf(results("down.json"))).toEqual([null, null]);
+    judgeIsDown = false;
+    expect(await artE("score -o down.json", variables())).toMatchObject({ code: 0, stderr: "" });
+    expect(verdictsOf(results("down.json"))).not.toContain(null);
+  });
+
+  it("--resume refuses another judge, and takes up its own without being told", async () => {
+    const begun = JSON.parse((await artE(`${RUN} -l 3 --judge openai/judge-1 --json`, variables())).stdout);
+    const other = await artE(`run --resume ${begun.runId} --judge openai/judge-2`, variables());
+    expect(other.code).toBe(2);
+    expect(other.stderr).toMatch(/cannot go on as it was begun: judge was .*judge-1.* and would be .*judge-2/);
+    expect((await artE(`run --resume ${begun.runId} --no-judge`, variables())).stderr).toContain("judge was");
+    expect((await artE(`run --resume ${begun.runId} --scorers tokenF1`, variables())).stderr).toContain("scorers was");
+    expect(await artE(`run --resume ${begun.runId}`, variables())).toMatchObject({ code: 0, stderr: "" });
+    expect(await artE(`run --resume ${begun.runId} --judge openai/judge-1`, variables())).toMatchObject({ code: 0 });
+  });
+
+  it("--dry-run tells how often the judge would be asked, and asks it nothing", async () => {
+    const before = provider.requests.length;
+    const line = `${RUN} -l 4 --dry-run --judge openai/judge-9 --judge-votes 3`;
+    expect(JSON.parse((await artE(`${line} --json`, variables())).stdout)).toMatchObject({ tasks: 4, judgeCalls: 12 });
+    expect((await artE(line, variables())).stdout).toContain("12 calls of openai/judge-9, not in the cost");
+    expect(provider.requests).toHaveLength(before);
+  });
+
+  it("--max-cost refuses a judge whose price nobody knows", async () => {
+    expect((await artE(`${RUN} -l 1 --max-cost 1 --judge openai/judge-1`, variables())).stderr).toContain(
+      "--max-cost cannot be kept: the price of the judge openai/judge-1 is not known.",
+    );
+  });
+});
+
+describe("score", () => {
+  it("grades a stored run again, without asking its agent anything", async () => {
+    await artE(`${RUN} -l 0 -o before.json --scorers tokenF1`, variables());
+    const before = results("before.json");
+    expect(before.settings.scorers).toEqual([
+      "exactMatch",
+      "semanticScore",
+      "tokenF1",
+      "sourcesCorrect",
+      "foundGold",
+      "readGold",
+    ]);
+    const asked = provider.requests.length;
+    const { code, stdout, stderr } = await artE(`score --run ${before.runId} -o after.json`, variables());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/Tasks: +73 of the test split: 73 completed, 0 failed/);
+    expect(provider.requests).toHaveLength(asked);
+    const after = results("after.json");
+    expect(after.settings.scorers).toContain("rougeL");
+    expect(after.taskResults.map(({ scores: _, ...rest }) => rest)).toEqual(
+      before.taskResults.map(({ scores: _, ...rest }) => rest),
+    );
+    expect(after.taskResults.map(({ scores }) => scores.tokenF1)).toEqual(
+      before.taskResults.map(({ scores }) => scores.tokenF1),
+    );
+  });
+
+  it("loses nothing to kill -9, and ends the same when it is called again", async () => {
+    slow = 15;
+    const line = "score --judge openai/judge-3 --quiet";
+    for (const more of [10, 40]) {
+      const before = provider.requests.length;
+      const { child, ended } = start(line, variables());
+      await provider.received(before + more);
+      child.kill("SIGKILL");
+      await ended;
+      const lines = jsonLines((await artE("export-traces")).stdout);
+      expect(lines).toHaveLength(73);
+      for (const { scores, judge } of lines) {
+        expect(Object.keys(scores).length).toBeGreaterThanOrEqual(5);
+        if ("judgeCorrect" in scores) expect(judge.verdict).not.toBeNull();
+      }
+    }
+    expect(await artE(`${line} -o killed.json`, variables())).toMatchObject({ code: 0 });
+    const whole = results("killed.json");
+    expect(verdictsOf(whole)).not.toContain(null);
+    const asked = judged();
+    await artE(`${line} -o killed-2.json`, variables());
+    expect(judged()).toBe(asked);
+    expect(read("killed-2.json")).toBe(read("killed.json"));
+  });
+
+  it.each<[string, string, string]>([
+    [
+      "a scorer that there is not",
+      "--scorers tokenF1,rogueL",
+      "there is no scorer rogueL; there are exactMatch, semanticScore, tokenF1",
+    ],
+    ["no scorer", "--scorers ,", "no scorer is named"],
+    ["a judge without its provider", "--judge gpt-4.1", "--judge gpt-4.1 names no model that could judge."],
+    [
+      "a judge that is no model",
+      "--judge offline/baseline",
+      "--judge offline/baseline names no model that could judge.",
+    ],
+    ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge contradict each other."],
+    ["votes of no judge", "--no-judge --judge-votes 3", "--judge-votes is given, but --judge is off."],
+    ["a run that there is not", "--run run_x", 'There is no run "run_x"'],
+  ])("refuses %s", async (_, flags, message) => {
+    const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+  });
+
+  it("needs a judge for what only a judge can tell, and its key", async () => {
+    await artE(`${RUN} -l 1 --no-judge`, variables());
+    const without = await artE("score --scorers judgeCorrect");
+    expect(without.stderr).toContain("judgeCorrect needs a judge, and there is none.");
+    expect((await artE("score --judge openai/judge-1")).stderr).toContain("No API key for openai");
+  });
+});
+
+describe("judge calibrate", () => {
+  const label = (answer: string, verdict: unknown) =>
+    JSON.stringify({ question: "How much?", gold: "$40", answer, label: verdict });
+
+  it("tells how far the judge agrees with people, and where not", async () => {
+    // The judge calls what it is shown correct where the length of it is even, whatever it says.
+    const even = ["ab", "abcd", "abcdef"].map((answer) => answer);
+    const odd = ["abc", "abcde"];
+    const probe = write("probe.jsonl", `${label("ab", true)}\n`);
+    const said = JSON.parse((await artE(`judge calibrate ${probe} --judge openai/judge-1 --json`, variables())).stdout);
+    const [right, wrong] = said.accuracy.value === 1 ? [even, odd] : [odd, even];
+    const lines = [
+      ...right.map((answer) => label(answer, "correct")),
+      ...wrong.map((answer, i) => label(answer, i === 0 ? "correct" : false)),
+      label("I don't know", "abstained"),
+    ];
+    const labels = write("labels.jsonl", `${lines.join("\n")}\n\n`);
+    const { code, stdout } = await artE(`judge calibrate ${labels} --judge openai/judge-1 --json`, variables());
+    expect(code).toBe(0);
+    const figures = JSON.parse(stdout);
+    expect(figures).toMatchObject({
+      labels: 6,
+      unscored: 0,
+      accuracy: { value: 5 / 6, n: 6 },
+      precision: { value: 1 },
+    });
+    expect(figures.kappa.low).toBeLessThan(figures.kappa.value);
+    expect(figures.disagreements).toEqual([
+      expect.objectContaining({ answer: wrong[0], label: "correct", verdict: "wrong", reason: "counted" }),
+    ]);
+    const text = (await artE(`judge calibrate ${labels} --judge openai/judge-1`, variables())).stdout;
+    expect(text).toMatch(/Accuracy: +0\.833 \[0\.\d{3}, 0\.\d{3}\] n=6\n/);
+    expect(text).toContain(`Answer:   ${wrong[0]}`);
+  });
+
+  it("counts what the judge gave no verdict on apart", async () => {
+    judgeIsDown = true;
+    const labels = write("down.jsonl", `${label("other", true)}\n${label("I don't know", false)}\n`);
+    const { stdout, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-down --json`, variables());
+    expect(JSON.parse(stdout)).toMatchObject({
+      labels: 2,
+      unscored: 1,
+      accuracy: { value: 1, n: 1 },
+      disagreements: [],
+    });
+    expect(stderr).toContain("gave no verdict on 1 of 2 answers");
+  });
+
+  it("fails where there is not one verdict, and says why", async () => {
+    judgeIsDown = true;
+    const labels = write("silent.jsonl", `${label("other 1", true)}\n${label("other 2", false)}\n`);
+    const { code, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-silent`, variables());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
+    );
+    expect(stderr).toContain("Nothing can be compared until the judge answers.");
+  });
+
+  it("takes 200 labels without a warning", async () => {
+    slow = 20;
+    const many = Array.from({ length: 200 }, (_, i) => label(`answer ${i}`, i % 2 === 0));
+    const labels = write("many.jsonl", many.join("\n"));
+    const { code, stdout, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-1 --json`, variables());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ labels: 200, unscored: 0 });
+  });
+
+  it.each<[string, string, string]>([
+    ["no JSON", "{", "line 1 is not JSON."],
+    ["no label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
+    ["a label of another language", label("a", "maybe"), "label must be correct, partly, wrong"],
+    ["nothing", "\n", "holds no labels."],
+  ])("refuses a file with %s", async (_, text, message) => {
+    const { code, stderr } = await artE(`judge calibrate ${write("bad.jsonl", text)}`, variables());
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it("needs a judge", async () => {
+    const labels = write("one.jsonl", label("a", true));
+    expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("There is no judge to calibrate.");
+  });
+});

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { eventsOf, openChat, says } from "../../server/demo-server.js";
+import { jsonLines, MAIL, MARCUS, QUESTIONS, type Started, workFolder } from "../art-e.js";
+
+const TOKEN = "a-token-for-this-test";
+
+const { artE, readJson, start, write } = workFolder({ mail: MAIL });
+
+/** What must not depend on where the agent lives. */
+const comparable = ({ taskId, agentAnswer, sources, ending, turns, scores }: Record<string, unknown>) => ({
+  taskId,
+  agentAnswer,
+  sources,
+  ending,
+  turns,
+  scores,
+});
+
+let running: Started | null = null;
+afterEach(async () => {
+  running?.child.kill("SIGKILL");
+  await running?.ended;
+});
+
+/** Starts a server on a free port and waits until it says where it is. */
+async function serve(line: string, variables: Record<string, string> = {}): Promise<{ url: string; started: Started }> {
+  const started = start(`serve --port 0 ${line}`, variables);
+  running = started;
+  const said = new Promise<string>((resolve) => {
+    let text = "";
+    started.child.stdout?.on("data", (chunk: string) => {
+      text += chunk;
+      const [url] = /http:\/\/\S+:\d+/.exec(text) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const ended = started.ended.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)));
+  return { url: await Promise.race([said, ended]), started };
+}
+
+describe("art-e serve", () => {
+  it("answers, writes one line of JSON a request, and ends at once when it is told to", async () => {
+    const { url, started } = await serve("");
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    const chat = { ...says("How much are the club dues?"), variables: { inbox_address: MARCUS } };
+    const events = await eventsOf(await openChat(url, "baseline", chat));
+    expect(events.map((event) => event.type ?? event)).toEqual(
+      expect.arrayContaining(["finish", "session-info", "[DONE]"]),
+    );
+    const { traceId } = events.find(({ type }) => type === "session-info");
+    started.child.kill("SIGTERM");
+    const { code, stderr, stdout } = await started.ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `art-e serves ./art-e.db at ${url}\n` });
+    const log = jsonLines(stderr.replace(/^(?!\{).*$/gm, ""));
+    expect(log).toMatchObject([{ level: "info", method: "POST", status: 200, ending: "answered", trace_id: traceId }]);
+    // What was said over HTTP is there for the other commands too.
+    expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the club dues?");
+  });
+
+  it("gives a run with --api-url the answers, scores, endings and turns of a run in the process itself", async () => {
+    const { url } = await serve("");
+    const run = `run --dataset ${QUESTIONS} -l 20 --no-progress --quiet`;
+    for (const agent of ["baseline", "art-e"]) {
+      const asked = `${run} -a ${agent} --model-id offline/baseline`;
+      expect((await artE(`${asked} -o here.json`)).code).toBe(0);
+      expect((await artE(`${asked} -o there.json --api-url ${url} -w ws_1`)).code).toBe(0);
+      const [here, there] = ["here.json", "there.json"].map((name) => readJson(name).taskResults.map(comparable));
+      expect(here).toHaveLength(20);
+      expect(there).toEqual(here);
+    }
+  }, 120_000);
+
+  it("takes its token from the environment or a file, and shows it nowhere", async () => {
+    for (const [line, variables] of [
+      ["--json", { ART_E_TOKEN: TOKEN }],
+      [`--token-file ${write("token.txt", `${TOKEN}\n`)}`, {}],
+    ] as const) {
+      const { url, started } = await serve(line, variables);
+      expect((await fetch(`${url}/api/agents`)).status).toBe(401);
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      expect((await fetch(`${url}/api/agents`, { headers })).status).toBe(200);
+      started.child.kill("SIGINT");
+      const { code, stdout, stderr } = await started.ended;
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain(TOKEN);
+    }
+  });
+
+  it("asks the models that the environment names", async () => {
+    const { url } = await serve("", { ANTHROPIC_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
+    const { models } = (await (await fetch(`${url}/api/models`)).json()) as { models: { id: string }[] };
+    expect(models.map(({ id }) => id)).toEqual([
+      "anthropic/claude-sonnet-5-5",
+      "openai/gpt-6.1-sol",
+      "offline/baseline",
+    ]);
+  });
+
+  it.each([
+    ["--host 0.0.0.0", "there is no token"],
+    ["--token short", "at least 16 characters"],
+    ["--token-file nowhere", "there is no such file"],
+    ["--cors http://a.example/path", "expected one origin"],
+    ["--port 70000", "--port: expected a whole number from 0 to 65535"],
+    [`--token ${TOKEN} --token-file x`, "--token and --token-file are given"],
+  ])("refuses %s", async (line, complaint) => {
+    const { code, stderr } = await artE(`serve ${line}`);
+    expect(code).toBe(2);
+    expect(stderr).toContain(complaint);
+  });
+
+  it("says so where its port is in use", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { code, stderr } = await artE(`serve --port ${(other.address() as AddressInfo).port}`);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Cannot listen on port \d+ of 127\.0\.0\.1: it is in use\./);
+    other.close();
+  });
+});

@@ -1,0 +1,112 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DONE } from "../../providers/fake-playground.js";
+import { MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+/** A `.env` that lies in the working folder must not have keys of the environment sent to an address of its choice. */
+
+const { artE, write } = workFolder({ mail: MAIL });
+
+const KEY = "key-of-the-environment";
+const received: string[] = [];
+const stranger = createServer((request, response) => {
+  received.push(JSON.stringify([request.url, request.headers]));
+  response.writeHead(request.url?.includes("playground") ? 200 : 400, { "content-type": "text/event-stream" });
+  response.end(DONE);
+});
+let url = "";
+beforeAll(async () => {
+  await new Promise<void>((up) => stranger.listen(0, "127.0.0.1", up));
+  url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+});
+afterAll(() => stranger.close().closeAllConnections());
+beforeEach(() => {
+  received.length = 0;
+});
+
+const RUN = `run -a email-search --dataset ${QUESTIONS} -l 1 --no-judge --quiet`;
+
+describe("an address in .env, with the key in the environment", () => {
+  it.each([
+    ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "--model-id anthropic/claude-sonnet-4-5", "--base-url"],
+    ["OPENAI_BASE_URL", "OPENAI_API_KEY", "--model-id openai/gpt-4.1", "--base-url"],
+    ["GOOGLE_BASE_URL", "GEMINI_API_KEY", "--model-id google/gemini-2.5-pro", "--base-url"],
+  ])("%s is refused, and says what to do", async (address, key, flags, flag) => {
+    write(".env", `${address}=${url}/\n`);
+    for (const line of [`${RUN} ${flags}`, `ask ${MARCUS} What is new? ${flags}`]) {
+      const { code, stderr } = await artE(line, { [key]: KEY });
+      expect([code, received]).toEqual([2, []]);
+      expect(stderr).toBe(
+        `art-e: .env in this folder sets ${address} to ${new URL(url).host}, and ${key} comes from the environment: it is not sent there.\n` +
+          `       If you trust that address, give it with ${flag}, or put ${key} into the same .env.\n`,
+      );
+    }
+  });
+
+  it("is asked where it is given by flag too, with the environment's key", async () => {
+    write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
+    await artE(`${RUN} --base-url ${url}`, { ANTHROPIC_API_KEY: KEY });
+    expect(received).toEqual([expect.stringContaining(KEY)]);
+  });
+
+  it("is refused for a judge, and where a run of it goes on", async () => {
+    write(".env", `OPENAI_BASE_URL=${url}\n`);
+    const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/gpt-4.1-mini`;
+    const { code, stderr } = await artE(judged, { OPENAI_API_KEY: KEY });
+    expect([code, stderr, received]).toEqual([2, expect.stringContaining("give it with --judge-base-url"), []]);
+    const resumed = await artE("run --resume latest --quiet", { ANTHROPIC_API_KEY: KEY });
+    expect(resumed.code).not.toBe(2);
+    received.length = 0;
+    write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
+    const again = await artE("run --resume latest --quiet", { ANTHROPIC_API_KEY: KEY });
+    expect([again.code, received]).toEqual([2, []]);
+  });
+
+  it("is refused when a server is started", async () => {
+    write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
+    const { code, stderr } = await artE("serve --port 0", { ANTHROPIC_API_KEY: KEY });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(".env in this folder sets ANTHROPIC_BASE_URL")]);
+  });
+
+  it("is refused for a playground server's token and the hub's", async () => {
+    write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
+    const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
+    expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("give it with --api-url")]);
+    const hub = await artE("stats --quiet", { HF_TOKEN: KEY });
+    expect([hub.code, hub.stderr]).toEqual([2, expect.stringContaining("give it with HF_ENDPOINT in the environment")]);
+    expect(received).toEqual([]);
+  });
+});
+
+describe("an address in .env", () => {
+  it("gets the key of the same file, whatever the environment holds", async () => {
+    write(
+      ".env",
+      `ANTHROPIC_BASE_URL=${url}/\nANTHROPIC_API_KEY=key-of-the-file\nAPI_URL=${url}/\nAPI_TOKEN=token-of-the-file\n`,
+    );
+    await artE(
+      `${RUN} --model-id anthropic/claude-sonnet-4-5 --judge anthropic/claude-haiku-4-5`.replace("--no-judge ", ""),
+      {
+        ANTHROPIC_API_KEY: KEY,
+        API_URL: "",
+      },
+    );
+    await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
+    expect(received.join()).toContain("key-of-the-file");
+    expect(received.join()).toContain("token-of-the-file");
+    expect(received.join()).not.toContain(KEY);
+  });
+
+  it("may be the maker's own: nothing is refused then", async () => {
+    write(".env", "ANTHROPIC_BASE_URL=https://api.anthropic.com\n");
+    const { code } = await artE(`${RUN} --dry-run`, { ANTHROPIC_API_KEY: KEY });
+    expect(code).toBe(0);
+  });
+
+  it("needs no key for a server that asks for none", async () => {
+    write(".env", `OPENAI_BASE_URL=${url}\n`);
+    await artE(`${RUN} --model-id openai/mine`);
+    expect(received).toEqual([expect.stringContaining("no-key-needed")]);
+  });
+});

@@ -1,0 +1,282 @@
+import { request as httpRequest } from "node:http";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BIN, demoQuestion, MAIL, MARCUS, type Started, workFolder } from "../art-e.js";
+
+const { artE, start, path } = workFolder({ mail: MAIL });
+
+/** A question of Marcus's, whose mail lies before the day it is asked on. */
+const question = demoQuestion(1);
+const [gold = ""] = question.message_ids;
+const uriOf = (id: string) => `mail://${encodeURIComponent(id.replace(/^<|>$/g, ""))}`;
+
+async function overStdio(args: readonly string[]): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp", "--db", path("art-e.db"), ...args] }),
+  );
+  return client;
+}
+
+async function listening(
+  args: readonly string[],
+  variables: Record<string, string> = {},
+): Promise<{ server: Started; url: string }> {
+  const server = start(["mcp", "--http", "--port", "0", ...args], variables);
+  const url = await new Promise<string>((resolve, reject) => {
+    server.child.stdout?.once("data", (text: string) => resolve(text.trim()));
+    void server.ended.then(({ stderr }) => reject(new Error(stderr)));
+  });
+  return { server, url };
+}
+
+async function overHttp(url: string, token?: string): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }) as Transport);
+  return client;
+}
+
+function post(url: string, headers: Record<string, string>, body = "{}"): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      url,
+      { method: "POST", headers: { "content-type": "application/json", ...headers } },
+      (reply) => {
+        let text = "";
+        reply.setEncoding("utf8").on("data", (more: string) => {
+          text += more;
+        });
+        reply.on("end", () => resolve({ status: reply.statusCode ?? 0, text }));
+      },
+    );
+    sent.on("error", reject).end(body);
+  });
+}
+
+describe("--print-config", () => {
+  it("prints what starts the server in any folder and with any PATH", async () => {
+    const { code, stdout } = await artE(`mcp --inbox ${MARCUS} --before 2001-06-01 --print-config`);
+    expect(code).toBe(0);
+    const { command, args } = JSON.parse(stdout).mcpServers.mail;
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(new StdioClientTransport({ command, args, cwd: "/", env: { PATH: "" } }));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("email_search");
+    await client.close();
+    expect(args).toEqual(expect.arrayContaining(["--before", "2001-06-01"]));
+  });
+
+  it("is refused for a mailbox that is not there, and beside --http", async () => {
+    expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
+    const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("--http for those that call it") });
+  });
+});
+
+describe.each(["stdio", "http"])("the server over %s", (transport) => {
+  let client: Client;
+  let server: Started | null = null;
+  beforeAll(async () => {
+    if (transport === "stdio") {
+      client = await overStdio(["--inbox", MARCUS]);
+      return;
+    }
+    const http = await listening(["--inbox", MARCUS]);
+    server = http.server;
+    client = await overHttp(http.url);
+  });
+  afterAll(async () => {
+    await client.close();
+    server?.child.kill("SIGTERM");
+    await server?.ended;
+  });
+
+  it("says what it is and offers the two tools, bound to the mailbox and read-only", async () => {
+    expect(client.getServerVersion()).toMatchObject({ name: "art-e" });
+    expect(client.getInstructions()).toContain(MARCUS);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["email_search", "email_get"]);
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+    expect(tools[0]?.inputSchema.required).toEqual(["query"]);
+    expect(Object.keys(tools[0]?.inputSchema.properties ?? {})).not.toContain("inbox_id");
+  });
+
+  it("finds and reads the mail that answers a question", async () => {
+    const found = await client.callTool({ name: "email_search", arguments: { query: question.question } });
+    // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked.
+    const { emails } = found.structuredContent as any;
+    expect(emails.map((mail: { message_id: string }) => mail.message_id)).toContain(gold);
+    const read = await client.callTool({ name: "email_get", arguments: { message_id: gold } });
+    expect(read.structuredContent).toMatchObject({ message_id: gold, body: expect.stringMatching(/\w/) });
+    expect(JSON.parse((read.content as { text: string }[])[0]?.text ?? "")).toEqual(read.structuredContent);
+  });
+
+  it("refuses another mailbox, a mail elsewhere, a wrong call and an unknown tool in words", async () => {
+    const calls = [
+      { name: "email_search", arguments: { query: "x", inbox_id: "dana.okafor@kestrelplains.example" } },
+      { name: "email_get", arguments: { message_id: "<nowhere@example>" } },
+      { name: "email_search", arguments: { query: 5 } },
+      { name: "send_email", arguments: {} },
+    ];
+    const said = [];
+    for (const call of calls) {
+      const { isError, content } = await client.callTool(call);
+      said.push([isError, (content as { text: string }[])[0]?.text]);
+    }
+    expect(said).toEqual([
+      [true, expect.stringContaining(`You may only search the mailbox ${MARCUS}`)],
+      [true, expect.stringContaining("There is no mail <nowhere@example>")],
+      [true, expect.stringContaining("do not fit")],
+      [true, expect.stringContaining('There is no tool "send_email"')],
+    ]);
+  });
+
+  it("lists the mailbox's mails newest first in pages, every one once", async () => {
+    const all: { uri: string; description?: string | undefined }[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.listResources(cursor === undefined ? {} : { cursor });
+      expect(page.resources.length).toBeLessThanOrEqual(50);
+      all.push(...page.resources);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(new Set(all.map(({ uri }) => uri)).size).toBe(all.length);
+    expect(all.length).toBeGreaterThan(100);
+    const days = all.map(({ description = "" }) => description.slice(0, 10)).filter((day) => /^\d/.test(day));
+    expect(days).toEqual([...days].sort().reverse());
+    await expect(client.listResources({ cursor: "nonsense" })).rejects.toThrow(/cursor/);
+  });
+
+  it("reads a mail as a resource, and completes its Message-ID", async () => {
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(["mail://{message_id}"]);
+    const { contents } = await client.readResource({ uri: uriOf(gold) });
+    expect(contents).toMatchObject([
+      { mimeType: "text/plain", text: expect.stringContaining(`Message-ID: ${gold}\n`) },
+    ]);
+    for (const uri of ["mail://nowhere%40example", "file:///etc/passwd", "mail://%"]) {
+      await expect(client.readResource({ uri })).rejects.toThrow(/mail/i);
+    }
+    const argument = { name: "message_id", value: gold.slice(1, 8) };
+    const { completion } = await client.complete({
+      ref: { type: "ref/resource", uri: "mail://{message_id}" },
+      argument,
+    });
+    expect(completion.values).toContain(gold.replace(/^<|>$/g, ""));
+    const none = await client.complete({
+      ref: { type: "ref/resource", uri: "mail://{message_id}" },
+      argument: { name: "message_id", value: "no-such" },
+    });
+    expect(none.completion.values).toEqual([]);
+    const every = await client.complete({
+      ref: { type: "ref/resource", uri: "mail://{message_id}" },
+      argument: { name: "message_id", value: "" },
+    });
+    expect(every.completion.values).toHaveLength(100);
+    expect(every.completion.hasMore).toBe(true);
+  });
+});
+
+describe("--before", () => {
+  it("hides later mail from tools, lists, resources and completions", async () => {
+    const all = await overStdio(["--inbox", MARCUS]);
+    const late = (await all.listResources()).resources[0];
+    await all.close();
+    const day = late?.description?.slice(0, 10) ?? "";
+    const client = await overStdio(["--inbox", MARCUS, "--before", day]);
+    const listed = (await client.listResources()).resources;
+    expect(listed.length).toBeGreaterThan(10);
+    expect(listed.every(({ description = "" }) => description.slice(0, 10) < day)).toBe(true);
+    const uri = late?.uri ?? "";
+    await expect(client.readResource({ uri })).rejects.toThrow(/no mail/);
+    const id = decodeURIComponent(uri.slice("mail://".length));
+    expect(await client.callTool({ name: "email_get", arguments: { message_id: `<${id}>` } })).toMatchObject({
+      isError: true,
+    });
+    const argument = { name: "message_id", value: id };
+    const { completion } = await client.complete({
+      ref: { type: "ref/resource", uri: "mail://{message_id}" },
+      argument,
+    });
+    expect(completion.values).toEqual([]);
+    await client.close();
+  });
+});
+
+describe("over HTTP", () => {
+  it("answers no page of a browser, no other name, no other path, no other method and no endless body", async () => {
+    const { server, url } = await listening(["--inbox", MARCUS]);
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const accept = { accept: "application/json, text/event-stream" };
+    const { port } = new URL(url);
+    expect((await post(url, accept, ping)).status).toBe(200);
+    expect((await post(url, { ...accept, origin: `http://localhost:${port}` }, ping)).status).toBe(200);
+    for (const origin of [
+      "https://evil.example",
+      "http://localhost:3000",
+      "http://127.0.0.1",
+      `https://localhost:${port}`,
+      "null",
+    ]) {
+      expect([origin, (await post(url, { ...accept, origin }, ping)).status]).toEqual([origin, 403]);
+    }
+    expect((await post(url, { ...accept, host: `evil.example:${port}` }, ping)).status).toBe(403);
+    expect((await post(url.replace("/mcp", "/other"), accept, ping)).status).toBe(404);
+    expect((await fetch(url)).status).toBe(405);
+    const broken = await post(url, accept, "{");
+    expect([broken.status, JSON.parse(broken.text).error.code]).toEqual([400, -32_700]);
+    const deep = await post(url, accept, `${"[".repeat(5_000)}${"]".repeat(5_000)}`);
+    expect([deep.status, JSON.parse(deep.text).error.code]).toEqual([400, -32_600]);
+    expect((await post(url, accept, `"${"x".repeat(1_500_000)}"`).catch(() => ({ status: 413 }))).status).toBe(413);
+    server.child.kill("SIGINT");
+    expect((await server.ended).code).toBe(0);
+  });
+
+  it("lets others in by a token only, and says so before it listens", async () => {
+    const without = await artE(["mcp", "--inbox", MARCUS, "--http", "--host", "0.0.0.0", "--port", "0"]);
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("ART_E_TOKEN") });
+    const { server, url } = await listening(["--inbox", MARCUS, "--host", "0.0.0.0"], {
+      ART_E_TOKEN: "a-long-secret-token",
+    });
+    const local = url.replace("0.0.0.0", "127.0.0.1");
+    expect((await post(local, {})).status).toBe(401);
+    expect((await post(local, { authorization: "Bearer a-long-secret-tokem" })).status).toBe(401);
+    const client = await overHttp(local, "a-long-secret-token");
+    expect((await client.listTools()).tools).toHaveLength(2);
+    await client.close();
+    server.child.kill("SIGTERM");
+    expect((await server.ended).code).toBe(0);
+  });
+
+  it("takes no short token, and no port without --http", async () => {
+    const short = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", "0"], { ART_E_TOKEN: "short" });
+    expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 16 characters") });
+    const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
+    expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port is for --http") });
+  });
+
+  it("says where a port is taken", async () => {
+    const { server, url } = await listening(["--inbox", MARCUS]);
+    const second = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", new URL(url).port]);
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("EADDRINUSE") });
+    server.child.kill("SIGTERM");
+    await server.ended;
+  });
+});
+
+it("stdout holds the protocol alone, and the end of stdin is the end", async () => {
+  const server = start(["mcp", "--inbox", MARCUS, "--verbose"]);
+  // The test's stdin is empty.
+  expect(await server.ended).toMatchObject({ code: 0, stdout: "" });
+});
+
+it("needs a mailbox, and names those there are", async () => {
+  expect(await artE("mcp")).toMatchObject({ code: 2, stderr: expect.stringContaining("--inbox is missing") });
+  const { code, stderr } = await artE("mcp --inbox nobody@nowhere.example");
+  expect(code).toBe(2);
+  expect(stderr).toContain("No mail in ./art-e.db is from or to nobody@nowhere.example.");
+  expect(stderr).toContain(MARCUS);
+});

@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { EXPORTS, needs } from "../../machine-requirements.js";
+import { ALL_KINDS } from "../../trace-formats/kinds-of-traces.js";
+import { ANSWERED } from "../../trace-formats/traces.js";
+import { jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+const { artE, path, readJson, write } = workFolder({ mail: MAIL });
+
+beforeAll(async () => {
+  const run = `run -a baseline --dataset ${QUESTIONS} --ids 1,2,3,4,5 --epochs 2 -o first.json --quiet`;
+  const { code, stderr } = await artE(run);
+  if (code !== 0) throw new Error(`the run failed: ${stderr}`);
+  for (const format of ["jsonl", "otlp", "inspect", "inspect-json", "atif"])
+    await artE(`export-traces --format ${format} -o first.${format}`);
+});
+
+describe("import-traces", () => {
+  it.each([
+    ["jsonl", "jsonl"],
+    ["jsonl", "otlp"],
+    ["otlp", "otlp"],
+    ["inspect", "inspect"],
+    ["inspect", "inspect-json"],
+    ["inspect-json", "inspect"],
+    ["inspect", "jsonl"],
+    ["atif", "atif"],
+    ["atif", "jsonl"],
+  ])("of %s: %s is written again byte for byte", async (from, to) => {
+    const db = `--db ${from}-${to}.db`;
+    const { code, stdout, stderr } = await artE(`import-traces first.${from} ${db}`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { runId } = readJson("first.json");
+    expect(stdout).toBe(`10 traces of ${runId} imported from first.${from}.\n`);
+    expect((await artE(`export-traces --format ${to} -o again ${db} --overwrite`)).code).toBe(0);
+    const [again, first] = ["again", `first.${to}`].map((name) => readFileSync(path(name))) as [Buffer, Buffer];
+    // The tools of the agent are known where it ran, and of a file only where it names them.
+    if (from === "jsonl" && to === "otlp") expect(again.length).toBeLessThan(first.length);
+    else expect(again.equals(first)).toBe(true);
+  });
+
+  it("makes a run that is scored, reported and shown like any other", async () => {
+    const db = "--db used.db";
+    await artE(`import-traces first.otlp ${db}`);
+    const { code, stderr } = await artE(`score ${db} -o again.json`);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const [first, again] = ["first.json", "again.json"].map(readJson);
+    expect(again.taskResults.map((result: { scores: Record<string, number> }) => result.scores.exactMatch)).toEqual(
+      first.taskResults.map((result: { scores: Record<string, number> }) => result.scores.exactMatch),
+    );
+    expect(again.settings.imported).toMatchObject({ format: "otlp", file: "first.otlp" });
+    expect((await artE(`report -o page.html ${db}`)).code).toBe(0);
+    expect((await artE(`show latest/1 ${db}`)).stdout).toContain("Question:");
+    expect(jsonLines((await artE(`export-traces --format atif ${db}`)).stdout)).toHaveLength(10);
+  });
+
+  it("keeps traces of every kind", async () => {
+    const kinds = ALL_KINDS.map((trace, i) =>
+      "runId" in trace ? { ...trace, traceId: `trace_${i}`, runId: `run_${i}` } : { ...trace, traceId: `trace_${i}` },
+    );
+    write("kinds.jsonl", kinds.map((trace) => JSON.stringify(trace)).join("\n"));
+    const { code, stdout } = await artE("import-traces kinds.jsonl --db kinds.db --json");
+    expect(code).toBe(0);
+    const { runs, traces, chats } = JSON.parse(stdout);
+    expect(traces + chats).toBe(kinds.length);
+    for (const [i, trace] of kinds.entries()) {
+      if (!("runId" in trace)) continue;
+      expect(runs).toContain(`run_${i}`);
+      const written = await artE(`export-traces --run run_${i} --db kinds.db`);
+      expect(jsonLines(written.stdout)).toContainEqual(JSON.parse(JSON.stringify(trace)));
+    }
+  });
+
+  it.each([
+    ["nothing.jsonl", null, "nothing.jsonl cannot be read"],
+    ["empty.jsonl", "\n\n", "empty.jsonl: there is nothing in it."],
+    ["text.jsonl", "not JSON", "text.jsonl, line 1: is not JSON."],
+    [
+      "other.jsonl",
+      "{}",
+      "other.jsonl: is neither traces nor an Inspect log, OTLP's TracesData or an ATIF trajectory.",
+    ],
+    ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
+    ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
+    ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is in this database already."],
+    ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected hex digits"],
+  ])("refuses %s, and imports nothing of it", async (name, content, message) => {
+    if (content !== null) write(name, content);
+    const { code, stderr } = await artE(`import-traces ${name} --db none.db`);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    expect((await artE("export-traces --db none.db")).stdout).toBe("");
+  });
+
+  it("refuses a run that is there", async () => {
+    const { code, stderr } = await artE("import-traces first.jsonl");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is in this database already.") });
+  });
+
+  it.each([
+    ["cut.eval", "PK\u0003\u0004 cut off", "cut.eval: cannot be read as a zip: "],
+    ["old.json", '{"version":1,"eval":{},"samples":[{}]}', "old.json: version: only logs of version 2 are read."],
+    ["late.json", '{"samples":[],"eval":{}}', "late.json: version: "],
+    ["ends.json", '{"version":2,"eval":{"created":"x"', "ends.json, line 1: is not JSON."],
+    ["new.atif", '{"schema_version":"ATIF-v2.0"}', "new.atif, line 1: schema_version: only ATIF-v1.x is read."],
+  ])("refuses the file %s of another format in one line", async (name, content, message) => {
+    write(name, content);
+    const { code, stderr } = await artE(`import-traces ${name} --db none.db`);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    expect(stderr.trim().split("\n")).toHaveLength(2);
+  });
+
+  it("keeps traces of other programs as chats, and says what they lack", needs("exports"), async () => {
+    const { code, stdout } = await artE([
+      "import-traces",
+      join(EXPORTS, "examples/otel/good.otlp.jsonl"),
+      "--db",
+      "o.db",
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^2 chats imported from .*good\.otlp\.jsonl\.\n2 have no gold answer, so they are kept as chats/,
+    );
+    const chats = jsonLines((await artE("export-traces --chats --db o.db")).stdout);
+    const answered = chats.find(({ ending }) => ending === "answered");
+    expect(answered).toMatchObject({
+      question: "What did the annex cost?",
+      answer: "$1.2 million.",
+      model: "openai/gpt-4.1-mini",
+      messages: [{ role: "system" }, { role: "user" }, { role: "assistant" }, { role: "tool" }, { role: "assistant" }],
+      turns: [{ finishReason: "tool_calls", usage: { inputTokens: 420 } }, { usage: { cachedInputTokens: 384 } }],
+      toolCalls: [{ name: "email_search", turn: 0, durationMs: 10 }],
+    });
+    expect(chats.find(({ ending }) => ending === "model_error")?.error).toBe("HTTP 500 from the provider");
+  });
+
+  it.each([["2026-11-20T09-00-00_art-e_tAsK1.json"], ["2026-11-20T09-00-00_art-e_tAsK1.eval"]])(
+    "makes a run of another program's Inspect log %s, which is scored like any other",
+    needs("exports"),
+    async (name) => {
+      const db = name.endsWith("eval") ? "eval.db" : "log.db";
+      const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/inspect", name), "--db", db]);
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/^4 traces of EvaL1x imported from .*\n.*4 have no day of the question/),
+      });
+      const traces = jsonLines((await artE(`export-traces --db ${db}`)).stdout);
+      expect(traces.map(({ taskId, epoch, ending }) => [taskId, epoch, ending])).toEqual([
+        [17, 1, "answered"],
+        [17, 2, "answered"],
+        [42, 1, "answered"],
+        [42, 2, "model_error"],
+      ]);
+      expect(traces[0]).toMatchObject({
+        ...{ agentId: "agent", model: "openai/gpt-4.1-mini", answer: "$1.2 million." },
+        task: { question: "What did the annex cost?", answer: "$1.2 million", inbox_address: MARCUS },
+        messages: [
+          { role: "system" },
+          { role: "user" },
+          { role: "assistant" },
+          { role: "tool" },
+          { role: "assistant" },
+        ],
+        turns: [
+          { finishReason: "tool_calls", usage: { inputTokens: 420, outputTokens: 31 } },
+          { usage: { cachedInputTokens: 384, inputTokens: 910 } },
+        ],
+        toolCalls: [{ name: "email_search", turn: 0 }],
+        scores: { correct: { value: 1, explanation: "Same sum as the gold answer." }, source_recall: { value: 1 } },
+      });
+      expect((await artE(`score --db ${db}`)).code).toBe(0);
+      expect((await artE(`report -o page.html --overwrite --db ${db}`)).code).toBe(0);
+    },
+  );
+
+  it("keeps another program's ATIF trajectory as a chat", needs("exports"), async () => {
+    const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/atif/good.json"), "--db", "a.db"]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^1 chats imported from .*\n1 have no gold answer.*no durations of calls/),
+    });
+    expect(jsonLines((await artE("export-traces --chats --db a.db")).stdout)).toMatchObject([
+      {
+        ...{ question: "What did the annex cost?", answer: "$1.2 million.", ending: "answered" },
+        turns: [{ usage: { inputTokens: 420 } }, { usage: { cachedInputTokens: 384 }, costUsd: 0.0003 }],
+        toolCalls: [{ name: "email_search", result: "<a1@x> The annex came to $1.2 million." }],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import {
+  chooseTemplates,
+  labelShuffler,
+  type MeasuredTemplate,
+  refineRules,
+  type TrainingLabels,
+} from "../../src/evals/choose-templates.js";
+import { TEMPLATES } from "../../src/evals/templates.js";
+import { seededRandom } from "../../src/statistics/intervals.js";
+
+const TRACES = 80;
+
+/** Features as real runs have them: some fail often, some seldom, some do not apply. */
+function measured(random: (limit: number) => number): MeasuredTemplate[] {
+  return TEMPLATES.map((template, i) => ({
+    template,
+    values: Array.from({ length: TRACES }, () => {
+      if (random(10) === 0) return null;
+      return template.bound === "cut"
+        ? random(20)
+        : random(10) < i % 5
+          ? 1 - outOf(template.bound)
+          : outOf(template.bound);
+    }),
+  }));
+}
+
+/** A value that the bound allows. */
+const outOf = (bound: object) => ("at_least" in bound ? 1 : 0);
+
+function labelsOf(bad: readonly boolean[]): TrainingLabels {
+  return { bad, questions: bad.map((_, i) => `q${i}`), folds: bad.map((_, i) => Math.floor(i / 16)) };
+}
+
+const rejectionsOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
+  new Map(
+    chooseTemplates(all, labels, seed).candidates.map(({ measured, rejection }) => [measured.template.name, rejection]),
+  );
+
+const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
+  [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
+
+describe("the choice of templates", () => {
+  it("takes none by shuffled labels, in at least 95 of 100 seeds", () => {
+    let none = 0;
+    for (let seed = 1; seed <= 100; seed++) {
+      const random = seededRandom(seed * 7919);
+      const all = measured(random);
+      const bad = Array.from({ length: TRACES }, () => random(2) === 0);
+      if (chosenOf(all, labelsOf(bad), seed).length === 0) none++;
+    }
+    expect(none).toBeGreaterThanOrEqual(95);
+  });
+
+  it("takes the templates that each fail other bad traces, and says why it takes no others", () => {
+    const random = seededRandom(3);
+    const all = measured(random);
+    const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
+    const fails = (name: string, when: (i: number) => boolean) => {
+      const index = all.findIndex(({ template }) => template.name === name);
+      const { template } = all[index] as MeasuredTemplate;
+      const [fine, odd] = template.bound === "cut" ? [3, 30] : [outOf(template.bound), 1 - outOf(template.bound)];
+      all[index] = { template, values: bad.map((_, i) => (when(i) ? odd : fine)) };
+    };
+    fails("sources_were_read", (i) => i % 4 === 0);
+    fails("few_turns", (i) => i % 4 === 2);
+    fails("has_source", (i) => i % 4 === 0);
+    fails("calls_parsable", () => false);
+    fails("answer_complete", (i) => i === 0);
+    fails("no_repeated_call", (i) => i % 3 === 0);
+    const rejections = rejectionsOf(all, labelsOf(bad));
+    expect([...rejections].filter(([, why]) => why === null).map(([name]) => name)).toEqual([
+      "sources_were_read",
+      "few_turns",
+    ]);
+    expect(rejections.get("has_source")).toBe("it adds less than 0.02 to the alignment of those chosen");
+    expect(rejections.get("calls_parsable")).toBe("it fails no labelled trace");
+    expect(rejections.get("answer_complete")).toBe("it fails 1 labelled traces, fewer than 5");
+    expect(rejections.get("no_repeated_call")).toMatch(/^it fails 3\d % of the good traces, more than 20 %$/);
+  });
+
+  it("sets a cut by the labels, as the least that spares the good", () => {
+    const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
+    const turns = TEMPLATES.find(({ name }) => name === "few_turns");
+    if (turns === undefined) throw new Error("there is no such template");
+    const values = bad.map((isBad, i) => (isBad ? 12 + (i % 5) : 3 + (i % 5)));
+    const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1).candidates;
+    expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 0 } });
+  });
+});
+
+describe("shuffled labels", () => {
+  it("stay together for the repeats of a question", () => {
+    const questions = ["a", "a", "b", "b", "c", "c", "d"];
+    const bad = [true, true, false, false, true, true, false];
+    const shuffle = labelShuffler({ bad, questions }, 1);
+    const seen = new Set<string>();
+    for (let i = 0; i < 50; i++) {
+      const shuffled = shuffle();
+      expect(shuffled[0]).toBe(shuffled[1]);
+      expect(shuffled[2]).toBe(shuffled[3]);
+      expect(shuffled.filter((one) => one).length).toBe(4);
+      expect(shuffled[6]).toBe(false);
+      seen.add(shuffled.join());
+    }
+    expect(seen.size).toBe(3);
+  });
+});
+
+describe("refining rules", () => {
+  const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
+  const named = (name: string, values: readonly number[]): MeasuredTemplate => {
+    const template = TEMPLATES.find((one) => one.name === name);
+    if (template === undefined) throw new Error(`there is no template ${name}`);
+    return { template, values };
+  };
+  const turns = named(
+    "few_turns",
+    bad.map((isBad, i) => (isBad && i % 4 === 0 ? 20 : 5)),
+  );
+  const read = named(
+    "sources_were_read",
+    bad.map((_, i) => (i % 4 === 2 ? 0 : 1)),
+  );
+
+  it("moves a cut that fails the good, and adds what catches bad ones that passed", () => {
+    expect(refineRules([{ feature: "turns", at_most: 4 }], [turns, read], labelsOf(bad), 1)).toEqual([
+      { feature: "turns", at_most: 5 },
+      { feature: "sources_read", at_least: 1 },
+    ]);
+  });
+
+  it("drops a condition that only fails good traces", () => {
+    const refined = refineRules(
+      [
+        { feature: "sources_read", at_least: 1 },
+        { feature: "ended", at_least: 1 },
+      ],
+      [
+        read,
+        named(
+          "comes_to_an_end",
+          bad.map((isBad, i) => (!isBad && i % 4 === 1 ? 0 : 1)),
+        ),
+      ],
+      labelsOf(bad),
+      1,
+    );
+    expect(refined).toEqual([{ feature: "sources_read", at_least: 1 }]);
+  });
+
+  it("changes nothing where nothing is better", () => {
+    const conditions = [{ feature: "sources_read", at_least: 1 }];
+    expect(refineRules(conditions, [read], labelsOf(bad), 1)).toEqual(conditions);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { labelByFeedback, labelByJudge, labelByScore } from "../../src/evals/import-labels.js";
+import type { QuestionTrace, Verdict } from "../../src/traces/trace.js";
+import { judged } from "../scoring/judged-trace.js";
+import { trace } from "../scoring/trace.js";
+
+const scored = (value: number | null, changes: Partial<QuestionTrace> = {}): QuestionTrace => ({
+  ...trace(changes),
+  scores: { semanticScore: { value } },
+});
+
+describe("a label by a score", () => {
+  it.each([
+    [0.81, "good"],
+    [0.8, "neutral"],
+    [0.5, "neutral"],
+    [0.49, "bad"],
+  ])("of %d is %s", (value, label) => expect(labelByScore(scored(value), "semanticScore")?.label).toBe(label));
+
+  it("of a task that failed is bad, of one without a value there is none", () => {
+    expect(labelByScore(scored(null, { ending: "timeout" }), "semanticScore")).toEqual({
+      label: "bad",
+      note: "ended by timeout",
+    });
+    expect(labelByScore(scored(null), "semanticScore")).toBeNull();
+    expect(labelByScore(scored(1), "tokenF1")).toBeNull();
+  });
+});
+
+describe("a label by a judge", () => {
+  const by = (verdict: Verdict, gold = "$40") =>
+    labelByJudge({ ...trace({ judge: judged(verdict) }, { answer: gold }), scores: {} });
+
+  it.each([
+    ["correct", "good"],
+    ["partly", "neutral"],
+    ["wrong", "bad"],
+    ["abstained", "bad"],
+  ] as const)("who says %s is %s", (verdict, label) => expect(by(verdict)?.label).toBe(label));
+
+  it("who says abstained is good where there is no answer", () =>
+    expect(by("abstained", "I don't know.")?.label).toBe("good"));
+  it("who was not asked is none", () => expect(labelByJudge(scored(1))).toBeNull());
+});
+
+it("a label by feedback is what people said, with their words", () => {
+  expect(labelByFeedback({ rating: "negative", notes: "wrong year" })).toEqual({ label: "bad", note: "wrong year" });
+  expect(labelByFeedback({ rating: "positive", notes: null }).label).toBe("good");
+  expect(labelByFeedback({ rating: "neutral", notes: null }).label).toBe("neutral");
+});

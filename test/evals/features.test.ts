@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { FEATURES, viewOf } from "../../src/evals/features.js";
+import type { JsonValue } from "../../src/platform/json.js";
+import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/traces/trace.js";
+import { called, trace } from "../scoring/trace.js";
+
+const mail = (id: string, subject: string, date: string, body: string) => ({
+  message_id: id,
+  subject,
+  sender: "a@x",
+  date,
+  body,
+});
+
+const search = (...mails: readonly { message_id: string }[]) =>
+  called("email_search", { emails: mails.map(({ message_id, ...rest }) => ({ message_id, ...rest })) } as JsonValue);
+const open = (one: { message_id: string }) => called("email_get", one as JsonValue);
+
+const turn = (changes: Partial<Turn> = {}): Turn => ({
+  startedAt: "2026-01-01T00:00:00.000Z",
+  latencyMs: 1,
+  finishReason: "stop",
+  rawFinishReason: "stop",
+  usage: null,
+  costUsd: 0.01,
+  retries: [],
+  cached: false,
+  ...changes,
+});
+
+function measure(feature: string, changes: Partial<QuestionTrace>, question = "How much are the dues?") {
+  const made = { ...trace(changes, { question }), scores: {} };
+  return FEATURES[feature]?.of(viewOf(made)) ?? { value: null };
+}
+
+const DUES = mail(
+  "<1@x>",
+  "Dues",
+  "2001-05-04T10:00:00Z",
+  "The dues are $1,500,000 by May 14, 2001, at 9:30 am. Call 713-555-0199.",
+);
+
+describe("numbers in mail", () => {
+  const of = (answer: string, toolCalls: readonly ToolCallRecord[] = [search(DUES), open(DUES)]) =>
+    measure("numbers_in_mail", { answer, toolCalls: [...toolCalls] });
+
+  it.each([
+    ["The dues are $1,500,000.", 1],
+    ["They are 1.5 million.", 1],
+    ["$1.5MM, due 5/14/01", 1],
+    ["Due on 2001-05-14 at 0930.", 1],
+    ["They are $1,600,000.", 0],
+    ["They are 1.6 million, due May 14.", 0.5],
+    ["Due on May 15, 2001, at 9:30.", 0.5],
+    ["By 10:30 pm.", 0],
+    ["Of 1,500,000 they want 12.", 0.5],
+    ["See EB3801 and Q3.", null],
+    ["It is not said.", null],
+  ])("of %j: %s", (answer, value) => expect(of(answer).value).toBe(value));
+
+  it("names the number that stands nowhere", () => expect(of("$1,600,000").detail).toBe("1,600,000"));
+  it("counts a number of the question as found", () =>
+    expect(measure("numbers_in_mail", { answer: "All 14 paid." }, "Did all 14 pay?").value).toBe(1));
+  it("does not count a mail that was only listed", () => expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
+  it("in results counts it", () =>
+    expect(measure("numbers_in_results", { answer: "It is 1,500,000.", toolCalls: [search(DUES)] }).value).toBe(1));
+  it("says nothing of an abstention", () =>
+    expect(measure("numbers_in_mail", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
+});
+
+describe("sources", () => {
+  const other = mail("<2@x>", "Re: Dues", "2001-06-01T10:00:00Z", "");
+  const toolCalls = [search(DUES, other), open(DUES)];
+
+  it.each([
+    ["sources_read", ["<1@x>"], 1],
+    ["sources_read", ["<1@x>", "<2@x>"], 0.5],
+    ["sources_read", [], null],
+    ["sources_returned", ["<1@x>", "<2@x>"], 1],
+    ["sources_returned", ["<9@x>"], 0],
+    ["sources", ["<1@x>", "<2@x>"], 2],
+    ["sources", [], 0],
+    ["newer_in_thread", ["<1@x>"], 1],
+    ["newer_in_thread", ["<2@x>"], 0],
+    ["newer_in_thread", ["<1@x>", "<2@x>"], 0],
+    ["newer_in_thread", ["<9@x>"], null],
+  ])("%s of %j: %s", (feature, sources, value) =>
+    expect(measure(feature, { sources: [...sources], toolCalls }).value).toBe(value),
+  );
+
+  it("are not asked of an abstention", () =>
+    expect(measure("sources", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
+
+  it("mails that were found before giving up are counted once", () => {
+    const gaveUp = { answer: "I don't know.", ending: "dont_know", toolCalls } as const;
+    expect(measure("mails_listed_before_abstaining", { ...gaveUp, toolCalls: [...toolCalls] }).value).toBe(2);
+    expect(measure("mails_listed_before_abstaining", { ...gaveUp, toolCalls: [search()] }).value).toBe(0);
+    expect(measure("mails_listed_before_abstaining", { toolCalls }).value).toBeNull();
+  });
+});
+
+describe("the answer", () => {
+  it.each([
+    ["When is it due?", "On May 14.", "date_given", 1],
+    ["When is it due?", "next week", "date_given", 1],
+    ["What time is the call?", "at 9:30", "date_given", 1],
+    ["When is it due?", "Soon.", "date_given", 0],
+    ["Who pays?", "Soon.", "date_given", null],
+    ["When is it due?", "I don't know.", "date_given", null],
+    ["How many came?", "Twelve of them", "number_given", 1],
+    ["How many came?", "Most of them", "number_given", 0],
+    ["What is the price?", "$4.5", "number_given", 1],
+    ["Why?", "Because.", "number_given", null],
+    ["Why?", "As it was said.", "answer_words", 4],
+  ])("%s %s: %s %s", (question, answer, feature, value) =>
+    expect(measure(feature, { answer }, question).value).toBe(value),
+  );
+
+  it("is complete unless the last reply was cut off", () => {
+    const [cut, whole] = [turn({ finishReason: "length" }), turn()];
+    expect(measure("answer_complete", { turns: [cut, whole] }).value).toBe(1);
+    expect(measure("answer_complete", { turns: [whole, cut] }).value).toBe(0);
+    expect(measure("answer_complete", { turns: [] }).value).toBeNull();
+  });
+
+  it("ends the work, or it was given up or stopped", () => {
+    expect(measure("ended", {}).value).toBe(1);
+    expect(measure("ended", { ending: "dont_know" }).value).toBe(1);
+    expect(measure("ended", { ending: "out_of_turns" })).toEqual({ value: 0, detail: "out_of_turns" });
+  });
+});
+
+describe("effort", () => {
+  it("counts calls that were made before, that could not be parsed and that failed", () => {
+    const repeated = { toolCalls: [search(), search(), open(DUES)] };
+    expect(measure("repeated_calls", repeated).value).toBe(1);
+    const odd: ToolCallRecord = { ...called("email_get", null), errorKind: "unparsable_call", error: "no JSON" };
+    expect(measure("unparsable_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get" });
+    expect(measure("failed_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get: no JSON" });
+  });
+
+  it("sums turns, cost and time; an unknown cost is none", () => {
+    expect(measure("turns", { turns: [turn(), turn()] }).value).toBe(2);
+    expect(measure("cost_usd", { turns: [turn(), turn()] }).value).toBeCloseTo(0.02, 12);
+    expect(measure("cost_usd", { turns: [turn(), turn({ costUsd: null })] }).value).toBeNull();
+    expect(measure("seconds", { durationMs: 1_500 }).value).toBe(1.5);
+  });
+});
+
+describe("of tasks of suites", () => {
+  const shell = (command: string, exitCode: number): ToolCallRecord => ({
+    ...called("run_shell", { stdout: "", stderr: "", exit_code: exitCode, timed_out: false, truncated: false }),
+    arguments: { command },
+  });
+  const suite = (toolCalls: readonly ToolCallRecord[]): SuiteTrace =>
+    ({
+      ...trace({ toolCalls: [...toolCalls], answer: "Done." }),
+      taskId: "t1",
+      scores: {},
+      task: {
+        id: "t1",
+        suite: "demo",
+        dialect: "flowbook",
+        tool: "jupyter",
+        instruction: "When it is 5, write 12.",
+        snapshot: "s",
+        tags: [],
+        relatedApps: [],
+        actionNumber: null,
+        counterpart: null,
+      },
+      grade: { score: 1, state: "success", reason: "" },
+    }) as SuiteTrace;
+  const of = (feature: string, calls: readonly ToolCallRecord[]) => FEATURES[feature]?.of(viewOf(suite(calls))).value;
+
+  it("counts files written, commands failed and tests run", () => {
+    const calls = [shell("python -m pytest -q", 1), shell("ls", 0), called("read_file", {})];
+    expect(of("files_written", calls)).toBe(2);
+    expect(of("commands_failed", calls)).toBe(1);
+    expect(of("tests_run", calls)).toBe(1);
+    expect(of("tests_run", [shell("ls latest", 0)])).toBe(0);
+  });
+
+  it("asks neither for sources nor for numbers of mail, and of questions neither for files", () => {
+    for (const feature of ["sources", "date_given", "number_given", "answer_words"]) expect(of(feature, [])).toBeNull();
+    for (const feature of ["files_written", "commands_failed", "tests_run"])
+      expect(measure(feature, {}).value).toBeNull();
+  });
+});

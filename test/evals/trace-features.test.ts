@@ -1,0 +1,159 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { FEATURES, viewOf } from "../../src/evals/features.js";
+import { containsTerm } from "../../src/evals/run-rules.js";
+import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
+import { isDontKnow } from "../../src/text/abstention.js";
+import type { QuestionTrace, SuiteTrace } from "../../src/traces/trace.js";
+import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
+import { ENRON, needs } from "../machine-requirements.js";
+
+const { artE, read } = workFolder({ mail: MAIL });
+const FOLDER = join(import.meta.dirname, "../../src/evals");
+const choice = await chooseSandbox();
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+/** Gives each line of stdin to a Python expression in which it is `line`. */
+function python(expression: string, lines: readonly unknown[]): unknown[] {
+  const code = [
+    "import json, sys",
+    `sys.path.insert(0, ${JSON.stringify(FOLDER)})`,
+    "sys.dont_write_bytecode = True",
+    "import trace_features as features",
+    "for text in sys.stdin:",
+    "    line = json.loads(text)",
+    `    print(json.dumps(${expression}))`,
+  ].join("\n");
+  const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const { stdout, stderr, status } = spawnSync("python3", ["-c", code], {
+    input,
+    maxBuffer: 2 ** 28,
+    encoding: "utf8",
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+/** Answers that have dates, numbers and denials in many forms. */
+const ANSWERS = [
+  "On May 5, 2001 at 9:30 am, for $1.5 million (1,500,000).",
+  "5/14/01 or 14/5/2001; 2001-05-14; the 3rd of June; March 2000; noon until 2 p.m.",
+  "0930 hours, 12:00 noon, midnight, 3-5 pm, from 8 to 10:30 am",
+  "Twenty-five percent, 25%, one hundred and twenty-five thousand, a dozen, 5mm, 3.5k, 2bn, -4.5, (713) 853-1575",
+  "I don't know.",
+  "I could not find any information about it in the mailbox.",
+  "Unfortunately, the emails do not mention it. However, it is probably 42.",
+  "No emails were found about that",
+  "It is as the mail\u00a0says:\u2003see below tomorrow",
+  "",
+  "x",
+];
+
+/** Demo traces as they are, and with other answers, sources and endings. */
+function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)[] {
+  const answer = ANSWERS[i % ANSWERS.length] ?? "";
+  const [call] = trace.toolCalls;
+  const calls = call === undefined ? [] : [...trace.toolCalls, call, { ...call, result: null, error: "it broke" }];
+  const { task, ...rest } = trace;
+  const shell = { command: "pytest -q", code: 1 };
+  const suite = { id: "a", suite: "s", dialect: "flowbook", tool: "t", instruction: "Do it.", snapshot: "x" } as const;
+  return [
+    trace,
+    { ...trace, answer, sources: [...trace.sources, "<unknown@x>"] },
+    { ...trace, answer: task.answer, ending: "dont_know", toolCalls: calls },
+    { ...trace, answer: null, ending: "out_of_turns", sources: [] },
+    {
+      ...rest,
+      task: { ...suite, tags: [], relatedApps: [], actionNumber: null, counterpart: null },
+      grade: { score: 1, state: "success", reason: "" },
+      toolCalls: calls.map((one, n) => ({
+        ...one,
+        name: n % 2 === 0 ? "run_shell" : one.name,
+        arguments: shell,
+        result: { exit_code: n % 3, timed_out: n === 4 },
+      })),
+    },
+  ];
+}
+
+describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
+  let traces: (QuestionTrace | SuiteTrace)[] = [];
+  beforeAll(async () => {
+    expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`)).toMatchObject({ code: 0 });
+    expect(await artE("export-traces --run latest -o traces.jsonl --quiet")).toMatchObject({ code: 0 });
+    traces = read("traces.jsonl")
+      .trimEnd()
+      .split("\n")
+      .flatMap((line, i) => variants(JSON.parse(line), i));
+  });
+
+  it("are all there, and measure what art-e's own do", () => {
+    const names = Object.keys(FEATURES);
+    const measured = python(`[getattr(features, name)(line) for name in ${JSON.stringify(names)}]`, traces);
+    expect(measured).toHaveLength(traces.length);
+    const applied = new Set<string>();
+    for (const [i, trace] of traces.entries()) {
+      const view = viewOf(trace);
+      const expected = names.map((name) => {
+        const { value, detail = "" } = FEATURES[name]?.of(view) ?? { value: null };
+        if (value !== null) applied.add(name);
+        return [name, value, detail];
+      });
+      const found = (measured[i] as [number | null, string][]).map(([value, detail], n) => [names[n], value, detail]);
+      expect({ answer: trace.answer, found }).toEqual({ answer: trace.answer, found: expected });
+    }
+    expect([...applied].sort()).toEqual([...names].sort());
+  });
+
+  it("find in a text what art-e's own find", () => {
+    const texts = [...ANSWERS, ...demoQuestions.map(({ answer }) => answer)];
+    const pairs = texts.flatMap((text, i) => {
+      const terms = [
+        "May 5",
+        "9:30",
+        "1,500,000",
+        "25%",
+        "mail",
+        "noon",
+        ...(texts[i + 1]?.split(" ").slice(0, 4) ?? []),
+      ];
+      return terms.filter((term) => term !== "").map((term) => [text, term] as const);
+    });
+    const found = python("features.contains_term(line[0], line[1])", pairs);
+    for (const [i, [text, term]] of pairs.entries())
+      expect({ text, term, found: found[i] }).toEqual({ text, term, found: containsTerm(text, term) });
+    const denied = python("features.is_dont_know(line)", texts);
+    expect(denied).toEqual(texts.map(isDontKnow));
+  });
+
+  it("read the answers to real questions as art-e does", needs("real-mail"), () => {
+    const answers = readFileSync(join(ENRON, "questions.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { question: string; answer: string });
+    const traces = answers.map(({ question, answer }) => ({
+      user_message: question,
+      answer,
+      ending: "answered",
+      sources: [],
+      toolCalls: [],
+      turns: [],
+      durationMs: 0,
+    }));
+    const names = ["date_given", "number_given", "answer_words", "numbers_in_mail"];
+    const measured = python(`[getattr(features, name)(line) for name in ${JSON.stringify(names)}]`, traces);
+    for (const [i, { user_message: question, ...trace }] of traces.entries()) {
+      const view = viewOf({ ...trace, question } as never);
+      const expected = names.map((name) => {
+        const { value, detail = "" } = FEATURES[name]?.of(view) ?? { value: null };
+        return [value, detail];
+      });
+      expect({ answer: trace.answer, found: measured[i] }).toEqual({ answer: trace.answer, found: expected });
+    }
+  });
+});

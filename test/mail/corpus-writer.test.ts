@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readCorpusStats, readFingerprint } from "../../src/mail/corpus.js";
+import type { FiledEmail } from "../../src/mail/email.js";
+import { openMailLookup } from "../../src/mail/mailbox.js";
+import { openCorpusWriter, toStorableMail } from "../../src/mail/store/corpus-writer.js";
+import { seeded } from "../bench/random.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { content, idOf, importMails, mail, shuffled } from "./corpus-setup.js";
+
+let test: TestDb;
+beforeEach(() => {
+  test = openEmpty();
+});
+afterEach(() => test.close());
+
+function openWriter() {
+  const writer = openCorpusWriter(test.db, { source: "a test", format: "maildir", filter: "none" });
+  return {
+    add: (email: FiledEmail) => writer.add(toStorableMail(email, () => false)),
+    addWithoutContent: (email: FiledEmail) => writer.add(toStorableMail(email, () => true)),
+    get changed() {
+      return writer.changed;
+    },
+  };
+}
+
+const first = mail({ messageId: "<a@x>", to: ["bob@x.example"], cc: ["cy@x.example"], body: "Lunch at noon?" });
+
+describe("what becomes of a mail", () => {
+  it("new: content that was not here", () => {
+    const writer = openWriter();
+    expect(writer.changed).toBe(false);
+    expect(writer.add(first)).toBe("new");
+    expect(writer.changed).toBe(true);
+  });
+
+  it.each([
+    ["subject", { subject: "Other" }],
+    ["sender", { sender: "other@x.example" }],
+    ["recipients", { to: ["bob@x.example", "dee@x.example"] }],
+    ["date", { date: "2001-05-14T12:00:01Z" }],
+    ["missing date", { date: null }],
+    ["body", { body: "Lunch at noon!" }],
+  ])("new: another %s alone makes another mail", (_what, change) => {
+    const writer = openWriter();
+    writer.add(first);
+    expect(writer.add({ ...first, messageId: "<b@x>", ...change })).toBe("new");
+  });
+
+  it("copy: the same content under another Message-ID, in whichever header its recipients stand", () => {
+    const writer = openWriter();
+    writer.add(first);
+    expect(writer.add({ ...first, messageId: "<b@x>", owner: "bob", path: "bob/inbox/1." })).toBe("copy");
+    expect(writer.add({ ...first, messageId: "<c@x>", to: ["cy@x.example", "bob@x.example"], cc: [] })).toBe("copy");
+  });
+
+  it("copy: without its content, where a mail with the same was added before, and only there", () => {
+    const writer = openWriter();
+    expect(() => writer.addWithoutContent(first)).toThrow("<a@x>");
+    writer.add(first);
+    expect(writer.addWithoutContent({ ...first, messageId: "<b@x>" })).toBe("copy");
+    expect(() => writer.addWithoutContent({ ...first, messageId: "<c@x>", body: "Other" })).toThrow("<c@x>");
+  });
+
+  it("known: the same Message-ID with the same content, and nothing changes", () => {
+    openWriter().add({ ...first, path: "bob/inbox/1.", owner: "bob" });
+    const again = openWriter();
+    expect(again.add({ ...first, path: "bob/inbox/1.", owner: "bob" })).toBe("known");
+    expect(again.add({ ...first, path: "bob/inbox/2.", owner: "bob" })).toBe("known");
+    expect(again.changed).toBe(false);
+  });
+
+  it("known, but lies in another owner's folders now as well", () => {
+    openWriter().add({ ...first, path: "bob/inbox/1.", owner: "bob" });
+    const again = openWriter();
+    expect(again.add({ ...first, path: "cy/inbox/1.", owner: "cy" })).toBe("known");
+    expect(again.changed).toBe(true);
+  });
+
+  it("renamed: a Message-ID that belongs to a different mail; both are kept, and found again as known", () => {
+    const other = { ...first, body: "Quite another mail." };
+    const writer = openWriter();
+    expect([writer.add(first), writer.add(other), writer.add(other), writer.add(first)]).toEqual([
+      "new",
+      "renamed",
+      "known",
+      "known",
+    ]);
+    const mails = openMailLookup(test.db);
+    const ids = test.db.prepare("SELECT message_id FROM messages ORDER BY 1").pluck().all() as string[];
+    expect(ids).toEqual(["<a@x>", expect.stringMatching(/^<a@x>~[0-9a-f]{8}$/)]);
+    expect(new Set(ids.map((id) => mails.get(id)?.body))).toEqual(new Set([first.body, other.body]));
+  });
+
+  it("renamed with all digits of its hash where another mail of its Message-ID has the same eight", () => {
+    const bodies = new Map<string, string>();
+    let pair: readonly string[] = [];
+    // Of 300,000 hashes some ten pairs agree in their first 32 bits.
+    for (let n = 0; pair.length === 0 && n < 300_000; n++) {
+      const start = toStorableMail({ ...first, body: `${n}` }, () => true).contentHash.slice(0, 8);
+      const other = bodies.get(start);
+      if (other === undefined) bodies.set(start, `${n}`);
+      else pair = [other, `${n}`];
+    }
+    const writer = openWriter();
+    const [one = "", two = ""] = pair;
+    for (const body of [one, two, first.body]) writer.add({ ...first, body });
+    expect(writer.add({ ...first, body: two })).toBe("known");
+    const bodyOf = test.db.prepare("SELECT body FROM emails WHERE message_id = ?").pluck();
+    const ids = test.db.prepare("SELECT message_id FROM messages").pluck().all() as string[];
+    expect(new Set(ids.map((id) => bodyOf.get(id)))).toEqual(new Set([one, two, first.body]));
+  });
+
+  it("renamed and met again in another owner's folders, lies in both", async () => {
+    const other = { ...first, body: "Quite another mail.", path: "x/inbox/1.", owner: "x" };
+    const third = { ...other, path: "y/inbox/1.", owner: "y" };
+    const map = new Map([
+      ["x", "x@x.example"],
+      ["y", "y@x.example"],
+    ]);
+    for (const [renamedFirst, firstOfAll] of [
+      [other, first],
+      [first, other],
+    ]) {
+      const fresh = openEmpty();
+      await importMails(
+        fresh.db,
+        [renamedFirst, firstOfAll, third].filter((m) => m !== undefined),
+        { ownerMap: map },
+      );
+      const parties = fresh.db
+        .prepare("SELECT o.parties FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE m.body = ?")
+        .pluck()
+        .get(other.body) as string;
+      const inboxes = [...map.values()].map((address) => `in${idOf(fresh.db, address)}`);
+      expect(parties.split(" ")).toEqual(expect.arrayContaining(inboxes));
+      fresh.close();
+    }
+  });
+});
+
+describe("one mail under several Message-IDs", () => {
+  it("is stored once, counted under each, and every id gives it", async () => {
+    const ids = ["<a@x>", "<b@x>", "<c@x>", "<d@x>"];
+    await importMails(
+      test.db,
+      ids.map((messageId) => ({ ...first, messageId })),
+    );
+    expect(readCorpusStats(test.db)).toMatchObject({ messages: 4, distinct: 1 });
+    const mails = openMailLookup(test.db);
+    expect(ids.map((id) => mails.get(id)?.messageId)).toEqual(ids);
+    expect(new Set(ids.map((id) => mails.get(id)?.mailId)).size).toBe(1);
+    expect(test.db.prepare("SELECT count(*) FROM emails_fts").pluck().get()).toBe(1);
+  });
+});
+
+describe("the order of reading", () => {
+  const MAILS = [
+    first,
+    { ...first, messageId: "<copy@x>", path: "bob/inbox/7.", owner: "bob" },
+    // One Message-ID, filed three times.
+    ...["cy/inbox/1.", "bob/sent/1.", "bob/inbox/3."].map((path) => {
+      return { ...first, messageId: "<filed@x>", body: "Filed.", path, owner: path.split("/")[0] ?? null };
+    }),
+    // One Message-ID, four different mails, one of them twice.
+    ...["one", "two", "three", "four", "two"].map((body, i) => {
+      return { ...first, messageId: "<clash@x>", body, path: `cy/clash/${i}.`, owner: "cy" };
+    }),
+    // The same moment, and none.
+    ...Array.from({ length: 5 }, (_, n) => mail({ messageId: `<same${n}@x>`, body: `b${n}` })),
+    ...Array.from({ length: 3 }, (_, n) => mail({ messageId: `<none${n}@x>`, body: `n${n}`, date: null })),
+  ];
+
+  it("does not show in what is stored, in its order or in the fingerprint", async () => {
+    const random = seeded(1);
+    await importMails(test.db, MAILS);
+    const expected = content(test.db);
+    expect(expected.emails).toHaveLength(15);
+    for (let round = 0; round < 20; round++) {
+      const other = openEmpty();
+      await importMails(other.db, shuffled(MAILS, random));
+      expect(content(other.db)).toEqual(expected);
+      other.close();
+    }
+  });
+
+  it("does not show between one import and several", async () => {
+    await importMails(test.db, MAILS);
+    const parts = openEmpty();
+    for (const one of shuffled(MAILS, seeded(2))) await importMails(parts.db, [one]);
+    expect(content(parts.db)).toEqual(content(test.db));
+    parts.close();
+  });
+
+  it("but any other mail, mailbox or Message-ID gives another fingerprint", async () => {
+    const fingerprintOf = async (...changed: Parameters<typeof importMails>[1]) => {
+      const other = openEmpty();
+      await importMails(other.db, changed);
+      const fingerprint = readFingerprint(other.db);
+      other.close();
+      return fingerprint;
+    };
+    const prints = await Promise.all([
+      fingerprintOf(),
+      fingerprintOf(first),
+      fingerprintOf({ ...first, body: "x" }),
+      fingerprintOf({ ...first, messageId: "<other@x>" }),
+      fingerprintOf({ ...first, owner: "bob", path: "bob/inbox/1." }),
+      fingerprintOf(first, { ...first, messageId: "<other@x>" }),
+    ]);
+    expect(prints[0]).toBeNull();
+    expect(new Set(prints).size).toBe(prints.length);
+  });
+});
+
+describe("a form without folders", () => {
+  it("takes no mail out of the folder that another form has filed it in", async () => {
+    const filed = { ...first, path: "bob/sent/1.", owner: "bob" };
+    await importMails(test.db, [filed, first]);
+    const row = "SELECT path, owner_id AS owner FROM messages";
+    expect(test.db.prepare(row).get()).toEqual({ path: "bob/sent/1.", owner: 1 });
+    const other = openEmpty();
+    await importMails(other.db, [first, filed]);
+    expect(other.db.prepare(row).get()).toEqual({ path: "bob/sent/1.", owner: 1 });
+    other.close();
+  });
+});

@@ -1,0 +1,254 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type MailQuery, type MailSearch, openMailSearch } from "../../src/mail/search.js";
+import { endOfDay } from "../../src/mail/search-query.js";
+import type { Db } from "../../src/store/open-store.js";
+import { addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
+
+const CUTOFF = endOfDay("2001-05-14");
+/** Every word that could be taken for something else; mail of others names every mailbox. */
+const NAMES = [1, 2, 3, 4].map((id) => `in${id} from${id} to${id}`).join(" ");
+const TEXT = `AND OR NOT NEAR subject body parties ${NAMES} what's Q3-budget 5 a@b * ^ - the gas 🙂 café \ud83d x`;
+
+let db: Db;
+let search: MailSearch;
+let ofBen: MailQuery;
+beforeAll(() => {
+  db = openCorpus([
+    mail("visible", { subject: TEXT, body: TEXT }),
+    mail("last-second", { body: `${TEXT} .`, date: "2001-05-14T23:59:59Z" }),
+    mail("too-late", { subject: TEXT, body: TEXT, date: "2001-05-15T00:00:00Z" }),
+    mail("undated", { subject: TEXT, body: TEXT, date: null }),
+    mail("of-others", { subject: TEXT, body: TEXT, sender: CAT, to: [DAN] }),
+  ]);
+  search = openMailSearch(db);
+  ofBen = query("", { inboxId: addressId(db, BEN), period: { after: null, before: CUTOFF }, limit: 50 });
+});
+afterAll(() => db.close());
+
+/** What both ways find; fails where that is mail of others, or later than the cutoff. */
+function askBoth(words: string): string[] {
+  const asked = { ...ofBen, words };
+  const best = search.bestFirst(asked);
+  const found = [...search.newestFirst(asked), ...best.hits];
+  expect(["visible", "last-second"]).toEqual(expect.arrayContaining(idsOf(found)));
+  expect(best.total).toBeGreaterThanOrEqual(best.hits.length);
+  for (const { match } of best.hits) expect(["all_words", "best_match"]).toContain(match);
+  return idsOf(found);
+}
+
+const HOSTILE = [
+  "",
+  " ",
+  '"',
+  '""',
+  '"""',
+  '" "',
+  '"gas',
+  'gas"',
+  '"gas" "the',
+  "AND",
+  "OR",
+  "NOT",
+  "NEAR",
+  "gas AND",
+  "NOT gas",
+  "gas OR",
+  "NEAR(gas the)",
+  "NEAR(gas the, 5",
+  "NEAR/3",
+  "*",
+  "gas*",
+  '"gas"*',
+  "**",
+  "^gas",
+  "^",
+  "-gas",
+  "- gas",
+  "-",
+  "+gas",
+  "gas + the",
+  "subject:gas",
+  "subject : gas",
+  "-subject:gas",
+  "{subject body}:gas",
+  "{subject body parties} : in2",
+  "parties:in2",
+  "parties : in2",
+  "in1 OR in2 OR in3 OR in4",
+  'x" OR parties : "in3',
+  '") OR (parties : in3',
+  ') OR {parties} : ("in3"',
+  "rowid:1",
+  "rank",
+  "col:x",
+  "nocolumn:gas",
+  "what's",
+  "what''s",
+  "' OR 1=1 --",
+  "'; DROP TABLE mails; --",
+  "Q3-budget",
+  "$5",
+  "5%",
+  "a@b",
+  "<1@plains.example>",
+  "🙂",
+  "🙂🙂 gas",
+  "café",
+  "CAFÉ",
+  "gas\0the",
+  "\0",
+  '"gas\0',
+  "\ud83d",
+  "\ude42",
+  "\ude42\ud83d",
+  '"\ud83d"',
+  "\ufeffgas",
+  "\u202egas",
+  "İ",
+  "ſ",
+  "K",
+  "!?.,;:()[]{}",
+  "\\",
+  '\\"',
+  "(",
+  ")",
+  "((((((",
+  "?",
+  "?1",
+  ":words",
+  "@words",
+  "`",
+  "|",
+  "\n",
+  "gas\r\nthe",
+  "constructor",
+  "__proto__",
+  "toString hasOwnProperty",
+  "x".repeat(100_000),
+  "🙂".repeat(50_000),
+  '"'.repeat(100_000),
+  "(".repeat(100_000),
+  "gas ".repeat(50_000),
+  `"${"gas ".repeat(50_000)}"`,
+  "gas-".repeat(50_000),
+  "OR ".repeat(10_000),
+  Array.from({ length: 20_000 }, (_, i) => `w${i}`).join(" "),
+  `"${Array.from({ length: 20_000 }, (_, i) => `w${i}`).join(" ")}"`,
+  Array.from({ length: 20_000 }, (_, i) => `w${i}`).join("-"),
+] as const;
+
+const short = (words: string) => (words.length > 40 ? `${words.slice(0, 40)}… (${words.length})` : words);
+
+describe("no search string fails, or finds mail of others or after the cutoff:", () => {
+  test.each(HOSTILE.map((words) => [JSON.stringify(short(words)), words] as const))("%s", (_, words) => {
+    askBoth(words);
+  });
+
+  test("1,000 by chance", () => {
+    const syntax = fc.constantFrom(
+      '"',
+      "AND",
+      "OR",
+      "NOT",
+      "NEAR(",
+      "*",
+      "^",
+      "-",
+      ":",
+      "(",
+      ")",
+      "{",
+      "}",
+      "+",
+      "\0",
+      " ",
+    );
+    const piece = fc.oneof(
+      { weight: 3, arbitrary: syntax },
+      { weight: 2, arbitrary: fc.constantFrom("gas", "the", "subject", "parties", "in3", "what's", "🙂", "café") },
+      { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 20 }) },
+      // Halves of surrogate pairs, alone or together.
+      { weight: 1, arbitrary: fc.integer({ min: 0xd800, max: 0xdfff }).map((code) => String.fromCharCode(code)) },
+    );
+    const hostile = fc
+      .tuple(fc.array(piece, { maxLength: 12 }), fc.constantFrom("", " "))
+      .map(([all, by]) => all.join(by));
+    let found = 0;
+    fc.assert(
+      fc.property(hostile, (words) => {
+        if (askBoth(words).length > 0) found++;
+      }),
+      { seed: 5, numRuns: 1_000 },
+    );
+    expect(found).toBeGreaterThan(300);
+  });
+});
+
+describe("what stands in a search string is text:", () => {
+  test.each([
+    ["an operator", "AND"],
+    ["another", "OR NOT"],
+    ["what would be a column", "subject:gas"],
+    ["what would be a mailbox", "parties in1"],
+    ["a word with an apostrophe", "what's"],
+    ["words joined by punctuation", "Q3-budget"],
+    ["a sum", "$5"],
+    ["an address", "a@b"],
+    ["an emoji", "🙂"],
+    ["letters beyond ASCII", "café"],
+    ["a prefix", "gas*"],
+    ["a quote that is never closed", '"gas'],
+    ["two words with a NUL between them", "gas\0🙂"],
+  ])("%s is looked for, and found", (_, words) => {
+    const hits = search.newestFirst({ ...ofBen, words });
+    if (words === "parties in1" || words !== "subject:gas") expect(idsOf(hits)).toEqual(["last-second", "visible"]);
+    // Joined by punctuation, they must stand together, and do not.
+    else expect(hits).toEqual([]);
+  });
+
+  test.each(["", " ", "*", '""', "!?", "\0"])("%j has no word, so that nothing is found", (words) => {
+    expect(search.newestFirst({ ...ofBen, words })).toEqual([]);
+    expect(search.bestFirst({ ...ofBen, words })).toEqual({ hits: [], total: 0 });
+  });
+
+  test("the names of mailboxes in the index are no words of a mail", () => {
+    const plain = openCorpus([mail("1", { body: "gas" })]);
+    const words = openMailSearch(plain);
+    expect(words.newestFirst(query("in1"))).toEqual([]);
+    expect(words.bestFirst(query("in1 from1 to2"))).toEqual({ hits: [], total: 0 });
+    // To the stemmer these are the same words.
+    for (const word of ["in1s", "from1s", "to2s", "IN1", '"in1 from1"', "in1s gas"]) {
+      expect(words.newestFirst(query(word))).toEqual([]);
+      expect(words.bestFirst(query(word)).hits.filter((hit) => hit.match === "all_words")).toEqual([]);
+    }
+    expect(words.bestFirst(query("in1s")).hits).toEqual([]);
+    plain.close();
+  });
+
+  test("a mail that writes of mailboxes lies in none of them", () => {
+    for (const words of ["in1", "gas", "in2 OR in3"]) {
+      const asked = { ...query(words), inboxId: addressId(db, DAN), limit: 50 };
+      expect(idsOf(search.newestFirst({ ...asked, words: "gas" }))).toEqual(["of-others"]);
+      expect(idsOf(search.bestFirst(asked).hits)).toEqual(["of-others"]);
+      const from = { ...query(words), fromIds: [addressId(db, CAT)], limit: 50 };
+      expect(idsOf(search.bestFirst(from).hits)).toEqual(["of-others"]);
+    }
+  });
+});
+
+describe("a query of any length", () => {
+  const MILLION = 1_000_000;
+  test.each([
+    ["words", Array.from({ length: MILLION }, (_, i) => `w${i}`).join(" ")],
+    ["a million words in one phrase", `"${"gas ".repeat(MILLION)}"`],
+    ["words joined by marks", "gas-".repeat(MILLION)],
+    ["quotes", '"'.repeat(MILLION)],
+    ["one word", "x".repeat(MILLION)],
+  ])("%s does not hold the search up", (_, words) => {
+    const begun = performance.now();
+    search.newestFirst({ ...ofBen, words });
+    search.bestFirst({ ...ofBen, words });
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});

@@ -1,0 +1,117 @@
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openMaildir } from "../../src/mail/readers/maildir.js";
+import { readAll, temporaryFolder } from "./corpus-fixtures.js";
+
+const base = await temporaryFolder();
+let folders = 0;
+
+/** A folder with a small mail at each of the paths. */
+async function folderWith(...paths: string[]): Promise<string> {
+  const root = join(base, String(folders++));
+  await mkdir(root);
+  for (const path of paths) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), `Message-ID: <${path}>\nSubject: x\n\nBody\n`);
+  }
+  return root;
+}
+
+/** Root may read everything, nobody no more than others. */
+async function withoutRights<T>(work: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return work();
+  await chmod(base, 0o755);
+  process.seteuid?.(65_534);
+  return work().finally(() => process.seteuid?.(0));
+}
+
+const placesOf = async (folder: string) => {
+  const { emails } = await readAll(await openMaildir(folder));
+  return emails.map(({ path, owner }) => `${owner}: ${path}`);
+};
+
+describe("a mail that cannot be read", () => {
+  it("is bad, and the others are read", async () => {
+    const root = await folderWith("o/inbox/1.", "o/inbox/3.");
+    await writeFile(join(root, "o/inbox/2."), "");
+    await writeFile(join(root, "o/inbox/.DS_Store"), Buffer.alloc(100));
+    const { emails, bad } = await readAll(await openMaildir(root));
+    expect(emails.map(({ path }) => path)).toEqual(["o/inbox/1.", "o/inbox/3."]);
+    expect(bad).toEqual([
+      { where: join(root, "o/inbox/.DS_Store"), reason: "it is binary data, not a mail" },
+      { where: join(root, "o/inbox/2."), reason: "it is empty" },
+    ]);
+  });
+
+  it("is bad where it is a symbolic link, even one that leads in a circle", async () => {
+    const root = await folderWith("o/inbox/1.");
+    await symlink(join(root, "o/inbox/1."), join(root, "o/inbox/2."));
+    await symlink(root, join(root, "o/inbox/circle"));
+    const { emails, bad } = await readAll(await openMaildir(root));
+    expect(emails).toHaveLength(1);
+    expect(bad.map(({ reason }) => reason)).toEqual(Array(2).fill("it is a symbolic link, which is not followed"));
+  });
+
+  it("is bad where the system refuses it", async () => {
+    const root = await folderWith("o/inbox/1.", "o/inbox/2.");
+    await chmod(join(root, "o/inbox/1."), 0);
+    const { emails, bad } = await withoutRights(async () => readAll(await openMaildir(root)));
+    expect(emails).toHaveLength(1);
+    expect(bad).toHaveLength(1);
+  });
+});
+
+describe("the place of a mail is the same from every folder one may start at", () => {
+  const paths = ["o/inbox/1.", "o/inbox/sub/2.", "p/sent/1."];
+
+  it("the folder maildir, its parent, and a folder of owners under any other name", async () => {
+    const parent = await folderWith(...paths.map((path) => `maildir/${path}`), "README");
+    const all = ["o: o/inbox/1.", "o: o/inbox/sub/2.", "p: p/sent/1."];
+    expect(await placesOf(parent)).toEqual(all);
+    expect(await placesOf(join(parent, "maildir"))).toEqual(all);
+    expect(await placesOf(await folderWith(...paths))).toEqual(all);
+  });
+
+  it("one owner's folder", async () => {
+    const parent = await folderWith(...paths.map((path) => `maildir/${path}`));
+    expect(await placesOf(join(parent, "maildir/o"))).toEqual(["o: o/inbox/1.", "o: o/inbox/sub/2."]);
+    expect(await placesOf(`${join(parent, "maildir/p")}/`)).toEqual(["p: p/sent/1."]);
+  });
+
+  it("a folder of mails alone, which has no owner", async () => {
+    expect(await placesOf(await folderWith("1.eml", "2.eml"))).toEqual(["null: 1.eml", "null: 2.eml"]);
+  });
+
+  it("a real Maildir, without what is not delivered yet and the server's own files", async () => {
+    const root = await folderWith(
+      "joan/cur/1:2,S",
+      "joan/new/2",
+      "joan/tmp/3",
+      "joan/.Sent/cur/4:2,S",
+      "joan/.Sent/new/5",
+    );
+    await writeFile(join(root, "joan/dovecot-uidlist"), "3 V1");
+    const all = ["joan: joan/.Sent/cur/4:2,S", "joan: joan/.Sent/new/5", "joan: joan/cur/1:2,S", "joan: joan/new/2"];
+    expect(await placesOf(join(root, "joan"))).toEqual(all);
+    expect(await placesOf(root)).toEqual(all);
+  });
+});
+
+describe("many mails", () => {
+  it("come in the order of their names, in batches, until the signal aborts", async () => {
+    const names = Array.from({ length: 1203 }, (_, n) => `o/inbox/${String(n).padStart(4, "0")}.`);
+    const source = await openMaildir(await folderWith(...names));
+    expect((await readAll(source)).emails.map(({ path }) => path)).toEqual(names);
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    const reading = (async () => {
+      for await (const { emails } of source.batches(stop.signal)) {
+        sizes.push(emails.length);
+        if (sizes.length === 2) stop.abort(new Error("enough"));
+      }
+    })();
+    await expect(reading).rejects.toThrow("enough");
+    expect(sizes).toEqual([500, 500]);
+  });
+});

@@ -1,0 +1,81 @@
+import { updateFingerprint } from "../../src/mail/corpus.js";
+import type { FiledEmail } from "../../src/mail/email.js";
+import { listOwners, setOwnerAddress } from "../../src/mail/import-owners.js";
+import type { MailQuery } from "../../src/mail/search.js";
+import { openAddressBook } from "../../src/mail/search-query.js";
+import { rebuildCorpusIndex } from "../../src/mail/store/corpus-index.js";
+import { type InsertOutcome, openCorpusWriter, toStorableMail } from "../../src/mail/store/corpus-writer.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
+
+/** Small corpora, made through the parts of the store that an import uses. */
+
+export const ANN = "ann@plains.example";
+export const BEN = "ben@plains.example";
+export const CAT = "cat@plains.example";
+export const DAN = "dan@hills.example";
+
+export const ALWAYS = { after: null, before: null };
+
+/** From Ann to Ben about nothing: two of these without changes are copies of one mail. */
+export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail {
+  return {
+    messageId: `<${id}@plains.example>`,
+    subject: "",
+    sender: ANN,
+    to: [BEN],
+    cc: [],
+    bcc: [],
+    date: "2001-05-14T10:00:00Z",
+    body: "",
+    path: "",
+    owner: null,
+    inbox: null,
+    ...changes,
+  };
+}
+
+/** Stores mail as an import does; `owners` gives folders their addresses. */
+export function fill(
+  db: Db,
+  mails: readonly FiledEmail[],
+  owners: Readonly<Record<string, string>> = {},
+): InsertOutcome[] {
+  return db
+    .transaction(() => {
+      const writer = openCorpusWriter(db, { source: "made for a test", format: "maildir", filter: "none" });
+      const outcomes = mails.map((email) => writer.add(toStorableMail(email, () => false)));
+      for (const { id, folder } of listOwners(db)) {
+        const address = owners[folder];
+        if (address !== undefined) setOwnerAddress(db, id, address, "map");
+      }
+      rebuildCorpusIndex(db, () => {});
+      updateFingerprint(db);
+      return outcomes;
+    })
+    .immediate();
+}
+
+export function openCorpus(
+  mails: readonly FiledEmail[],
+  owners: Readonly<Record<string, string>> = {},
+  path = ":memory:",
+): Db {
+  const db = openStore(path, { mustExist: false });
+  fill(db, mails, owners);
+  return db;
+}
+
+export function addressId(db: Db, address: string): number {
+  const id = openAddressBook(db).idOf(address);
+  if (id === null) throw new Error(`no address ${address}`);
+  return id;
+}
+
+/** A query of everybody's mail of all times. */
+export function query(words: string, changes: Partial<MailQuery> = {}): MailQuery {
+  return { words, inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 10, askedAt: null, ...changes };
+}
+
+/** As `mail` was given them. */
+export const idsOf = (hits: readonly { readonly messageId: string }[]) =>
+  hits.map(({ messageId }) => messageId.replace(/^<|@plains\.example>$/g, ""));

@@ -1,0 +1,187 @@
+import { type GenerateContentRequest, GoogleGenerativeAI } from "@google/generative-ai";
+import { describe, expect, test } from "vitest";
+import type { ModelError } from "../../src/models/model.js";
+import { googleModel } from "../../src/models/providers/google.js";
+import type { JsonValue } from "../../src/platform/json.js";
+import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
+import { exchange } from "./wire.js";
+
+const send = (answer: Answer = { content: "ok" }, changes = {}, name = "gemini-2.0-flash") =>
+  exchange("google", googleModel, name, answer, changes);
+
+const replied = (parts: readonly JsonValue[], finishReason = "STOP", rest = {}): Answer => ({
+  fail: "body",
+  body: { candidates: [{ content: { role: "model", parts }, finishReason }], ...rest },
+});
+
+describe("a request to Google", () => {
+  test("in full", async () => {
+    const { sent } = await send();
+    expect(sent).toMatchObject({ method: "POST", path: "/v1beta/models/gemini-2.0-flash:generateContent" });
+    expect(sent.headers["x-goog-api-key"]).toBe("test-key");
+    expect(sent.path).not.toContain("key=");
+    expect(sent.body).toEqual({
+      systemInstruction: { role: "system", parts: [{ text: "You answer from a mailbox." }] },
+      contents: [
+        { role: "user", parts: [{ text: "When is the meeting?" }] },
+        {
+          role: "model",
+          parts: [
+            { text: "Let me look." },
+            { functionCall: { name: "email_search", args: { query: "meeting" } } },
+            { functionCall: { name: "email_search", args: {} } },
+          ],
+        },
+        {
+          role: "user",
+          parts: [
+            { functionResponse: { name: "email_search", response: { output: { emails: [] } } } },
+            { functionResponse: { name: "email_search", response: { error: "not JSON" } } },
+            { text: "Please call a tool." },
+          ],
+        },
+      ],
+      generationConfig: { maxOutputTokens: 512, temperature: 0 },
+      tools: [
+        {
+          functionDeclarations: [
+            {
+              name: "email_search",
+              description: "Searches.",
+              parameters: { type: "object", properties: { query: { type: "string" } }, required: ["query"] },
+            },
+            { name: "list_inboxes", description: "Lists." },
+          ],
+        },
+      ],
+      toolConfig: { functionCallingConfig: { mode: "ANY" } },
+    });
+  });
+
+  test("as Google's own SDK sends it", async () => {
+    const provider = await startFakeProvider([{ content: "ok" }]);
+    const { sent } = await send();
+    const { systemInstruction, contents, generationConfig, tools, toolConfig } = sent.body as GenerateContentRequest;
+    const sdk = new GoogleGenerativeAI("test-key").getGenerativeModel(
+      { model: "gemini-2.0-flash" },
+      { baseUrl: provider.baseUrl("google") },
+    );
+    const system = (systemInstruction as { parts: { text: string }[] }).parts[0]?.text ?? "";
+    await sdk.generateContent({ systemInstruction: system, contents, generationConfig, tools, toolConfig } as never);
+    const [theirs] = provider.requests;
+    expect({ ...(theirs?.body as object), safetySettings: undefined }).toEqual(sent.body);
+    expect([theirs?.method, theirs?.path, theirs?.headers["x-goog-api-key"]]).toEqual([
+      sent.method,
+      sent.path,
+      sent.headers["x-goog-api-key"],
+    ]);
+    await provider.close();
+  });
+
+  test("to a tuned model names it whole", async () => {
+    const { sent } = await send({ content: "ok" }, {}, "tunedModels/my mail");
+    expect(sent.path).toBe("/v1beta/tunedModels/my%20mail:generateContent");
+  });
+
+  test("leaves a reply out that was only thought", async () => {
+    const { reply } = await send(replied([{ text: "I should", thought: true }], "MAX_TOKENS"));
+    const { content, toolCalls, providerState } = reply;
+    const messages = [
+      { role: "user", content: "q" },
+      { role: "assistant", content, toolCalls, providerState },
+      { role: "user", content: "again" },
+    ];
+    const { sent } = await send({ content: "ok" }, { messages });
+    expect(sent.body).toMatchObject({ contents: [{ role: "user", parts: [{ text: "q" }, { text: "again" }] }] });
+  });
+
+  test("sends all parts of a signed reply back, and ids only where Google gave them", async () => {
+    const parts = [
+      { text: "I should search.", thought: true },
+      { functionCall: { name: "f", args: {}, id: "g1" }, thoughtSignature: "sig==" },
+      { functionCall: { name: "f", args: {} } },
+    ];
+    const { reply } = await send(replied(parts));
+    expect(reply.content).toBe("");
+    const { content, toolCalls, providerState } = reply;
+    const results = toolCalls.map((call) => ({
+      role: "tool",
+      toolCallId: call.id,
+      name: call.name,
+      content: "x",
+      isError: false,
+    }));
+    const messages = [{ role: "assistant", content, toolCalls, providerState }, ...results];
+    const { sent } = await send({ content: "ok" }, { messages });
+    expect(sent.body).toMatchObject({
+      contents: [
+        { role: "model", parts },
+        {
+          role: "user",
+          parts: [
+            { functionResponse: { id: "g1", name: "f", response: { output: "x" } } },
+            { functionResponse: { name: "f", response: { output: "x" } } },
+          ],
+        },
+      ],
+    });
+    expect(JSON.stringify(sent.body).match(/"id":/g)).toHaveLength(2);
+  });
+});
+
+describe("a reply of Google", () => {
+  test.each([
+    ["STOP", "stop"],
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "refusal"],
+    ["RECITATION", "refusal"],
+    ["PROHIBITED_CONTENT", "refusal"],
+    ["MALFORMED_FUNCTION_CALL", "other"],
+    ["SOMETHING_NEW", "other"],
+  ])("ended by %s: %s", async (raw, finishReason) => {
+    const { reply } = await send({ fail: "body", body: { candidates: [{ finishReason: raw }] } });
+    expect(reply).toMatchObject({ content: "", toolCalls: [], finishReason, rawFinishReason: raw });
+  });
+
+  test("to a blocked prompt is a refusal", async () => {
+    const { reply } = await send({ fail: "body", body: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } } });
+    expect(reply).toMatchObject({ finishReason: "refusal", rawFinishReason: "PROHIBITED_CONTENT" });
+  });
+
+  test("without a candidate and without a reason is no reply", async () => {
+    await expect(send({ fail: "body", body: { candidates: [] } })).rejects.toMatchObject({ kind: "protocol" });
+  });
+
+  test("counts thinking as output", async () => {
+    const usageMetadata = {
+      promptTokenCount: 100,
+      candidatesTokenCount: 10,
+      thoughtsTokenCount: 30,
+      cachedContentTokenCount: 60,
+    };
+    const { reply } = await send(replied([{ text: "x" }], "STOP", { usageMetadata }));
+    expect(reply.usage).toEqual({ inputTokens: 100, outputTokens: 40, cachedInputTokens: 60 });
+  });
+
+  test.each([
+    ["in seconds", () => "7", 7_000],
+    ["as a date", () => new Date(Date.now() + 60_000).toUTCString(), 60_000],
+  ])("that says when to come back in its Retry-After, %s", async (_, after, waitMs) => {
+    const busy = send({ fail: "status", status: 429, headers: { "retry-after": after() } });
+    const { retryAfterMs } = (await busy.catch((error: unknown) => error)) as ModelError;
+    expect(Math.abs((retryAfterMs ?? 0) - waitMs)).toBeLessThan(2_000);
+  });
+
+  test("that is too long is given up while it is read", async () => {
+    const huge = send(replied([{ text: "a".repeat(9_000_000) }]));
+    await expect(huge).rejects.toMatchObject({ kind: "protocol", retryable: false });
+  });
+
+  test("that says when to come back, and one to a wrong key", async () => {
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
+    const busy = { error: { code: 429, message: "quota", details } };
+    await expect(send({ fail: "status", status: 429, body: busy })).rejects.toMatchObject({ retryAfterMs: 34_070 });
+    const message = "API key not valid. Please pass a valid API key.";
+    await expect(send({ fail: "status", status: 400, message })).rejects.toMatchObject({ kind: "auth" });
+  });
+});

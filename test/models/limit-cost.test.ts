@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { CostLimit, CostLimitReached } from "../../src/models/cost-limit.js";
+import type { Completion, Model, ModelRequest, Usage } from "../../src/models/model.js";
+
+const REQUEST: ModelRequest = {
+  system: "",
+  messages: [{ role: "user", content: "x".repeat(3_000) }],
+  tools: [],
+  toolChoice: "auto",
+  maxTokens: 1_000,
+};
+
+/** A thousand tokens in and out, at a dollar a thousand out: a call may cost some 1 dollar, and costs `used` tokens. */
+const priceOf = ({ outputTokens }: Usage) => outputTokens / 1_000;
+
+const never = new AbortController().signal;
+
+function completion(outputTokens: number | null): Completion {
+  const usage = outputTokens === null ? null : { inputTokens: 0, outputTokens, cachedInputTokens: 0 };
+  return {
+    content: "",
+    toolCalls: [],
+    finishReason: "stop",
+    rawFinishReason: "stop",
+    usage,
+    latencyMs: 0,
+    retries: [],
+  };
+}
+
+function model(outputTokens: number | null): { model: Model; most: () => number } {
+  let [underWay, most] = [0, 0];
+  return {
+    most: () => most,
+    model: {
+      id: "openai/test",
+      async complete() {
+        most = Math.max(most, ++underWay);
+        await new Promise(setImmediate);
+        underWay--;
+        return completion(outputTokens);
+      },
+    },
+  };
+}
+
+function limitCost(limited: Model, maxCostUsd: number | null) {
+  const limit = new CostLimit(maxCostUsd);
+  return { model: limit.applyTo(limited, priceOf), limit };
+}
+
+describe("a limit of cost", () => {
+  it("makes no call that could exceed it", async () => {
+    const limited = limitCost(model(100).model, 1.25);
+    for (let i = 0; i < 3; i++) await limited.model.complete(REQUEST, never);
+    expect(limited.limit.spentUsd).toBeCloseTo(0.3, 10);
+    await expect(limited.model.complete(REQUEST, never)).rejects.toThrow(
+      "--max-cost 1.25 is reached: $0.3000 is spent, and the next call may cost $1.0000.",
+    );
+    expect(limited.limit.calls).toBe(3);
+  });
+
+  it("lets calls wait while those under way could use it up", async () => {
+    const { model: slow, most } = model(10);
+    const limited = limitCost(slow, 2.5);
+    await Promise.all(Array.from({ length: 20 }, () => limited.model.complete(REQUEST, never)));
+    expect(most()).toBe(2);
+    expect(limited.limit).toMatchObject({ calls: 20 });
+    expect(limited.limit.spentUsd).toBeCloseTo(0.2, 10);
+  });
+
+  it("holds for several models together", async () => {
+    const limit = new CostLimit(1.55);
+    const [writer, checker] = [model(300).model, model(300).model].map((one) => limit.applyTo(one, priceOf));
+    await writer?.complete(REQUEST, never);
+    await checker?.complete(REQUEST, never);
+    await expect(writer?.complete(REQUEST, never)).rejects.toThrow(CostLimitReached);
+    expect(limit).toMatchObject({ calls: 2, spentUsd: 0.6 });
+  });
+
+  it("counts only, where there is none", async () => {
+    const counted = limitCost(model(1_000_000).model, null);
+    await Promise.all([counted.model.complete(REQUEST, never), counted.model.complete(REQUEST, never)]);
+    expect(counted.limit).toMatchObject({ calls: 2, spentUsd: 2_000 });
+  });
+
+  it("charges the most where a server does not say what was used, and nothing for a call that failed", async () => {
+    const silent = limitCost(model(null).model, 5);
+    await silent.model.complete(REQUEST, never);
+    expect(silent.limit.spentUsd).toBe(1);
+    const failing = limitCost({ id: "openai/test", complete: () => Promise.reject(new Error("down")) }, 1);
+    for (let i = 0; i < 3; i++) await expect(failing.model.complete(REQUEST, never)).rejects.toThrow("down");
+    expect(failing.limit).toMatchObject({ spentUsd: 0, calls: 0 });
+  });
+});

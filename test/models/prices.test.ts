@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { priceAt, priceOf, priceOfReply } from "../../src/models/prices.js";
+
+const million = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 0 };
+const day = new Date("2025-11-01");
+
+test.each(["openai/no-such-model", "openai/meta-llama/Llama-3", "nobody/gpt-4.1", "gpt-4.1"])(
+  "%s has no price",
+  (id) => {
+    expect(priceOf(id, million)).toBeNull();
+  },
+);
+
+test.each(["offline/baseline", "replay/runs/one.jsonl"])("%s is free", (id) => {
+  expect(priceOf(id, million)).toBe(0);
+});
+
+test("input, output and cached input have their own prices", () => {
+  const small = { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 0 };
+  const price = (changes: object) => priceOf("anthropic/claude-sonnet-4-5", { ...small, ...changes }, day) ?? 0;
+  expect(price({})).toBeCloseTo(0.003, 10);
+  expect(price({ outputTokens: 1000 })).toBeCloseTo(0.018, 10);
+  expect(price({ cachedInputTokens: 1000 })).toBeCloseTo(0.0003, 10);
+});
+
+test("each provider's models are found", () => {
+  for (const id of ["openai/gpt-4.1", "openai/o4-mini", "google/gemini-2.5-pro", "anthropic/claude-haiku-4-5"]) {
+    expect(priceOf(id, million), id).toBeGreaterThan(0);
+  }
+});
+
+test("more cached than there was, as some servers count, is priced as all of it", () => {
+  const odd = { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 2000 };
+  expect(priceOf("anthropic/claude-sonnet-4-5", odd, day)).toBeCloseTo(0.0003, 10);
+});
+
+const thousand = { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 0 };
+
+test("what is written to a cache costs 1.25 times plain input, and 2 times for an hour", () => {
+  const written = { ...thousand, cacheWriteTokens: 1000 };
+  const cost = (usage: typeof thousand) => priceOf("anthropic/claude-sonnet-4-6", usage, new Date("2026-11-22"));
+  expect(cost(thousand)).toBeCloseTo(0.003, 10);
+  expect(cost(written)).toBeCloseTo(0.00375, 10);
+  expect(cost({ ...written, cacheWrite1hTokens: 1000 } as typeof thousand)).toBeCloseTo(0.006, 10);
+  expect(cost({ ...written, cacheWrite1hTokens: 400 } as typeof thousand)).toBeCloseTo(0.00465, 10);
+  // More than there was, as some servers count.
+  expect(cost({ ...thousand, cachedInputTokens: 900, cacheWriteTokens: 5000 } as typeof thousand)).toBeCloseTo(
+    0.000645,
+    10,
+  );
+});
+
+test("a price that was given holds for cached input and cache writes too", () => {
+  const price = { input: 2, output: 10, cachedInput: 0.5 };
+  const usage = {
+    inputTokens: 1000,
+    outputTokens: 100,
+    cachedInputTokens: 300,
+    cacheWriteTokens: 500,
+    cacheWrite1hTokens: 100,
+  };
+  expect(priceAt(price, usage)).toBeCloseTo((200 * 2 + 300 * 0.5 + 400 * 2.5 + 100 * 4 + 100 * 10) / 1e6, 12);
+});
+
+describe("our own table has what the library has not", () => {
+  const of = (id: string, usage = thousand, at = "2026-11-22") => priceOf(id, usage, new Date(at));
+  const both = { ...thousand, outputTokens: 1000 };
+
+  test.each([
+    ["anthropic/claude-haiku-5-5", 0.0006],
+    ["anthropic/claude-haiku-5-5-20261007", 0.0006],
+    ["anthropic/claude-fable-5-2", 0.048],
+    ["openai/gpt-6.1-terra", 0.006],
+    ["openai/gpt-6.1-sol-2026-09-29", 0.012],
+    ["google/gemini-4-argon", 0.012],
+    ["google/gemini-4-carbon", 0.012],
+  ])("%s", (id, usd) => {
+    expect(of(id, both)).toBeCloseTo(usd, 10);
+  });
+
+  test("long prompts are dearer from the token after the bound, the whole of them", () => {
+    const tokens = (inputTokens: number) => of("anthropic/claude-haiku-5-5", { ...both, inputTokens });
+    expect(tokens(100_000)).toBeCloseTo(0.0105, 10);
+    expect(tokens(100_001)).toBeCloseTo(0.0525005, 10);
+    expect(of("openai/gpt-6.1-terra", { ...both, inputTokens: 272_001 })).toBeCloseTo(0.544002 + 0.0075, 10);
+  });
+
+  test("prices change on their day", () => {
+    expect(of("google/gemini-4-argon", both, "2026-12-01T00:00:00Z")).toBeCloseTo(0.024, 10);
+    const cached = { ...thousand, cachedInputTokens: 1000 };
+    expect(of("anthropic/claude-sonnet-5-5", cached, "2026-10-06")).toBeCloseTo(0.0002, 10);
+    expect(of("anthropic/claude-sonnet-5-5", cached)).toBeCloseTo(0.0001, 10);
+  });
+
+  test("an alias costs what it stands for", () => {
+    expect(of("google/gemini-flash-latest")).toBe(of("google/gemini-3.8-flash"));
+  });
+
+  test.each([
+    ["openai/openai/gpt-5", "openai/gpt-5"],
+    ["openai/openai/gpt-6.1-terra", "openai/gpt-6.1-terra"],
+    ["openai/anthropic/claude-sonnet-5.5", "anthropic/claude-sonnet-5-5"],
+    ["openai/google/gemini-3.8-flash", "google/gemini-3.8-flash"],
+  ])("%s costs what %s does: routers put the maker before the name", (id, makers) => {
+    expect(of(id)).toBeGreaterThan(0);
+    expect(of(id)).toBe(of(makers));
+  });
+
+  test.each([
+    "openai/openai/gpt-oss-20b",
+    "openai/openai/gpt-5:free",
+    "openai/meta-llama/Llama-3",
+    "google/gemini-pro-latest",
+    "anthropic/claude-mythos-9",
+  ])("%s is not guessed at", (id) => {
+    expect(of(id)).toBeNull();
+  });
+});
+
+test("a reply costs what the model that it names costs, else what the one asked does", () => {
+  const cost = (answeredBy?: string) => priceOfReply("google/gemini-2.5-pro", answeredBy, million);
+  expect(cost("gemini-3.8-flash")).toBe(priceOf("google/gemini-3.8-flash", million));
+  expect(cost("something-else")).toBe(priceOf("google/gemini-2.5-pro", million));
+  expect(cost()).toBe(priceOf("google/gemini-2.5-pro", million));
+  expect(priceOfReply("google/gemini-pro-latest", "gemini-4-argon", million)).toBeGreaterThan(0);
+});

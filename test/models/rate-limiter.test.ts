@@ -1,0 +1,258 @@
+import { setMaxListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import { ModelError } from "../../src/models/model.js";
+import { RateLimiter, type RateLimiterOptions } from "../../src/models/rate-limiter.js";
+import { load, MINUTE, refusal, SERVERS, SimulatedTime, settled } from "./simulated-time.js";
+
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+function open(options: Partial<RateLimiterOptions> = {}) {
+  const time = new SimulatedTime();
+  const throttle = new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, ...options }, time);
+  return { time, throttle };
+}
+
+const NOTHING = { running: 0, waiting: 0, why: null };
+const between = (times: readonly number[], from: number, to: number) => times.filter((at) => at > from && at <= to);
+
+/** The most that fell into any minute. */
+function fullestMinute(times: readonly number[]): number {
+  let first = 0;
+  return times.reduce((most, at, i) => {
+    while ((times[first] ?? at) <= at - MINUTE) first++;
+    return Math.max(most, i - first + 1);
+  }, 0);
+}
+
+describe("a server that allows 600 requests a minute, by", () => {
+  const cases = Object.keys(SERVERS).flatMap((name) => [100, 1500].map((latencyMs) => [name, latencyMs] as const));
+
+  it.each(cases)("%s, answering in %i ms: is used, and hardly ever refuses", async (name, latencyMs) => {
+    const { time, throttle } = open();
+    const admit = SERVERS[name]?.();
+    if (admit === undefined) throw new Error(`there is no server ${name}`);
+    const { answered, refused } = load(time, throttle, admit, latencyMs);
+    await time.until(5 * MINUTE);
+    expect(between(answered, MINUTE, 5 * MINUTE).length / (4 * 600)).toBeGreaterThanOrEqual(0.95);
+    const late = between(refused, MINUTE, 5 * MINUTE).length;
+    expect(late / (late + between(answered, MINUTE, 5 * MINUTE).length)).toBeLessThan(0.02);
+    expect(throttle.state().refused).toBe(refused.length);
+  });
+});
+
+describe("a wait that the server asks for", () => {
+  /** Answers 100 requests a second, but refuses the 50th. */
+  function refusingOnce(retryAfterMs: number | null) {
+    const { time, throttle } = open({ concurrency: 4 });
+    let asked = 0;
+    const answered: number[] = [];
+    const request = async () => {
+      const n = ++asked;
+      await time.sleep(40);
+      if (n === 50) throw refusal(retryAfterMs);
+      answered.push(time.now());
+    };
+    const client = async () => {
+      for (;;) await throttle.call(request, () => 0, never).catch(() => time.sleep(1000));
+    };
+    for (let i = 0; i < 4; i++) void client();
+    return { time, throttle, answered };
+  }
+
+  it("is kept by everybody, and not for longer", async () => {
+    const { time, answered, throttle } = refusingOnce(10_000);
+    await time.until(5_000);
+    expect(throttle.state()).toMatchObject({ refused: 1, waiting: 4, running: 0, why: "server" });
+    const before = answered.length;
+    await time.until(10_000);
+    expect(answered.length).toBe(before);
+    await time.until(12_000);
+    expect(answered.length).toBeGreaterThan(before);
+  });
+
+  it.each([3_600_000, 1e15])("of %i ms stops nobody else", async (retryAfterMs) => {
+    const { time, answered } = refusingOnce(retryAfterMs);
+    await time.until(2 * MINUTE);
+    expect(between(answered, MINUTE, 2 * MINUTE).length).toBeGreaterThan(1000);
+  });
+});
+
+describe("a call that is aborted", () => {
+  it("while it waits leaves the queue with the reason, and the others go on", async () => {
+    const { time, throttle } = open({ concurrency: 1 });
+    const controller = new AbortController();
+    const done: string[] = [];
+    const call = (name: string, signal = never) =>
+      throttle.call(
+        () => time.sleep(100).then(() => done.push(name)),
+        () => 0,
+        signal,
+      );
+    const first = call("first");
+    const left = call("left", controller.signal);
+    const last = call("last");
+    expect(throttle.state()).toMatchObject({ running: 1, waiting: 2, why: "concurrency" });
+    const reason = new Error("Ctrl-C");
+    controller.abort(reason);
+    await expect(left).rejects.toBe(reason);
+    expect(throttle.state()).toMatchObject({ running: 1, waiting: 1 });
+    await time.until(1000);
+    await Promise.all([first, last]);
+    expect(done).toEqual(["first", "last"]);
+    expect(throttle.state()).toMatchObject(NOTHING);
+  });
+
+  it("beforehand is not made", async () => {
+    const { throttle } = open();
+    const reason = new Error("Ctrl-C");
+    await expect(
+      throttle.call(
+        () => Promise.resolve(1),
+        () => 0,
+        AbortSignal.abort(reason),
+      ),
+    ).rejects.toBe(reason);
+    expect(throttle.state()).toMatchObject(NOTHING);
+  });
+
+  it("while the server asks to wait leaves no timer behind once nobody waits", async () => {
+    const { time, throttle } = open();
+    await throttle
+      .call(
+        () => Promise.reject(refusal(30_000)),
+        () => 0,
+        never,
+      )
+      .catch(() => undefined);
+    const controller = new AbortController();
+    const waiting = throttle.call(
+      () => Promise.resolve(1),
+      () => 0,
+      controller.signal,
+    );
+    expect(throttle.state()).toMatchObject({ waiting: 1, why: "server" });
+    controller.abort(new Error("Ctrl-C"));
+    await expect(waiting).rejects.toThrow("Ctrl-C");
+    await settled();
+    expect(time.asleep).toBe(0);
+    const after = throttle.call(
+      () => Promise.resolve(2),
+      () => 0,
+      never,
+    );
+    await time.until(31_000);
+    expect(await after).toBe(2);
+  });
+});
+
+describe("a cap", () => {
+  it.each([6, 60, 600])("of %i requests a minute is kept, and used", async (rpm) => {
+    const { time, throttle } = open({ rpm });
+    const { answered } = load(time, throttle, () => 0, 100);
+    await time.until(5 * MINUTE);
+    // Half a second of the rate may come at once.
+    expect(fullestMinute(answered)).toBeLessThanOrEqual(rpm + Math.max(1, rpm / 120));
+    expect(between(answered, MINUTE, 5 * MINUTE).length).toBeGreaterThanOrEqual(0.97 * 4 * rpm);
+  });
+
+  it.each([500, 3_000])("of 60,000 tokens a minute is kept with calls of %i, and used", async (tokens) => {
+    const { time, throttle } = open({ concurrency: 20, tpm: 60_000 });
+    const ended: number[] = [];
+    const client = async () => {
+      for (;;) {
+        await throttle.call(
+          () => time.sleep(1000),
+          () => tokens,
+          never,
+        );
+        ended.push(time.now());
+      }
+    };
+    for (let i = 0; i < 20; i++) void client();
+    await time.until(10 * MINUTE);
+    // Ten seconds of the budget may come at once, and one call is let in on credit.
+    expect(fullestMinute(ended) * tokens).toBeLessThanOrEqual(60_000 + 10_000 + 2 * tokens);
+    expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeLessThanOrEqual(9 * 60_000 + 10_000 + tokens);
+    expect(between(ended, MINUTE, 10 * MINUTE).length * tokens).toBeGreaterThanOrEqual(0.95 * 9 * 60_000);
+  });
+
+  it("below what one call takes still lets one after another through", async () => {
+    const { time, throttle } = open({ concurrency: 5, tpm: 600 });
+    let ended = 0;
+    for (let i = 0; i < 5; i++)
+      void throttle
+        .call(
+          () => time.sleep(10),
+          () => 6_000,
+          never,
+        )
+        .then(() => ended++);
+    await time.until(60 * MINUTE);
+    expect(ended).toBe(5);
+  });
+});
+
+describe("auto", () => {
+  const limits = (throttle: RateLimiter) => {
+    const seen: number[] = [];
+    throttle.onLimit((limit) => seen.push(limit));
+    return seen;
+  };
+
+  it("begins with 20 and doubles while nothing is refused, up to 256", async () => {
+    const { time, throttle } = open();
+    const seen = limits(throttle);
+    load(time, throttle, () => 0, 100);
+    await time.until(MINUTE);
+    expect([...new Set(seen)]).toEqual([20, 40, 80, 160, 256]);
+  });
+
+  it("shrinks by a fifth for all that were refused together, and grows slowly from then on", async () => {
+    const { time, throttle } = open();
+    const seen = limits(throttle);
+    const overloaded = new ModelError("overloaded", "529", { status: 529, retryable: true });
+    const refused = Array.from({ length: 20 }, () =>
+      throttle
+        .call(
+          () => time.sleep(100).then(() => Promise.reject(overloaded)),
+          () => 0,
+          never,
+        )
+        .catch(() => undefined),
+    );
+    await time.until(1000);
+    await Promise.all(refused);
+    expect(seen).toEqual([20, 16]);
+    load(time, throttle, () => 0, 100);
+    await time.until(1000 + 100 * 3);
+    expect(seen.slice(0, 4)).toEqual([20, 16, 17, 18]);
+  });
+
+  it("does not grow where the limit was never reached", async () => {
+    const { throttle } = open();
+    const seen = limits(throttle);
+    for (let i = 0; i < 200; i++)
+      await throttle.call(
+        () => Promise.resolve(),
+        () => 0,
+        never,
+      );
+    expect(seen).toEqual([20]);
+  });
+
+  it("never falls below one", async () => {
+    const { time, throttle } = open();
+    for (let i = 0; i < 50; i++) {
+      await throttle
+        .call(
+          () => Promise.reject(refusal(null)),
+          () => 0,
+          never,
+        )
+        .catch(() => undefined);
+      await time.until((i + 1) * 1000);
+    }
+    expect(throttle.state().limit).toBe(1);
+  });
+});

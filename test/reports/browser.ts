@@ -1,0 +1,47 @@
+import { pathToFileURL } from "node:url";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { CHROMIUM } from "../machine-requirements.js";
+
+/** A real browser that opens a report from disk. */
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+export interface Opened {
+  readonly page: Page;
+  /** Errors, warnings and blocked requests. */
+  readonly complaints: string[];
+  /** URLs requested besides the page. */
+  readonly requests: string[];
+}
+
+/** Opens a file and waits for its table. */
+export async function openPage(
+  browser: Browser,
+  file: string,
+  { hash = "", ...options }: BrowserContextOptions & { readonly hash?: string } = {},
+): Promise<Opened> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const complaints: string[] = [];
+  const requests: string[] = [];
+  const url = pathToFileURL(file).href;
+  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (request.url().replace(/#.*/, "") !== url) requests.push(request.url());
+  });
+  await page.goto(`${url}${hash}`);
+  await page.locator("tr[data-index]").first().waitFor();
+  return { page, complaints, requests };
+}

@@ -1,0 +1,238 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
+import { needs } from "../machine-requirements.js";
+import { type Opened, openBrowser, openPage } from "./browser.js";
+import { writeReport } from "./report-file.js";
+import { saveSynthetic } from "./synthetic-run.js";
+
+/** The report of several runs in a browser. */
+
+const HOSTILE = '</script><img src=x onerror="window.taken=1"> <b>bold</b> \u202eevil';
+
+/** Its first call waited for a slot, failed once, and paused. */
+const busy = (trace: QuestionTrace): QuestionTrace => ({
+  ...trace,
+  turns: trace.turns.map((turn, i) => (i > 0 ? turn : { ...turn, ...WAITED })),
+});
+
+const WAITED: Partial<Turn> = {
+  waitedMs: 500,
+  waits: [
+    { kind: "slot", durationMs: 250 },
+    { kind: "failed_attempt", durationMs: 150 },
+    { kind: "pause", durationMs: 100 },
+  ],
+  retries: [{ attempt: 1, reason: "503 <b>busy</b>", waitedMs: 100 }],
+};
+
+interface FocusedControl {
+  /** Where it stands. */
+  readonly key: string;
+  readonly isNamed: boolean;
+  readonly isSeen: boolean;
+  /** Nothing is focused. */
+  readonly isOfBody: boolean;
+}
+
+const FOCUSED_CONTROL = `(() => {
+  const element = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const name = element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent ?? "";
+  const { x, y } = element.getBoundingClientRect();
+  return {
+    key: element.tagName + Math.round(x + scrollX) + " " + Math.round(y + scrollY),
+    isNamed: name.trim() !== "" || element.hasAttribute("aria-labelledby"),
+    isSeen: outlineStyle !== "none" && outlineWidth !== "0px",
+    isOfBody: element === document.body,
+  };
+})()`;
+
+const counted = (page: Page) => page.locator(".count").textContent();
+const numberIn = (text: string | null) => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
+
+describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
+  let browser: Browser;
+  let report: Awaited<ReturnType<typeof writeReport>>;
+  let opened: Opened;
+
+  beforeAll(async () => {
+    report = await writeReport(
+      (db) => {
+        saveSynthetic(db, {
+          ...{ id: "run_a", tasks: 80, model: "acme/best", skill: 0.95, price: 0.004, change: busy },
+        });
+        saveSynthetic(db, { id: "run_b", tasks: 80, model: "acme/weak", skill: 0.1, price: 0.009 });
+        saveSynthetic(db, {
+          ...{ id: "run_c", tasks: 80, model: "acme/hostile", skill: 0.9, price: 0.001 },
+          change: (trace) => (trace.answer === null ? trace : { ...trace, answer: `${HOSTILE} ${trace.answer}` }),
+        });
+        saveSynthetic(db, { id: "run_d", tasks: 30, model: "acme/other" });
+      },
+      { runs: ["run_a", "run_b", "run_c", "run_d"] },
+    );
+    browser = await openBrowser();
+  }, 180_000);
+
+  afterEach(async () => {
+    await opened.page.context().close();
+    expect(opened.complaints).toEqual([]);
+    expect(opened.requests).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    report?.close();
+  });
+
+  const open = async (options: Parameters<typeof openPage>[2] = {}): Promise<Page> => {
+    opened = await openPage(browser, report.file, options);
+    return opened.page;
+  };
+
+  it("says in words which run is better, and refuses to compare other questions", async () => {
+    const page = await open();
+    const findings = await page.locator(".finding").allTextContents();
+    expect(findings).toHaveLength(3);
+    expect(findings[0]).toMatch(
+      /^Semantic score is worse: 0\.\d{3} against 0\.\d{3}, a difference of -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] with p <0\.001, over 7\d questions\.$/,
+    );
+    expect(findings[2]).toMatch(/^They cannot be compared\. They differ in the dataset: synthetic\.jsonl/);
+    expect(await page.locator("table.compared").count()).toBe(2);
+  });
+
+  it("is reached by the keyboard alone: every control in turn, with a name and a visible focus, also on a phone", async () => {
+    const page = await open({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+    const controls = await page
+      .locator("a[href], button, select, input, summary")
+      .evaluateAll(
+        (all) => all.filter((each) => each.checkVisibility() && each.closest("table.tasks") === null).length,
+      );
+    const reached = new Set<string>();
+    let unnamed = 0;
+    let unseen = 0;
+    for (let presses = 0; presses < controls + 40; presses++) {
+      await page.keyboard.press("Tab");
+      const at = await page.evaluate<FocusedControl>(FOCUSED_CONTROL);
+      if (at.isOfBody) break;
+      reached.add(at.key);
+      if (!at.isNamed) unnamed++;
+      if (!at.isSeen) unseen++;
+    }
+    expect({ unnamed, unseen }).toEqual({ unnamed: 0, unseen: 0 });
+    expect(reached.size).toBeGreaterThanOrEqual(controls * 0.9);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  });
+
+  it("leads from the tasks that were won, lost and tied to as many of each run", async () => {
+    const page = await open();
+    const row = page
+      .locator("table.compared")
+      .first()
+      .getByRole("row", { name: /^Sources correct/ });
+    for (const outcome of ["won", "lost", "tied"]) {
+      const link = row.getByRole("link", { name: new RegExp(`${outcome}, Sources correct`) });
+      const tasks = numberIn(await link.textContent());
+      await link.click();
+      // A row of each of the two runs.
+      await expect.poll(() => counted(page)).toBe(`${tasks * 2} of 270 tasks`);
+      expect(await page.locator(".chip").textContent()).toMatch(`Compared: ${outcome} by email-search · acme/weak`);
+    }
+    expect(page.url()).toContain("compared=tied/run_b/sourcesCorrect");
+  });
+
+  it("filters by where they disagree", async () => {
+    const page = await open();
+    const list = page.getByRole("combobox", { name: "Compared" });
+    expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
+      ...["Compared: all", "where any of them disagree (Semantic score)"],
+      "won by email-search · acme/weak (Semantic score)",
+    ]);
+    await list.selectOption("differs/any/semanticScore");
+    await expect.poll(() => counted(page)).toMatch(/^\d+ of 270 tasks$/);
+    const rows = page.locator("tr[data-index]");
+    expect(await rows.first().locator(".id").textContent()).toBe(await rows.nth(1).locator(".id").textContent());
+    await page.goto(`${page.url().replace(/#.*/, "")}#compared=nonsense`);
+    await expect.poll(() => counted(page)).toBe("0 of 270 tasks");
+  });
+
+  it("shows answers side by side with the words marked that differ, and of which run the conversation is", async () => {
+    const page = await open();
+    const shown = page
+      .locator(".disagreement")
+      .filter({ has: page.locator("mark") })
+      .first();
+    expect(await shown.locator(".answers section").count()).toBe(2);
+    expect(await shown.locator("mark").first().textContent()).not.toBe("");
+    expect(await shown.locator("section").first().textContent()).toContain("as far as I can see");
+    expect(await shown.locator("mark").allTextContents()).not.toContain("as far as I can see");
+    await shown.getByRole("link").first().focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.locator(".conversation").waitFor();
+    expect(await dialog.locator(".eyebrow").textContent()).toMatch(/^email-search · acme\/weak · Task \d+/);
+    expect(await dialog.getByRole("heading", { name: /^Conversation/ }).textContent()).toBe(
+      "Conversation of email-search · acme/weak",
+    );
+    // The fourth run has this question too, though of another dataset; the last is the gold answer.
+    expect(await dialog.locator(".answers section").count()).toBe(5);
+    await dialog.getByRole("link", { name: "email-search · acme/best" }).focus();
+    await page.keyboard.press("Enter");
+    await expect
+      .poll(() => dialog.getByRole("heading", { name: /^Conversation/ }).textContent())
+      .toBe("Conversation of email-search · acme/best");
+  });
+
+  it("shows a task's time on one line, with what it went into", async () => {
+    const page = await open({ hash: "#task=run_a/1/1" });
+    const time = page.getByRole("dialog").locator(".timeline");
+    await time.waitFor();
+    expect(await time.locator(".legend li").allTextContents()).toEqual([
+      expect.stringMatching(/^model \d/),
+      expect.stringMatching(/^tools \d/),
+      expect.stringMatching(/^waiting for a slot 250 ms$/),
+      expect.stringMatching(/^failed attempts 150 ms$/),
+      expect.stringMatching(/^pauses before retries 100 ms$/),
+      ...((await time.locator(".time-other").count()) > 0 ? [expect.stringMatching(/^other \d/)] : []),
+    ]);
+    const failed = time.locator(".line .time-failed_attempt");
+    expect(await failed.getAttribute("title")).toBe("turn 1, failed attempts: 503 <b>busy</b>, 150 ms");
+    const [line, first] = [
+      await time.locator(".line").boundingBox(),
+      await time.locator(".time-slot").first().boundingBox(),
+    ];
+    expect(first?.x).toBeCloseTo(line?.x ?? -1, 0);
+    expect(await page.getByRole("dialog").locator(".who .meta").first().textContent()).toContain("waited 500 ms");
+  });
+
+  it("marks the runs that another dominates, by cost and by time", async () => {
+    const page = await open();
+    const figures = page.locator("figure.chart").filter({ hasText: "against cost" });
+    await figures.locator("svg").first().waitFor();
+    await figures.locator("summary").click();
+    const rows = await figures.locator("tbody tr").allTextContents();
+    expect(rows[1]).toMatch(/acme\/weak.+email-search · acme\/(best|hostile)$/);
+    expect(rows.filter((row) => row.endsWith("–")).length).toBeGreaterThan(0);
+    const rings = await figures.locator('circle[fill="var(--paper)"]').count();
+    expect(rings).toBe(rows.filter((row) => !row.endsWith("–")).length);
+  });
+
+  it("shows hostile answers as text, marked or not", async () => {
+    const page = await open();
+    const block = page.locator(".run-block").filter({ hasText: "acme/hostile" }).first();
+    expect(await block.textContent()).toContain("<b>bold</b>");
+    expect(await page.locator(".disagreement b, .disagreement img").count()).toBe(0);
+    expect(await page.evaluate('"taken" in window')).toBe(false);
+    expect(await block.textContent()).not.toContain("\u202e");
+  });
+
+  it.each([390, 1280])("fits %i pixels, in the dark too", async (width) => {
+    const page = await open({ viewport: { width, height: 844 }, colorScheme: "dark" });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    const verdict = page.locator("table.compared .figure").last();
+    const box = await verdict.boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
+    // Which run a row is of is seen on a telephone too.
+    expect(await page.locator("tr[data-index] td.run").first().isVisible()).toBe(true);
+  });
+});

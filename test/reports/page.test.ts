@@ -1,0 +1,280 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { needs } from "../machine-requirements.js";
+import { type Opened, openBrowser, openPage } from "./browser.js";
+import { writeReport } from "./report-file.js";
+import { saveSynthetic } from "./synthetic-run.js";
+
+const TASKS = 10_000;
+
+const rowsOf = (page: Page) => page.locator("tr[data-index]");
+const count = (page: Page) => page.locator(".count").textContent();
+const cell = (page: Page, row: number, className: string) =>
+  rowsOf(page).nth(row).locator(`.${className}`).textContent();
+
+describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 180_000 }, () => {
+  let browser: Browser;
+  let report: Awaited<ReturnType<typeof writeReport>>;
+  let opened: Opened;
+  let page: Page;
+
+  beforeAll(async () => {
+    report = await writeReport((db) => saveSynthetic(db, { id: "run_large", tasks: TASKS }));
+    browser = await openBrowser();
+  }, 180_000);
+
+  beforeEach(async () => {
+    opened = await openPage(browser, report.file);
+    page = opened.page;
+  });
+
+  afterEach(async () => {
+    await page.context().close();
+    expect(opened.complaints).toEqual([]);
+    expect(opened.requests.filter((url) => !/^file:.*\/report-traces\/0-\d+-1\.js$/.test(url))).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    report?.close();
+  });
+
+  it("says what was run, and every score with its interval and its tasks", async () => {
+    expect(await page.locator("h1").textContent()).toBe("email-search with synthetic/model");
+    const scores = await page.locator("table.scores tbody tr").allTextContents();
+    expect(scores).toHaveLength(5);
+    for (const line of scores) expect(line).toMatch(/\d\.\d{3}\d\.\d{3} to \d\.\d{3}9,\d{3}$/);
+    expect(await page.locator(".tiles").textContent()).toMatch(/Failed\d+of 10,000 tasks/);
+  });
+
+  it("draws its charts, each with a name and its figures as a table", async () => {
+    await expect.poll(() => page.locator("figure.chart svg[aria-label]").count()).toBe(6);
+    const figures = page.locator("figure.chart");
+    expect(await figures.count()).toBe(6);
+    for (const figure of await figures.all()) {
+      expect(await figure.locator("svg").first().getAttribute("aria-label")).not.toBe("");
+      expect(await figure.locator("details tbody tr").count()).toBeGreaterThan(0);
+    }
+  });
+
+  it("holds only the rows in sight, whatever is scrolled to", async () => {
+    expect(await count(page)).toBe("10,000 tasks");
+    expect(await page.getByRole("grid", { name: "Tasks" }).getAttribute("aria-rowcount")).toBe("10001");
+    expect(await rowsOf(page).count()).toBeLessThan(60);
+    await page.locator(".scroller").evaluate((scroller) => scroller.scrollTo(0, scroller.scrollHeight));
+    await expect.poll(() => rowsOf(page).last().getAttribute("aria-rowindex")).toBe("10001");
+    expect(await rowsOf(page).count()).toBeLessThan(60);
+    await page.locator(".scroller").evaluate((scroller) => scroller.scrollTo(0, 0));
+    await expect.poll(() => rowsOf(page).first().getAttribute("aria-rowindex")).toBe("2");
+  });
+
+  it("sorts by a column up and down, and says so", async () => {
+    const time = page.getByRole("columnheader", { name: "Turns" });
+    await time.getByRole("button").click();
+    expect(await time.getAttribute("aria-sort")).toBe("ascending");
+    expect(await cell(page, 0, "turns")).toBe("1");
+    await time.getByRole("button").click();
+    expect(await time.getAttribute("aria-sort")).toBe("descending");
+    expect(await cell(page, 0, "turns")).toBe("9");
+    await page.getByRole("columnheader", { name: "Task" }).getByRole("button").click();
+    expect(await cell(page, 0, "id")).toBe("1");
+  });
+
+  it("searches all words in questions and answers, and keeps it in the address", async () => {
+    await page.getByRole("searchbox", { name: "Search tasks" }).fill("AGREE 4321?");
+    await expect.poll(() => count(page)).toBe("1 of 10,000 tasks");
+    expect(await rowsOf(page).first().textContent()).toContain("4321");
+    expect(page.url()).toContain("#search=AGREE+4321%3F");
+    await page.getByRole("searchbox").fill("nothing like this");
+    await expect.poll(() => count(page)).toBe("0 of 10,000 tasks");
+    await page.getByRole("searchbox").fill("");
+    await expect.poll(() => count(page)).toBe("10,000 tasks");
+  });
+
+  it("filters by lists, shows what is chosen, and lets it go", async () => {
+    await page.getByRole("combobox", { name: "Ending" }).selectOption("out_of_turns");
+    await expect.poll(() => count(page)).toMatch(/^\d{3} of 10,000 tasks$/);
+    expect(new Set(await page.locator("tr[data-index] .ending").allTextContents())).toEqual(new Set(["out of turns"]));
+    await page.getByRole("button", { name: "Ending: out of turns" }).click();
+    await expect.poll(() => count(page)).toBe("10,000 tasks");
+  });
+
+  it("leads from a bar of what was lost, and of a chart, to its tasks", async () => {
+    const missed = page.getByRole("link", { name: "Never found one; Low, below 0.5" });
+    const tasks = /: ([\d,]+) tasks/.exec((await missed.getAttribute("aria-label")) ?? "")?.[1];
+    await missed.click();
+    await expect.poll(() => count(page)).toBe(`${tasks} of 10,000 tasks`);
+    await page.goBack();
+    await expect.poll(() => count(page)).toBe("10,000 tasks");
+    await page.getByRole("link", { name: /^2001, email-search/ }).click();
+    await expect.poll(() => count(page)).toMatch(/^3,\d{3} of 10,000 tasks$/);
+    await page.goBack();
+  });
+
+  it("opens a task by the keyboard, with its conversation from the folder, and comes back to its row", async () => {
+    await rowsOf(page).first().focus();
+    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("heading", { level: 2 }).waitFor();
+    expect(page.url()).toContain("#task=run_large/3/1");
+    await dialog.locator(".conversation .call").first().waitFor();
+    expect(opened.requests).toHaveLength(1);
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => dialog.locator(".eyebrow").textContent()).toMatch(/^Task 4 /);
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(() => dialog.locator(".eyebrow").textContent()).toMatch(/^Task 3 /);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    await expect.poll(() => page.evaluate<string>('document.activeElement.getAttribute("data-index")')).toBe("2");
+    expect(page.url()).not.toContain("task=");
+  });
+
+  it("has the keys End, Home and Page in its table", async () => {
+    await rowsOf(page).first().focus();
+    await page.keyboard.press("End");
+    await expect
+      .poll(() => page.evaluate<string>('document.activeElement.getAttribute("aria-rowindex")'))
+      .toBe("10001");
+    await page.keyboard.press("PageUp");
+    const index = () => page.evaluate<number>('Number(document.activeElement.getAttribute("aria-rowindex"))');
+    await expect.poll(index).toBeLessThan(10_000);
+    await page.keyboard.press("Home");
+    await expect.poll(index).toBe(2);
+  });
+
+  it("opens a task by the mouse, and closes it", async () => {
+    await rowsOf(page).nth(1).click();
+    await page.getByRole("dialog").locator(".conversation").waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+  });
+
+  it("prints the first of its tasks, without what is for the screen", async () => {
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))');
+    expect(await rowsOf(page).count()).toBe(200);
+    expect(await page.locator(".controls").isVisible()).toBe(false);
+    expect(await page.locator(".canvas svg").first().isVisible()).toBe(true);
+    await page.evaluate('dispatchEvent(new Event("afterprint"))');
+    await page.emulateMedia({ media: "screen" });
+    await expect.poll(() => rowsOf(page).count()).toBeLessThan(60);
+  });
+
+  it("is dark where the system is, and as the button says", async () => {
+    const dark = await openPage(browser, report.file, { colorScheme: "dark" });
+    const ground = () => dark.page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
+    expect(await ground()).toBe("rgb(21, 23, 26)");
+    await dark.page.getByRole("button", { name: "Switch to light colours" }).click();
+    expect(await ground()).toBe("rgb(250, 249, 246)");
+    await dark.page.getByRole("button", { name: "Switch to dark colours" }).click();
+    expect(await ground()).toBe("rgb(21, 23, 26)");
+    expect(dark.complaints).toEqual([]);
+    await dark.page.context().close();
+  });
+
+  it("fits a narrow screen, and a link leads straight to a task", async () => {
+    const narrow = await openPage(browser, report.file, { viewport: { width: 360, height: 700 }, hash: "#task=77" });
+    const width = () => narrow.page.evaluate<number>("document.documentElement.scrollWidth");
+    await narrow.page.getByRole("dialog").locator(".conversation").waitFor();
+    expect(await narrow.page.locator("dialog .eyebrow").textContent()).toMatch(/^Task 77 /);
+    expect(await narrow.page.getByRole("dialog").evaluate((dialog) => dialog.scrollWidth)).toBeLessThanOrEqual(360);
+    await narrow.page.keyboard.press("Escape");
+    expect(await width()).toBe(360);
+    expect(narrow.complaints).toEqual([]);
+    await narrow.page.context().close();
+  });
+
+  it("says so where a link names a task that is not there", async () => {
+    const lost = await openPage(browser, report.file, { hash: "#task=123456" });
+    const said = lost.page.getByRole("alert");
+    await expect.poll(() => said.textContent()).toBe('There is no task "123456" in this report.');
+    expect(await said.isVisible()).toBe(true);
+    expect(await lost.page.getByRole("dialog").count()).toBe(0);
+    await rowsOf(lost.page).first().click();
+    await lost.page.getByRole("dialog").waitFor();
+    expect(await said.textContent()).toBe("");
+    expect(lost.complaints).toEqual([]);
+    await lost.page.context().close();
+  });
+
+  it("has names for those it is read to", async () => {
+    const names = await page.locator("#report").ariaSnapshot();
+    for (const name of [
+      '- heading "email-search with synthetic/model" [level=1]',
+      '- search "Tasks"',
+      '- searchbox "Search tasks"',
+      '- combobox "Score"',
+      '- grid "Tasks"',
+      '- columnheader "Question and answer"',
+      '- table "Scores with their 95 % intervals, over the completed tasks"',
+      '- button "Switch to dark colours"',
+    ]) {
+      expect(names).toContain(name);
+    }
+    expect(names).not.toMatch(/- (button|link|combobox|searchbox|table|img|grid)(:| \[|$)/m);
+  });
+});
+
+describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
+  it.each([1280, 390])("ends with its tasks and shows its numbers, %s pixels wide", async (width) => {
+    const ids = ["run_a", "run_b"];
+    const report = await writeReport(
+      (db) => {
+        for (const id of ids) saveSynthetic(db, { id, model: `acme/${id}`, tasks: 300 });
+      },
+      { runs: ids },
+    );
+    const browser = await openBrowser();
+    try {
+      const { page } = await openPage(browser, report.file, { viewport: { width, height: 900 } });
+      const beyond = `document.documentElement.scrollHeight
+        - Math.ceil(document.querySelector("main").getBoundingClientRect().bottom + scrollY)`;
+      expect(await page.evaluate<number>(beyond)).toBeLessThan(100);
+      for (const table of ["scores", "effort"]) {
+        const figures = page.locator(`table.${table} tbody td.figure`);
+        expect(await figures.count()).toBeGreaterThan(10);
+        const outside = `[...document.querySelectorAll("table.${table} tbody td.figure")]
+          .filter((cell) => cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.textContent)`;
+        expect([table, await page.evaluate(outside)]).toEqual([table, []]);
+      }
+    } finally {
+      await browser.close();
+      report.close();
+    }
+  });
+
+  it("holds them against one another, task by task", async () => {
+    const runs = [
+      { id: "run_a", model: "acme/large", skill: 0.8, price: 0.01 },
+      { id: "run_b", model: "acme/small", skill: 0.5, price: 0.001 },
+    ];
+    const report = await writeReport(
+      (db) => {
+        for (const run of runs) saveSynthetic(db, { ...run, tasks: 40 });
+      },
+      { runs: ["run_a", "run_b"] },
+    );
+    const browser = await openBrowser();
+    try {
+      const { page, complaints, requests } = await openPage(browser, report.file);
+      expect(await page.locator("h1").textContent()).toBe("2 runs compared");
+      expect(await page.locator("table.scores tbody tr").count()).toBe(10);
+      await page.locator("figcaption", { hasText: "Semantic score against cost" }).waitFor();
+      await page.locator("figcaption", { hasText: "Semantic score against time" }).waitFor();
+      await page.getByRole("combobox", { name: "Score against cost" }).selectOption("Sources correct");
+      await page.locator("figcaption", { hasText: "Sources correct against cost" }).waitFor();
+      await page.getByRole("combobox", { name: "Run" }).selectOption("email-search · acme/small");
+      await expect.poll(() => count(page)).toBe("40 of 80 tasks");
+      await rowsOf(page).first().click();
+      const others = page.getByRole("dialog").locator(".answers a");
+      expect(await others.allTextContents()).toEqual(["email-search · acme/large"]);
+      await others.click();
+      await expect.poll(() => page.url()).toContain("#task=run_a/1/1");
+      await page.getByRole("dialog").locator(".conversation").waitFor();
+      expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
+    } finally {
+      await browser.close();
+      report.close();
+    }
+  });
+});

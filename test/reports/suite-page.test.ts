@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../machine-requirements.js";
+import { noisyPng } from "../suites/png.js";
+import { openBrowser, openPage } from "./browser.js";
+import { writeReport } from "./report-file.js";
+import { saveSuiteRun, suiteTrace, withCall } from "./suite-run.js";
+
+/** A report of a run over a suite, in a real browser. */
+
+/** As it is laid out, a line for each block. */
+const textOf = async (element: Locator) => (await element.allInnerTexts()).join("\n");
+
+const HOSTILE = `"><img src=x onerror="window.taken = 1">/../</script><script>window.taken = 2</script>`;
+const PICTURE = { path: `/home/user/${HOSTILE}.png`, cell: null, width: 8, height: 6 };
+const VERBOSE = { tags: ["cli", "verbose"], counterpart: "a1" };
+
+const TRACES = [
+  suiteTrace(
+    0,
+    { id: "a1", counterpart: "v1" },
+    withCall("run_shell", { command: "ls\ncat boats.csv" }, { stdout: "boats.csv\n", stderr: HOSTILE, exit_code: 1 }),
+  ),
+  suiteTrace(
+    1,
+    { id: "v1", ...VERBOSE, instruction: "Count the boats.\n1. Open boats.csv.\n2. Count." },
+    {
+      ...withCall("run_notebook", { path: "boats.ipynb" }, { path: "boats.ipynb", outputs: [{ cell: 2, text: "7" }] }),
+      left: { pictures: [{ ...PICTURE, data: noisyPng(8, 6).toString("base64") }], omitted: 3 },
+    },
+  ),
+  suiteTrace(0, { id: "late", tool: "excel", actionNumber: 20 }, { grade: { score: 0, state: "timeout", reason: "" } }),
+  suiteTrace(null, { id: HOSTILE, tool: HOSTILE, tags: [HOSTILE, "verbose"], relatedApps: [HOSTILE] }),
+];
+
+describe.each(["embed", "folder"])("a page of a run over a suite, its conversations in: %s", (traces) => {
+  let browser: Browser | undefined;
+  let report: Awaited<ReturnType<typeof writeReport>>;
+
+  beforeAll(async () => {
+    report = await writeReport((db) => saveSuiteRun(db, "run_suite", TRACES), { traces, runs: ["run_suite"] });
+    if (!needs("browser").skip) browser = await openBrowser();
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    report?.close();
+  });
+
+  it("names no file and no element by what a suite calls its tasks", () => {
+    const html = readFileSync(report.file, "utf8");
+    const ids = [...html.matchAll(/<script type="text\/plain" id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids.every((id) => /^trace-0-[\w-]+-1$/.test(id ?? ""))).toBe(true);
+    expect(ids).toHaveLength(traces === "embed" ? 4 : 0);
+    expect(html).not.toContain("<img src=x");
+    if (traces === "folder") expect(readdirSync(join(report.folder, "report-traces"))).toHaveLength(5);
+  });
+
+  it.skipIf(needs("browser").skip)("shows scores, states, slices and pairs, and nothing of mail", async () => {
+    const { page, complaints, requests } = await openPage(browser as Browser, report.file);
+    const text = await textOf(page.locator("main"));
+    expect(text).toContain("Task score");
+    expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are in no average/);
+    expect(text).toContain("Abstract against verbose");
+    expect(text).toMatch(/Task score\s+1\s+0\.000\s+1\.000\s+\+1\.000/);
+    expect(text).toContain("Actions that a person takes");
+    for (const word of ["mailbox", "gold mail", "Realism"])
+      expect(text.toLowerCase()).not.toContain(word.toLowerCase());
+    await page.getByRole("link", { name: "timeout", exact: true }).click();
+    await expect.poll(() => page.locator("tr[data-index]").count()).toBe(1);
+    expect(await textOf(page.locator("tr[data-index]"))).toContain("excel");
+    expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
+    await page.context().close();
+  });
+
+  it.skipIf(needs("browser").skip)(
+    "shows a task with its grade, its commands with their output, and its counterpart",
+    async () => {
+      const { page, complaints } = await openPage(browser as Browser, report.file, { hash: "#task=run_suite/a1/1" });
+      const dialog = page.locator("dialog.task");
+      await dialog.locator(".output").waitFor();
+      const text = await textOf(dialog);
+      expect(text).toContain("compare_csv gives 0");
+      expect(text).toContain("ls\ncat boats.csv");
+      expect(text).toMatch(/boats\.csv\n[\s\S]*onerror[\s\S]*exit code 1/);
+      await dialog.getByRole("link", { name: "v1" }).click();
+      const picture = dialog.locator(".picture img");
+      await picture.waitFor();
+      expect(
+        await picture.evaluate((image: { complete?: boolean; naturalWidth?: number }) => [
+          image.complete,
+          image.naturalWidth,
+        ]),
+      ).toEqual([true, 8]);
+      const shown = await textOf(dialog);
+      expect(shown).toContain("1. Open boats.csv.");
+      expect(shown).toContain("Not kept, as they are too many or too large: 3");
+      expect(shown).toMatch(/cell 2\s+7/);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  it.skipIf(needs("browser").skip)("opens a task whatever its id is, without running any of it", async () => {
+    const { page, complaints } = await openPage(browser as Browser, report.file);
+    await page.locator("tr[data-index]", { hasText: "unsupported" }).click();
+    const dialog = page.locator("dialog.task");
+    await dialog.getByText("not graded, and in no average").waitFor();
+    await dialog.getByText("The agent did not start").waitFor();
+    expect(await page.evaluate("window.taken")).toBeUndefined();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,85 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { type ImportRequest, importCorpus, prepareSource } from "../../src/mail/import.js";
+import { openCorpus } from "../../src/mail/open-corpus.js";
+import { loadQuestionFile } from "../../src/questions/files.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
+import type { Question, QuestionSet } from "../../src/tasks/question.js";
+
+/** The bundled mailbox in a fresh database file, and its questions. */
+
+const DEMO = join(import.meta.dirname, "../../fixtures/demo");
+export const DEMO_MAIL = join(DEMO, "maildir");
+
+export const MARCUS = "marcus.hale@kestrelplains.example";
+export const DANA = "dana.okafor@kestrelplains.example";
+export const RUTH = "ruth.whitlock@kestrelplains.example";
+
+export const never = new AbortController().signal;
+
+export interface TestDb {
+  readonly db: Db;
+  /** A folder of its own, removed by `close`. */
+  readonly folder: string;
+  close(): void;
+}
+
+/** A database without mail. */
+export function openEmpty(): TestDb {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+  return opened(folder, openStore(join(folder, "art-e.db"), { mustExist: false }));
+}
+
+function opened(folder: string, db: Db): TestDb {
+  return {
+    db,
+    folder,
+    close() {
+      db.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export async function openWith(mail: string): Promise<TestDb> {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+  return opened(folder, await importInto(join(folder, "art-e.db"), mail));
+}
+
+export async function importInto(file: string, mail: string): Promise<Db> {
+  const db = openStore(file, { mustExist: false });
+  const source = prepareSource(await openCorpus(mail, null), "none");
+  const request: ImportRequest = {
+    sources: [{ name: mail, source }],
+    filter: "none",
+    limit: 0,
+    batchSize: 1000,
+    ownerMap: new Map(),
+    parallelIndex: null,
+    strict: true,
+    onSkipped: () => undefined,
+  };
+  await importCorpus(db, request, () => undefined, never);
+  return db;
+}
+
+/** A copy of the demo mail's database. */
+export async function openDemo(): Promise<TestDb> {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+  const file = join(folder, "art-e.db");
+  copyFileSync(inject("demoDatabase"), file);
+  return opened(folder, openStore(file, { mustExist: true }));
+}
+
+export const demoSet = (): Promise<QuestionSet> => loadQuestionFile(join(DEMO, "questions.jsonl"), "test", never);
+
+export const unanswerableSet = (): Promise<QuestionSet> =>
+  loadQuestionFile(join(DEMO, "unanswerable.jsonl"), "test", never);
+
+export function question(questions: readonly Question[], id: number): Question {
+  const found = questions.find((one) => one.id === id);
+  if (found === undefined) throw new Error(`the demo has no question ${id}`);
+  return found;
+}

@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Completion, type Model, ModelError, NO_USAGE } from "../../src/models/model.js";
+import { ServerWatch } from "../../src/runs/faults.js";
+import type { QuestionSet } from "../../src/tasks/question.js";
+import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
+import { benchmark, resumed } from "./run-setup.js";
+
+const REPLY: Completion = {
+  content: "an answer",
+  toolCalls: [],
+  finishReason: "stop",
+  rawFinishReason: "stop",
+  usage: NO_USAGE,
+  latencyMs: 0,
+  retries: [],
+};
+
+const refused = () => new ModelError("network", "connect ECONNREFUSED", { retryable: true, unreachable: true });
+const reset = () => new ModelError("network", "socket hang up", { retryable: true });
+const status = (code: number) => new ModelError("server", `${code} no`, { status: code, retryable: true });
+
+/** A watch whose clock and server are the test's. */
+function watching() {
+  let now = 0;
+  const watch = new ServerWatch(60_000, () => now);
+  let outcome: Completion | Error = REPLY;
+  const model = watch.model({
+    id: "acme/model",
+    complete: async () => {
+      if (outcome instanceof Error) throw outcome;
+      return outcome;
+    },
+  });
+  const ask = async (next: Completion | Error) => {
+    outcome = next;
+    // What a request holds is nothing to the watch.
+    const error = await model.complete({} as never, new AbortController().signal).then(
+      () => null,
+      (thrown: Error) => thrown,
+    );
+    return error === null ? null : watch.failed(error);
+  };
+  return {
+    watch,
+    ask,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+describe("a server", () => {
+  test("that never answered and refuses the connection is dead at once", async () => {
+    const { watch, ask } = watching();
+    await ask(refused());
+    expect(watch.fault).toEqual({
+      by: "server",
+      why: "the server does not answer (connection refused): connect ECONNREFUSED",
+    });
+  });
+
+  test("that resets what it is asked is dead when three tasks have failed of it, not one", async () => {
+    const { watch, ask } = watching();
+    expect([await ask(reset()), await ask(reset()), watch.fault]).toEqual([true, true, null]);
+    expect(await ask(reset())).toBe(false);
+    expect(watch.fault?.why).toBe("the server does not answer: socket hang up");
+  });
+
+  test("that has answered may be silent for a while, and no longer", async () => {
+    const { watch, ask, pass } = watching();
+    await ask(REPLY);
+    pass(59_999);
+    for (let i = 0; i < 5; i++) expect(await ask(refused())).toBe(true);
+    expect(watch.fault).toBeNull();
+    pass(1);
+    await ask(refused());
+    expect(watch.fault?.by).toBe("server");
+  });
+
+  test("that answers again in time has only failed some tasks", async () => {
+    const { watch, ask, pass } = watching();
+    await ask(REPLY);
+    pass(50_000);
+    expect(await ask(refused())).toBe(true);
+    await ask(REPLY);
+    expect(watch.isAnswering).toBe(true);
+    pass(50_000);
+    expect(await ask(refused())).toBe(true);
+    expect(watch.fault).toBeNull();
+  });
+
+  test.each([400, 500])(
+    "that answers everything with %i is given up after twenty tasks, each of which has failed",
+    async (code) => {
+      const { watch, ask } = watching();
+      for (let i = 1; i < 20; i++) expect(await ask(status(code))).toBe(false);
+      expect(watch.fault).toBeNull();
+      await ask(status(code));
+      expect(watch.fault?.why).toBe(`the server answers nothing but errors: ${code} no`);
+    },
+  );
+
+  test("that has answered may refuse any number of questions", async () => {
+    const { watch, ask, pass } = watching();
+    await ask(REPLY);
+    pass(1e9);
+    for (let i = 0; i < 100; i++) await ask(status(400));
+    expect(watch.fault).toBeNull();
+  });
+
+  test("is not heard in replies that were kept, nor blamed for what tools do", async () => {
+    const { watch, ask } = watching();
+    await ask({ ...REPLY, cached: true });
+    expect(watch.failed(new DOMException("late", "TimeoutError"))).toBe(false);
+    await ask(refused());
+    expect(watch.fault?.by).toBe("server");
+  });
+
+  test("that cannot be reached when no task is left is dead; one that is silent then is not", async () => {
+    for (const [error, by] of [
+      [refused(), "server"],
+      [reset(), undefined],
+    ] as const) {
+      const { watch, ask } = watching();
+      await ask(REPLY);
+      await ask(error);
+      watch.close();
+      expect(watch.fault?.by).toBe(by);
+    }
+  });
+});
+
+describe("a run", () => {
+  let demo: TestDb;
+  let set: QuestionSet;
+  beforeEach(async () => {
+    demo = await openDemo();
+    set = await demoSet();
+  });
+  afterEach(() => demo.close());
+
+  test("whose server goes away keeps what was answered, leaves the rest, and goes on when it is back", async () => {
+    let asked = 0;
+    let isThere = () => ++asked <= 5;
+    const model: Model = {
+      id: "acme/model",
+      complete: async () => {
+        if (!isThere()) throw refused();
+        return REPLY;
+      },
+    };
+    const questions = set.questions.slice(0, 12);
+    const first = await benchmark(demo.db, { model, set, questions, concurrency: 2 });
+    expect(first.stopped).toMatchObject({ by: "server" });
+    expect(first.run.status).toBe("interrupted");
+    expect(first.totals).toMatchObject({ totalTasks: 5, failedTasks: 0, endings: { answered: 5 } });
+    isThere = () => true;
+    const second = await resumed(demo.db, { model, set, questions }, first.run.id);
+    expect(second).toMatchObject({ stopped: null, totals: { totalTasks: 12, failedTasks: 0 } });
+  });
+
+  test("whose server fails some tasks and answers again saves them as failed, once", async () => {
+    let asked = 0;
+    const model: Model = {
+      id: "acme/model",
+      complete: async () => {
+        if (++asked === 3) throw reset();
+        return REPLY;
+      },
+    };
+    const questions = set.questions.slice(0, 8);
+    const { totals, stopped } = await benchmark(demo.db, { model, set, questions, concurrency: 1 });
+    expect(stopped).toBeNull();
+    expect(totals).toMatchObject({ totalTasks: 8, failedTasks: 1, endings: { answered: 7, model_error: 1 } });
+  });
+});

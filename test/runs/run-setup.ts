@@ -1,0 +1,215 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { getAgent } from "../../src/agents/registry-store.js";
+import { NO_EVALS } from "../../src/evals/use-evals.js";
+import { openMailLookup } from "../../src/mail/mailbox.js";
+import type { Model } from "../../src/models/model.js";
+import { parseModelName } from "../../src/models/names.js";
+import { resolveModel } from "../../src/models/open-model.js";
+import { priceOf } from "../../src/models/prices.js";
+import { withPrices } from "../../src/models/retry.js";
+import { questionOpener } from "../../src/questions/dataset.js";
+import { type AnswerContext, answerHere } from "../../src/runs/answer-task.js";
+import { Budget } from "../../src/runs/budget.js";
+import { createRun, type RunSession, resumeRun } from "../../src/runs/create-run.js";
+import { ServerWatch } from "../../src/runs/faults.js";
+import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
+import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
+import type { Db } from "../../src/store/open-store.js";
+import type { Question, QuestionSet } from "../../src/tasks/question.js";
+import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import type { Agent, Tool } from "../../src/tools/tool.js";
+import type { RunEvent } from "../../src/traces/progress.js";
+import { resultWriter } from "../../src/traces/result-writer.js";
+import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
+import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
+import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
+import { iterateTraces } from "../../src/traces/traces-store.js";
+import type { WireFormat } from "../providers/wire-request.js";
+import { never } from "./demo-setup.js";
+
+/** A whole run as the program makes one, and everything it left behind. */
+
+export interface Wanted {
+  readonly model: Model;
+  readonly set: QuestionSet;
+  /** All of the set where left out. */
+  readonly questions?: readonly Question[];
+  readonly agentId?: string;
+  readonly tools?: readonly Tool[];
+  readonly cutoff?: "query_date" | "off";
+  readonly concurrency?: number;
+  readonly taskTimeoutMs?: number;
+  readonly epochs?: number;
+  readonly scorers?: readonly ScorerName[];
+  readonly judge?: Judge;
+  readonly limits?: Partial<RunLimits>;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+export interface Saved {
+  readonly run: RunRow;
+  readonly results: readonly TaskResult[];
+  readonly traces: readonly Trace[];
+}
+
+export interface Finished extends Saved, SessionEnd {
+  readonly events: readonly RunEvent[];
+}
+
+export const WORKER: RunOwner = { name: "here:1", isGone: () => false };
+
+export async function benchmark(db: Db, wanted: Wanted): Promise<Finished> {
+  const runId = `run_${randomUUID()}`;
+  const { set, questions = set.questions, epochs = 1 } = wanted;
+  const tasks = Array.from({ length: epochs }, (_, i) =>
+    questions.map((question) => ({ task: question, epoch: i + 1 })),
+  );
+  const settings = settingsOf(db, wanted);
+  const session = await createRun(db, { runId, set, tasks: tasks.flat(), settings, worker: WORKER });
+  return answerAll(db, wanted, runId, session);
+}
+
+/** The run taken up again: what is missing of it and, if wanted, what failed. */
+export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed = false): Promise<Finished> {
+  const run = getRun(db, runId);
+  const session = await resumeRun(db, run, { settings: run.settings, retryFailed, worker: WORKER });
+  return answerAll(db, wanted, runId, session);
+}
+
+async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSession): Promise<Finished> {
+  const { concurrency = 4 } = wanted;
+  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits });
+  for (const { result } of [...attemptPages(db, runId)].flat()) budget.charge(result);
+  const events: RunEvent[] = [];
+  const emit = (event: RunEvent) => {
+    events.push(event);
+    wanted.onEvent?.(event);
+  };
+  const shared = answering(db, wanted, runId);
+  const request: RunTasksRequest = {
+    runId,
+    answerer: answerHere(shared, new ServerWatch()),
+    scoring: shared.scoring,
+    session,
+    budget,
+    writer: resultWriter(db),
+    onConcurrency: (listener) => listener(concurrency),
+  };
+  const end = await runTasks(db, request, emit, wanted.signal ?? never);
+  return { ...end, events, ...saved(db, runId) };
+}
+
+/** Every trace is checked against its schema: what is saved can be read again. */
+export function saved(db: Db, runId = "latest"): Saved {
+  const run = getRun(db, runId);
+  const traces = [...iterateTraces(db, { runId: run.id })].map((trace) => traceSchema.parse(trace));
+  return { run, results: [...iterateResults(db, run.id)], traces };
+}
+
+function toolsOf(db: Db, wanted: Wanted): readonly Tool[] {
+  return wanted.tools ?? loadTools(db, agentOf(db, wanted), { mailbox: openMailbox(db) });
+}
+
+const agentOf = (db: Db, wanted: Wanted): Agent => getAgent(db, wanted.agentId ?? "email-search");
+
+function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
+  const { model, cutoff = "query_date", taskTimeoutMs = 60_000 } = wanted;
+  return {
+    runId,
+    agent: agentOf(db, wanted),
+    model: withPrices(model, (usage) => priceOf(model.id, usage)),
+    tools: toolsOf(db, wanted),
+    suite: { open: questionOpener(cutoff) },
+    taskTimeoutMs,
+    maxTaskCostUsd: null,
+    scoring: {
+      sameMail: openMailLookup(db).canonicalId,
+      scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
+      evals: NO_EVALS,
+      judge: wanted.judge ?? null,
+    },
+  };
+}
+
+export function settingsOf(db: Db, wanted: Wanted): RunSettings {
+  const agent = agentOf(db, wanted);
+  const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
+  return {
+    agentId: agent.id,
+    agentVersion: 1,
+    model: wanted.model.id,
+    baseUrl: null,
+    wireApi: null,
+    prompt: agent.prompt,
+    tools: toolsOf(db, wanted).map((tool) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns,
+    maxTokens,
+    temperature: temperature ?? null,
+    toolCalls,
+    toolChoice,
+    cutoff: wanted.cutoff ?? "query_date",
+    taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
+    maxTaskCostUsd: null,
+    price: null,
+    scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
+    judge: wanted.judge?.settings ?? null,
+    concurrency: wanted.concurrency ?? 4,
+    epochs: wanted.epochs ?? 1,
+    selection: {},
+  };
+}
+
+export const baseline = (): Promise<Model> =>
+  resolveModel(parseModelName("offline/baseline", null), {
+    apiKey: null,
+    baseUrl: null,
+    wireApi: null,
+    timeoutMs: 60_000,
+  });
+
+/** One that takes longer for a reply than a finished task takes to be saved. */
+export function unhurried({ id, complete }: Model): Model {
+  return {
+    id,
+    async complete(request, signal) {
+      await delay(3);
+      return complete(request, signal);
+    },
+  };
+}
+
+/** Models whose prices are known, each over one wire format. */
+export const REMOTE: Readonly<Record<WireFormat, string>> = {
+  anthropic: "anthropic/claude-sonnet-4-5",
+  "openai-chat": "openai/gpt-4.1",
+  "openai-responses": "openai/gpt-4.1",
+  google: "google/gemini-2.5-pro",
+};
+
+export function remote(format: WireFormat, baseUrl: string, attempts = 1): Promise<Model> {
+  const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+  const policy = { attempts, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
+  return resolveModel(
+    parseModelName(REMOTE[format], null),
+    { apiKey: "test-key", baseUrl, wireApi, timeoutMs: 30_000 },
+    policy,
+  );
+}
+
+/** What must be the same however often and however many at once a question is asked. */
+export function answersOf({ results, traces }: Saved): string {
+  const kept = results.map(
+    ({ executionTimeMs: _, traceId: __, modelTimeMs: _m, toolTimeMs: _t, waitingTimeMs: _w, ...result }) => result,
+  );
+  const said = traces.map((trace) => [
+    trace.messages,
+    trace.toolCalls.map(({ startedAt: _, durationMs: __, ...call }) => call),
+  ]);
+  return JSON.stringify([kept, said]);
+}

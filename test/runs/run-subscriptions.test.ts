@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RunSubscriptions } from "../../src/runs/follow.js";
+import { type Db, openReadOnly } from "../../src/store/open-store.js";
+import { type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
+import { openRowWriter, toResultRow } from "../../src/traces/results-store.js";
+import { deleteRun, finishRun, lockRun, setRunName, THIS_PROCESS } from "../../src/traces/runs-store.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { finished, saveRun } from "../traces/saved-runs.js";
+import { openEmpty, type TestDb } from "./demo-setup.js";
+
+let test: TestDb;
+let reader: Db;
+let faults: unknown[];
+let subscriptions: RunSubscriptions;
+beforeEach(() => {
+  test = openEmpty();
+  reader = openReadOnly(test.db.name);
+  faults = [];
+  subscriptions = new RunSubscriptions(
+    reader,
+    () => null,
+    (fault) => faults.push(fault),
+  );
+});
+afterEach(() => {
+  reader.close();
+  test.close();
+});
+
+let traces = 0;
+
+function saveTask(task: number, score: number | null, more: Partial<TaskResult> = {}): void {
+  const { trace, result, failed } = finished("run_1", task, score, `trace_${++traces}`);
+  const scores: Record<string, number> = score === null ? {} : { semanticScore: score };
+  openRowWriter(test.db)(toResultRow(trace, { ...result, scores, ...more }, failed));
+}
+
+const costs = (usd: number): Partial<TaskResult> => ({
+  costUsd: usd,
+  judgeCostUsd: usd / 2,
+  spent: { usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }, costUsd: usd },
+});
+
+/** A listener, and what it was told. */
+function listen(runId = "run_1") {
+  const told: RunProgress[] = [];
+  const unsubscribe = subscriptions.subscribe(runId, (progress) => told.push(runProgressSchema.parse(progress)));
+  return { told, newest: () => told.at(-1), unsubscribe };
+}
+
+describe("subscriptions of a run", () => {
+  it("tell its state at once, every change, and nothing where nothing changes", async () => {
+    saveRun(test.db, "run_1");
+    lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+    saveTask(1, 0.5, costs(2));
+    const first = listen();
+    await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", costUsd: 3 });
+    expect(first.newest()?.scores).toMatchObject([
+      { scorer: "semanticScore", label: "Semantic score", value: 0.5, n: 1 },
+    ]);
+    await subscriptions.refresh();
+    await subscriptions.refresh();
+    expect(first.told).toHaveLength(1);
+
+    const second = listen();
+    expect(second.newest()).toMatchObject({ doneTasks: 1 });
+    saveTask(2, null, { ...costs(1), error: "no such model" });
+    await subscriptions.refresh();
+    for (const { newest } of [first, second]) {
+      expect(newest()).toMatchObject({ doneTasks: 2, failedTasks: 1, costUsd: 4.5, endings: { answered: 1 } });
+      expect(newest()?.failures).toMatchObject([{ taskId: 2, ending: "model_error", error: "no such model" }]);
+      expect(newest()?.newest.map(({ taskId, score }) => [taskId, score])).toEqual([
+        [2, null],
+        [1, 0.5],
+      ]);
+    }
+
+    // Answered again: the failure is gone, what it cost is not.
+    second.unsubscribe();
+    saveTask(2, 1, costs(1));
+    finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
+    await subscriptions.refresh();
+    expect(first.newest()).toMatchObject({
+      status: "completed",
+      doneTasks: 2,
+      failedTasks: 0,
+      failures: [],
+      costUsd: 6,
+    });
+    expect(first.newest()?.scores).toMatchObject([{ value: 0.75, n: 2 }]);
+    expect(second.newest()?.doneTasks).toBe(2);
+    expect(second.newest()?.status).toBe("running");
+    first.unsubscribe();
+    expect(faults).toEqual([]);
+  });
+
+  it("know that a run has stopped whose process is gone, though it has written nothing", async () => {
+    saveRun(test.db, "run_1");
+    lockRun(test.db, "run_1", THIS_PROCESS.replace(/:\d+.*/, ":999999999@1"), () => false);
+    const { newest, unsubscribe } = listen();
+    await expect.poll(newest).toMatchObject({ status: "interrupted", msLeft: null });
+    unsubscribe();
+  });
+
+  it("tell what changes of a run that has ended, also by writes of their own connection", async () => {
+    saveRun(test.db, "run_1");
+    finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
+    subscriptions = new RunSubscriptions(
+      test.db,
+      () => null,
+      (fault) => faults.push(fault),
+    );
+    const { told, newest, unsubscribe } = listen();
+    await expect.poll(newest).toMatchObject({ status: "completed", name: null });
+    await subscriptions.refresh();
+    expect(told).toHaveLength(1);
+    setRunName(test.db, "run_1", "first");
+    await subscriptions.refresh();
+    expect(newest()).toMatchObject({ name: "first" });
+    unsubscribe();
+    expect(faults).toEqual([]);
+  });
+
+  it("go on where a run was deleted, and begin anew for the next listener", async () => {
+    saveRun(test.db, "run_1");
+    const first = listen();
+    await expect.poll(first.newest).toMatchObject({ doneTasks: 0 });
+    deleteRun(test.db, "run_1");
+    await subscriptions.refresh();
+    expect(faults).toMatchObject([{ code: "run_unknown" }]);
+    first.unsubscribe();
+    saveRun(test.db, "run_1");
+    saveTask(1, 1);
+    const second = listen();
+    await expect.poll(second.newest).toMatchObject({ doneTasks: 1 });
+    second.unsubscribe();
+  });
+});

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { NO_EVALS } from "../../src/evals/use-evals.js";
+import { openMailLookup } from "../../src/mail/mailbox.js";
+import { ModelError } from "../../src/models/model.js";
+import { scoreRun } from "../../src/runs/score-traces.js";
+import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/scoring/scorers.js";
+import type { QuestionSet } from "../../src/tasks/question.js";
+import { getRun, lockRun } from "../../src/traces/runs-store.js";
+import type { Judge, JudgeSettings, Verdict } from "../../src/traces/trace.js";
+import { demoSet, never, openDemo, type TestDb } from "../runs/demo-setup.js";
+import { baseline, benchmark, saved, WORKER } from "../runs/run-setup.js";
+import { judged } from "./judged-trace.js";
+
+let demo: TestDb;
+let set: QuestionSet;
+let runId: string;
+beforeAll(async () => {
+  demo = await openDemo();
+  set = await demoSet();
+});
+afterAll(() => demo.close());
+beforeEach(async () => {
+  runId = (await benchmark(demo.db, { agentId: "baseline", model: await baseline(), set })).run.id;
+});
+
+const SETTINGS: JudgeSettings = { model: "acme/judge", baseUrl: null, protocol: "verdict", version: 1, votes: 1 };
+
+/** Calls what `verdictOf` says, and counts how often it is asked. */
+function judge(verdictOf: (answer: string | null) => Verdict | null, settings: Partial<JudgeSettings> = {}) {
+  const own = { ...SETTINGS, ...settings };
+  const asked: string[] = [];
+  const made: Judge = {
+    settings: own,
+    judge({ question, answer }) {
+      asked.push(question);
+      return Promise.resolve(judged(verdictOf(answer), own));
+    },
+  };
+  return { made, asked };
+}
+
+function grade(
+  scorers: readonly ScorerName[],
+  made: Judge | null = null,
+  signal = never,
+  onProgress: (scored: number) => void = () => {},
+) {
+  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: NO_EVALS, judge: made };
+  const request = { scoring, scorers, concurrency: 4, worker: WORKER, onProgress };
+  return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
+}
+
+describe("scoring a stored run again", () => {
+  test("gives every finished task the scores asked for, in trace and result line alike, and changes nothing else", async () => {
+    const before = saved(demo.db, runId);
+    expect(await grade(SCORER_NAMES.filter((name) => !name.startsWith("judge")))).toEqual({
+      scored: 73,
+      stopped: false,
+    });
+    const after = saved(demo.db, runId);
+    for (const [i, { scores, ...trace }] of after.traces.entries()) {
+      const { scores: _, ...same } = before.traces[i] ?? { scores: {} };
+      expect(trace).toEqual(same);
+      expect(Object.keys(scores)).toContain("rougeL");
+      const values = Object.fromEntries(Object.entries(scores).map(([name, { value }]) => [name, value]));
+      expect(after.results[i]?.scores).toEqual(values);
+      for (const name of RESULT_FILE_SCORERS) expect(scores[name]).toEqual(before.traces[i]?.scores[name]);
+    }
+    expect(after.run.settings.scorers).toContain("rougeL");
+    expect({ ...after.run, settings: null }).toEqual({ ...before.run, settings: null });
+  });
+
+  test("once more ends in the same", async () => {
+    await grade(["exactMatch", "tokenF1"]);
+    const once = saved(demo.db, runId);
+    await grade(["exactMatch", "tokenF1"]);
+    expect(saved(demo.db, runId)).toEqual(once);
+  });
+
+  test("keeps what has been written where it is stopped, and goes on from any state", async () => {
+    const stop = new AbortController();
+    const told: number[] = [];
+    const stopped = await grade([...RESULT_FILE_SCORERS, "tokenF1"], null, stop.signal, (scored) => {
+      told.push(scored);
+      stop.abort();
+    });
+    expect(stopped).toEqual({ scored: 50, stopped: true });
+    expect(told).toEqual([50]);
+    const { results } = saved(demo.db, runId);
+    expect(results).toHaveLength(73);
+    expect(results.filter(({ scores }) => "tokenF1" in scores)).toHaveLength(50);
+    expect(await grade([...RESULT_FILE_SCORERS, "tokenF1"])).toEqual({ scored: 73, stopped: false });
+    expect(saved(demo.db, runId).results.every(({ scores }) => "tokenF1" in scores)).toBe(true);
+  });
+
+  test("leaves failed tasks ungraded", async () => {
+    const model = {
+      id: "script/down",
+      complete: () => Promise.reject(new ModelError("server", "503", { retryable: false })),
+    };
+    runId = (await benchmark(demo.db, { model, set, questions: set.questions.slice(0, 3) })).run.id;
+    const { made, asked } = judge(() => "correct");
+    expect(await grade(SCORER_NAMES, made)).toEqual({ scored: 0, stopped: false });
+    expect(asked).toEqual([]);
+    for (const { scores, semanticScore } of saved(demo.db, runId).results) {
+      expect({ scores, semanticScore }).toEqual({ scores: {}, semanticScore: null });
+    }
+  });
+
+  test("of a run that is being worked on is refused; one whose worker was killed is not held", async () => {
+    lockRun(demo.db, runId, "elsewhere:7", () => false);
+    await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
+    const { db } = demo;
+    const scoring = {
+      sameMail: openMailLookup(db).canonicalId,
+      scorers: RESULT_FILE_SCORERS,
+      evals: NO_EVALS,
+      judge: null,
+    };
+    const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
+    const request = { scoring, scorers: RESULT_FILE_SCORERS, concurrency: 1, worker, onProgress: () => {} };
+    expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });
+    expect(lockRun(db, runId, "third:3", () => false)).toBeNull();
+  });
+});
+
+describe("with a judge", () => {
+  test("every answer bears its verdict, reason and cost, apart from the agent's", async () => {
+    const { made, asked } = judge((answer) => ((answer?.length ?? 0) % 2 === 0 ? "correct" : "partly"));
+    await grade(SCORER_NAMES, made);
+    expect(asked).toHaveLength(73);
+    const { results, traces, run } = saved(demo.db, runId);
+    expect(run.settings.judge).toEqual(SETTINGS);
+    for (const [i, { agentAnswer, scores, judgeCostUsd, costUsd }] of results.entries()) {
+      const isCorrect = agentAnswer.length % 2 === 0;
+      expect(scores).toMatchObject({
+        judgeCorrect: isCorrect ? 1 : 0,
+        judgeScore: isCorrect ? 1 : 0.5,
+        hallucination: 0,
+      });
+      expect(Number.isFinite(scores.artReward)).toBe(true);
+      expect({ judgeCostUsd, costUsd }).toEqual({ judgeCostUsd: 0.25, costUsd: 0 });
+      expect(traces[i]?.scores.judgeCorrect?.explanation).toBe(`${isCorrect ? "correct" : "partly"}: so it is`);
+    }
+  });
+
+  test("its verdicts are not asked for again, by it or without it; another judge's are", async () => {
+    await grade(SCORER_NAMES, judge(() => "correct").made);
+    const once = saved(demo.db, runId);
+    const again = judge(() => "wrong");
+    await grade(SCORER_NAMES, again.made);
+    await grade(SCORER_NAMES, null);
+    expect(again.asked).toEqual([]);
+    expect(saved(demo.db, runId)).toEqual(once);
+    for (const change of [{ model: "acme/other" }, { baseUrl: "http://127.0.0.1:1" }, { version: 2 }, { votes: 3 }]) {
+      const other = judge(() => "correct", change);
+      await grade(SCORER_NAMES, other.made);
+      expect(other.asked, JSON.stringify(change)).toHaveLength(73);
+      expect(saved(demo.db, runId).run.settings.judge).toEqual({ ...SETTINGS, ...change });
+    }
+    const art = judge(() => "wrong", { protocol: "art" });
+    await grade(SCORER_NAMES, art.made);
+    expect(art.asked).toHaveLength(73);
+    const { results, run } = saved(demo.db, runId);
+    expect(results.every(({ scores }) => scores.judgeCorrect === 0)).toBe(true);
+    expect(run.settings.judge).toEqual({ ...SETTINGS, protocol: "art" });
+  });
+
+  test("answers it gave no verdict on are unscored, never wrong, and asked about again", async () => {
+    await grade(SCORER_NAMES, judge(() => null).made);
+    for (const { scores } of saved(demo.db, runId).results) {
+      expect(scores).toMatchObject({ judgeCorrect: null, judgeScore: null, artReward: null });
+    }
+    const { made, asked } = judge(() => "correct");
+    await grade(SCORER_NAMES, made);
+    expect(asked).toHaveLength(73);
+  });
+});
+
+test("a run asks its judge after each answer, and the judge's failure fails no task", async () => {
+  const { made, asked } = judge((answer) => (answer?.includes("a") ? "correct" : null));
+  const scorers = SCORER_NAMES;
+  const { totals, results, traces, run } = await benchmark(demo.db, {
+    agentId: "baseline",
+    model: await baseline(),
+    set,
+    judge: made,
+    scorers,
+  });
+  expect(totals).toMatchObject({ completedTasks: 73, failedTasks: 0 });
+  expect(asked).toHaveLength(73);
+  expect(run.settings.judge).toEqual(SETTINGS);
+  expect(new Set(traces.map(({ judge }) => judge?.verdict))).toContain("correct");
+  for (const { agentAnswer, scores } of results) expect(scores.judgeCorrect).toBe(agentAnswer.includes("a") ? 1 : null);
+});

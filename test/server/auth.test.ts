@@ -1,0 +1,219 @@
+import { request } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+const TOKEN = "a-token-for-this-test";
+const FRIEND = "http://friend.example";
+
+let open: DemoServer;
+let guarded: DemoServer;
+beforeAll(async () => {
+  open = await startDemoServer();
+  guarded = await startDemoServer({ access: { token: TOKEN, cors: FRIEND } });
+});
+afterAll(() => Promise.all([open.close(), guarded.close()]));
+
+interface Raw {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** With headers that fetch would not send. */
+async function raw(url: string, { method = "GET", headers = {}, body }: Raw = {}) {
+  const response = await new Promise<import("node:http").IncomingMessage>((resolve, reject) => {
+    request(url, { method, headers, agent: false }, resolve).on("error", reject).end(body);
+  });
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+const json = { "content-type": "application/json" };
+const status = async (path: string, asked?: Raw, server = open) => (await raw(`${server.url}${path}`, asked)).status;
+
+describe("on a loopback address", () => {
+  it.each(["localhost", "127.0.0.1", "LOCALHOST:80", "[::1]:9"])("the host may be %s", async (host) => {
+    expect(await status("/api/agents", { headers: { host } })).toBe(200);
+  });
+
+  it.each(["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "localhost.evil.example", "169.254.1.1"])(
+    "the host may not be %s",
+    async (host) => {
+      expect(await status("/api/agents", { headers: { host } })).toBe(403);
+      expect(await status("/", { headers: { host } })).toBe(403);
+    },
+  );
+});
+
+it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])(
+  "on a loopback address a request without a host is refused: %j",
+  async (words) => {
+    const { hostname, port } = new URL(open.url);
+    const socket = connect(Number(port), hostname, () => socket.write(words));
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /);
+  },
+);
+
+describe("a page of another origin", () => {
+  it.each(["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])(
+    "cannot ask from %s",
+    async (origin) => {
+      expect(await status("/api/agents", { headers: { origin } })).toBe(403);
+      const body = JSON.stringify({ name: "x" });
+      expect(await status("/api/agents", { method: "POST", headers: { ...json, origin }, body })).toBe(403);
+      expect(await status("/api/agents/baseline", { method: "DELETE", headers: { origin } })).toBe(403);
+    },
+  );
+
+  it("may ask from our own", async () => {
+    expect(await status("/api/agents", { headers: { origin: open.url } })).toBe(200);
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp", ""])(
+    "cannot send %j as a body",
+    async (type) => {
+      const headers: Record<string, string> = type === "" ? {} : { "content-type": type };
+      expect(await status("/api/agents", { method: "POST", headers, body: '{"name":"x"}' })).toBe(415);
+    },
+  );
+
+  it("is answered where --cors names it, and told what it may send", async () => {
+    const headers = { origin: FRIEND, authorization: `Bearer ${TOKEN}` };
+    const answered = await raw(`${guarded.url}/api/agents`, { headers });
+    expect([answered.status, answered.headers["access-control-allow-origin"]]).toEqual([200, FRIEND]);
+    const preflight = { origin: FRIEND, "access-control-request-method": "POST" };
+    const asked = await raw(`${guarded.url}/api/agents`, { method: "OPTIONS", headers: preflight });
+    expect([asked.status, asked.headers["access-control-allow-origin"]]).toEqual([204, FRIEND]);
+    expect(asked.headers["access-control-allow-headers"]).toContain("Authorization");
+    const other = await raw(`${guarded.url}/api/agents`, { headers: { ...headers, origin: "http://evil.example" } });
+    expect([other.status, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
+  });
+
+  it("is told nothing of the kind without --cors", async () => {
+    const { headers } = await raw(`${open.url}/api/agents`);
+    expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+});
+
+describe("a token", () => {
+  it.each([
+    ["none", {}],
+    ["a wrong one", { authorization: "Bearer wrong" }],
+    ["the beginning of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
+    ["more than it", { authorization: `Bearer ${TOKEN}x` }],
+    ["it in another scheme", { authorization: `Basic ${TOKEN}` }],
+  ])("is wanted: %s is refused everywhere but at the page", async (_, headers) => {
+    for (const path of ["/api/agents", "/api/health", "/v1/models", "/openapi.json", "/nothing"]) {
+      const refused = await raw(`${guarded.url}${path}`, { headers });
+      expect([path, refused.status, refused.headers["www-authenticate"]]).toEqual([path, 401, "Bearer"]);
+    }
+    expect(await status("/", { headers }, guarded)).toBe(200);
+    expect(await status("/page/main.js", { headers }, guarded)).toBe(200);
+  });
+
+  it("lets in, and stands in no line of the log", async () => {
+    expect((await guarded.ask("GET", "/api/agents?token=in-the-query")).status).toBe(200);
+    await expect.poll(() => guarded.log.length).toBeGreaterThan(0);
+    expect(JSON.stringify(guarded.log)).not.toMatch(/a-token-for-this-test|in-the-query/);
+  });
+
+  it("is demanded for every address but a loopback one", async () => {
+    await expect(startDemoServer({ access: { host: "0.0.0.0" } })).rejects.toThrow("there is no token");
+  });
+});
+
+describe("a request", () => {
+  it("of too many bytes is refused, whether it says how many or not", async () => {
+    const body = JSON.stringify({ name: "x".repeat(4_100_000) });
+    expect(await status("/api/agents", { method: "POST", headers: json, body })).toBe(413);
+    const chunked = { ...json, "transfer-encoding": "chunked" };
+    expect(await status("/api/agents", { method: "POST", headers: chunked, body })).toBe(413);
+  });
+
+  // Written as a text: JSON.stringify has not the stack for it either.
+  const DEEP = `${'{"type":"object","properties":{"a":'.repeat(5_000)}{}${"}}".repeat(5_000)}`;
+  const tool = '"id":"deep","description":"d","handler_key":"http"';
+
+  it.each([
+    ["a schema", `{${tool},"parameters_schema":${DEEP}}`],
+    ["a schema as a text", `{${tool},"parameters_schema":${JSON.stringify(DEEP)}}`],
+    ["what nobody reads", `{"anything":${DEEP}}`],
+  ])("that is nested 5,000 deep is refused: %s", async (_, body) => {
+    for (const path of ["/api/tools", "/api/agents", "/v1/chat/completions", "/v1/responses"]) {
+      const told = await raw(`${open.url}${path}`, { method: "POST", headers: json, body });
+      expect([path, told.status]).toEqual([path, 400]);
+    }
+    expect(open.faults).toEqual([]);
+  });
+
+  it("that breaks off is no fault of the server's", async () => {
+    const { hostname, port } = new URL(open.url);
+    const before = open.log.length;
+    const socket = connect(Number(port), hostname);
+    const head = "POST /api/agents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    socket.write(`${head}Content-Length: 100\r\n\r\n{`);
+    await expect.poll(() => socket.bytesWritten).toBeGreaterThan(0);
+    setTimeout(() => socket.destroy(), 50);
+    await expect.poll(() => open.log.length).toBeGreaterThan(before);
+    expect(open.faults).toEqual([]);
+  });
+
+  it("finds room beside hundreds that are half sent, of which only so much is kept", async () => {
+    const crowded = await startDemoServer();
+    const { hostname, port } = new URL(crowded.url);
+    const piece = Buffer.alloc(3_000_000, 0x20);
+    const head = `POST /api/agents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${piece.length + 1}\r\n\r\n`;
+    let refused = 0;
+    let cut = 0;
+    const sockets = Array.from({ length: 400 }, () => {
+      const socket = connect(Number(port), hostname, () => socket.write(head, () => socket.write(piece)));
+      socket.on("data", (data) => {
+        if (data.toString().startsWith("HTTP/1.1 503")) refused++;
+      });
+      return socket.on("close", () => cut++).on("error", () => undefined);
+    });
+    // 32 MB are ten of them; of the connections, 80 are one too many each.
+    await expect.poll(() => refused, { timeout: 30_000 }).toBeGreaterThan(250);
+    expect(cut).toBeGreaterThan(79);
+    expect(await status("/api/health", {}, crowded)).toBe(200);
+    const made = await crowded.ask("POST", "/api/agents", { name: "Small" });
+    expect(made.status).toBe(201);
+    for (const socket of sockets) socket.destroy();
+    await crowded.close();
+  }, 60_000);
+
+  it("that is half sent does not keep the server from answering others", async () => {
+    const { hostname, port } = new URL(open.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      "POST /api/agents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    );
+    expect(await status("/api/health")).toBe(200);
+    socket.destroy();
+  });
+
+  it("has an id: its own where that is a plain one", async () => {
+    expect(
+      (await open.ask("GET", "/api/health", undefined, { "x-request-id": "mine-1" })).headers.get("x-request-id"),
+    ).toBe("mine-1");
+    const { headers } = await open.ask("GET", "/api/health", undefined, { "x-request-id": "not <plain>" });
+    expect(headers.get("x-request-id")).toMatch(/^req_/);
+  });
+
+  it("makes one line in the log", async () => {
+    await open.ask("GET", "/api/agents/nobody", undefined, { "x-request-id": "logged", "x-workspace-id": "ws_1" });
+    await expect
+      .poll(() => open.log.filter((line) => line.request_id === "logged"))
+      .toMatchObject([{ level: "info", method: "GET", path: "/api/agents/nobody", status: 404 }]);
+  });
+});
+
+it("the page may load and ask nothing but its own server, and be framed by nobody", async () => {
+  const { headers, body } = await raw(open.url);
+  expect(headers["content-security-policy"]).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  expect(headers["x-content-type-options"]).toBe("nosniff");
+  expect(body).not.toMatch(/https?:|<script>| on\w+=| style=/);
+});

@@ -1,0 +1,178 @@
+import { tmpdir } from "node:os";
+import { expect } from "vitest";
+import { z } from "zod";
+import { CorpusSnapshots } from "../../src/mail/corpus-snapshot.js";
+import type { JsonObject, JsonValue } from "../../src/platform/json.js";
+import type { Access } from "../../src/server/api-error.js";
+import { type Running, startServer } from "../../src/server/create-app.js";
+import type { Services } from "../../src/server/route.js";
+import { ServedModels } from "../../src/server/served-models.js";
+import { ChatLimits } from "../../src/server/sse.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { openExternalResources } from "../../src/tools/mcp-connections.js";
+import { openDemo, openWith, type TestDb } from "../runs/demo-setup.js";
+
+/**
+ * A server over the demo mail on a port of its own, and a client that holds every answer against the OpenAPI
+ * document.
+ */
+
+export interface Changes {
+  readonly access?: Partial<Access>;
+  readonly services?: Partial<Services>;
+  readonly maxChats?: number;
+  /** Where openai/... models are asked; without it there is none. */
+  readonly modelServer?: string;
+  /** A source of mail, instead of the demo's. */
+  readonly mail?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+  readonly body: any;
+}
+
+export interface DemoServer {
+  readonly url: string;
+  readonly db: TestDb["db"];
+  readonly chats: ChatLimits;
+  readonly running: Running;
+  /** Lines of the log. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  readonly faults: readonly unknown[];
+  /** Fails where the answer is not what /openapi.json says of it. */
+  ask(method: string, path: string, body?: JsonValue, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export async function startDemoServer(changes: Changes = {}): Promise<DemoServer> {
+  const test = await (changes.mail === undefined ? openDemo() : openWith(changes.mail));
+  const outside = openExternalResources({});
+  const log: Readonly<Record<string, unknown>>[] = [];
+  const faults: unknown[] = [];
+  const chats = new ChatLimits(changes.maxChats ?? 64);
+  const access: Access = { host: "127.0.0.1", token: null, cors: null, ...changes.access };
+  const running = await startServer(
+    {
+      db: test.db,
+      version: "1.2.3",
+      resources: { mailbox: openMailbox(test.db), outside },
+      models: new ServedModels(
+        (provider) => ({
+          apiKey: null,
+          baseUrl: provider === "openai" ? (changes.modelServer ?? null) : null,
+          wireApi: null,
+          timeoutMs: 60_000,
+        }),
+        "offline/baseline",
+      ),
+      chats,
+      corpus: new CorpusSnapshots(test.db, tmpdir(), "1.2.3"),
+      stream: { heartbeatMs: 15_000, stallMs: 60_000 },
+      chatTimeoutMs: 60_000,
+      live: null,
+      allowPrograms: false,
+      report: (fault) => faults.push(fault),
+      ...changes.services,
+    },
+    access,
+    0,
+    (line) => log.push(line),
+  );
+  const authorization = access.token === null ? {} : { authorization: `Bearer ${access.token}` };
+  const document = await readDocument(running.url, authorization);
+  return {
+    url: running.url,
+    db: test.db,
+    chats,
+    running,
+    log,
+    faults,
+    async ask(method, path, body, headers = {}) {
+      const response = await fetch(`${running.url}${path}`, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...authorization,
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const answer = {
+        status: response.status,
+        headers: response.headers,
+        body: text === "" ? null : JSON.parse(text),
+      };
+      checkAgainst(document, method, path, answer);
+      return answer;
+    },
+    async close() {
+      await running.stop(0);
+      await outside.close();
+      test.close();
+    },
+  };
+}
+
+const documentSchema = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), z.looseObject({ responses: z.record(z.string(), z.json()) }))),
+  components: z.looseObject({ schemas: z.record(z.string(), z.json()) }),
+});
+
+export type OpenapiDocument = z.output<typeof documentSchema>;
+
+async function readDocument(url: string, headers: Readonly<Record<string, string>>): Promise<OpenapiDocument> {
+  return documentSchema.parse(await (await fetch(`${url}/openapi.json`, { headers })).json());
+}
+
+type Schema = Parameters<typeof z.fromJSONSchema>[0];
+
+/** A path that the document does not know may only be refused. */
+function checkAgainst(document: OpenapiDocument, method: string, path: string, { status, body }: Answer): void {
+  const bare = path.split("?")[0] ?? "";
+  const known = Object.keys(document.paths).find((template) =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(bare),
+  );
+  const operation = known === undefined ? undefined : document.paths[known]?.[method.toLowerCase()];
+  if (operation === undefined || status >= 400) {
+    expect(status, `${method} ${path}`).toBeGreaterThanOrEqual(400);
+    const name = bare.startsWith("/v1/") ? "OpenAIError" : "Error";
+    expectFits(document.components.schemas[name] as Schema, body, `${method} ${path}: error`);
+    return;
+  }
+  expect(Object.keys(operation.responses), `${method} ${path}`).toContain(String(status));
+  const response = operation.responses[String(status)] as { content?: Record<string, { schema: Schema }> };
+  const schema = response.content?.["application/json"]?.schema;
+  if (schema === undefined) expect(body, `${method} ${path}`).toBeNull();
+  else expectFits(schema, body, `${method} ${path}`);
+}
+
+function expectFits(schema: Schema, body: unknown, what: string): void {
+  const result = z.fromJSONSchema(schema).safeParse(body);
+  expect(result.success ? [] : result.error.issues, what).toEqual([]);
+}
+
+/** The data of every event, `[DONE]` included, parsed where it is JSON; comments left out. */
+// biome-ignore lint/suspicious/noExplicitAny: what a test reads of it, it checks.
+export async function eventsOf(response: Response): Promise<any[]> {
+  const text = await response.text();
+  return text
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: "))
+    .map((event) => event.slice("data: ".length))
+    .map((data) => (data === "[DONE]" ? data : JSON.parse(data)));
+}
+
+export function openChat(url: string, agent: string, body: JsonObject, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}/api/agents/${agent}/playground/chat`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+export const says = (content: string) => ({ messages: [{ role: "user", content }] });

@@ -1,0 +1,177 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHROMIUM, needs } from "../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+
+/** Labelling traces in a real browser. */
+
+const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
+
+const TRACES = 11;
+
+describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
+  let browser: Browser;
+  let provider: FakeProvider;
+  let server: DemoServer;
+
+  beforeAll(async () => {
+    provider = await startFakeProvider();
+    [browser, server] = await Promise.all([
+      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      startDemoServer({ modelServer: provider.baseUrl("openai-chat") }),
+    ]);
+    saveRun(server.db, "run_a");
+    for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
+    server.db.exec("UPDATE traces SET trace = json_set(trace, '$.task.question', 'How much are the dues of ' || id)");
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+    await provider?.close();
+  });
+
+  async function openPage(hash: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+    await page.goto(`${server.url}/#${hash}`);
+    return { page, wrong, close: () => context.close() };
+  }
+
+  const labelled = (criterion: string) =>
+    server.db
+      .prepare(
+        `SELECT trace_id AS trace, label, note, is_repeat AS isRepeat FROM eval_labels WHERE criterion = ? ORDER BY id`,
+      )
+      .all(criterion) as { trace: string; label: string; note: string | null; isRepeat: number }[];
+
+  /** Presses a key, and waits for what the page says of it and for the next trace. */
+  async function press(page: Page, key: string, saying: string): Promise<void> {
+    await page.keyboard.press(key);
+    await page.getByRole("status").filter({ hasText: saying }).waitFor();
+    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+  }
+
+  it("saves at once what keys say and why, takes it back, and ends with the next command", async () => {
+    const { page, wrong, close } = await openPage("label");
+    await page.getByLabel("Failure mode").fill("keys");
+    await page.getByRole("link", { name: "run_a" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText(`${TRACES} to label. In all 0 good, 0 bad, 0 skipped.`).waitFor();
+    const question = page.locator(".judged .question");
+    const first = await question.textContent();
+
+    await page.keyboard.press("w");
+    // Keys are letters while a reason is written.
+    await page.keyboard.type("bugs: wrong");
+    expect(labelled("keys")).toEqual([]);
+    await page.keyboard.press("Enter");
+    await press(page, "b", `${TRACES - 1} to label. In all 0 good, 1 bad, 0 skipped.`);
+    expect(labelled("keys")).toMatchObject([{ label: "bad", note: "bugs: wrong", isRepeat: 0 }]);
+    await page.getByText("Saved: bad.").waitFor();
+    expect(await question.textContent()).not.toBe(first);
+    expect(await page.getByLabel("Why").inputValue()).toBe("");
+
+    await press(page, "u", "Taken back.");
+    expect(labelled("keys")).toEqual([]);
+    expect(await question.textContent()).toBe(first);
+    expect(await page.getByLabel("Why").inputValue()).toBe("bugs: wrong");
+    await press(page, "g", `${TRACES - 1} to label. In all 1 good, 0 bad, 0 skipped.`);
+    await press(page, "s", `${TRACES - 2} to label. In all 1 good, 0 bad, 1 skipped.`);
+    for (let left = TRACES - 3; left >= 0; left--) await press(page, "b", `${left} to label.`);
+    await page.getByText("Every trace has a person's label.").waitFor();
+    expect(labelled("keys").map(({ label }) => label)).toEqual(["good", "skip", ...Array(TRACES - 2).fill("bad")]);
+    expect(new Set(labelled("keys").map(({ trace }) => trace)).size).toBe(TRACES);
+    await page.keyboard.press("u");
+    await page.locator(".labelling").waitFor();
+    expect(labelled("keys")).toHaveLength(TRACES - 1);
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it("asks again what was labelled before, and says how often the same was said", async () => {
+    const { page, close } = await openPage("label/run_a?criterion=again");
+    await page.locator(".labelling").waitFor();
+    await press(page, "g", `${TRACES - 1} to label.`);
+    await page.reload();
+    await page.locator(".labelling").waitFor();
+    for (let left = TRACES - 2; left >= TRACES - 10; left--) await press(page, "g", `${left} to label.`);
+    await press(page, "g", "the same said again of 1 of 1");
+    expect(labelled("again").at(-1)).toEqual({ ...labelled("again")[0], isRepeat: 1 });
+    await close();
+  });
+
+  it("keeps the trace and the reason where a label cannot be saved", async () => {
+    const { page, close } = await openPage("label/run_a?criterion=lost");
+    await page.locator(".labelling").waitFor();
+    await page.getByLabel("Why").fill("odd");
+    await page.context().setOffline(true);
+    await page.getByRole("button", { name: "Bad" }).click();
+    await page.locator(".label-form .bad[role=status]").filter({ hasText: /./ }).waitFor();
+    expect(await page.getByLabel("Why").inputValue()).toBe("odd");
+    await page.context().setOffline(false);
+    await page.getByRole("button", { name: "Bad" }).click();
+    await page.getByText("Saved: bad.").waitFor();
+    expect(labelled("lost")).toMatchObject([{ label: "bad", note: "odd" }]);
+    await close();
+  });
+
+  it("shows the mails that a chat opened, and as text whatever it says", async () => {
+    const mail = server.db.prepare("SELECT message_id AS id, subject FROM emails LIMIT 1").get() as {
+      readonly id: string;
+      readonly subject: string;
+    };
+    provider.push(
+      { toolCalls: [{ name: "email_get", arguments: { message_id: mail.id } }] },
+      { toolCalls: [{ name: "return_final_answer", arguments: { answer: HOSTILE, sources: [HOSTILE] } }] },
+    );
+    await eventsOf(await openChat(server.url, "email-search", { modelId: "openai/test", ...says(HOSTILE) }));
+    const { page, wrong, close } = await openPage("label/chats");
+    await page.getByText("1 to label.").waitFor();
+    expect(await page.locator(".judged .answer").textContent()).toBe(HOSTILE);
+    expect(await page.locator(".label-steps").getByRole("article").getByRole("heading").textContent()).toBe(
+      mail.subject,
+    );
+    expect(await page.locator("main img").count()).toBe(0);
+    await press(page, "b", "0 to label.");
+    expect(labelled("overall")).toHaveLength(1);
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it("says what is wrong with an address", async () => {
+    const { page, close } = await openPage("label/run_z");
+    expect(await page.getByRole("alert").textContent()).toContain("There is no such run.");
+    await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
+    await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
+    await close();
+  });
+
+  it.each([
+    [1280, "light"],
+    [1280, "dark"],
+    [390, "light"],
+    [390, "dark"],
+  ] as const)("fits %i pixels, %s, and has its buttons in sight wherever one reads", async (width, colorScheme) => {
+    const { page, close } = await openPage("label/run_a?criterion=look", {
+      viewport: { width, height: 640 },
+      colorScheme,
+    });
+    await page.locator(".labelling").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    const inSight = () =>
+      page.evaluate(`(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(
+        document.querySelector(".label-buttons").getBoundingClientRect())`);
+    expect(await inSight()).toBe(true);
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+    expect(await inSight()).toBe(true);
+    const nameless = `[...document.querySelectorAll("main input, main button, main a")]
+      .filter((one) => !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]')).length`;
+    expect(await page.evaluate(nameless)).toBe(0);
+    await close();
+  });
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+const TOKEN = "a-token-for-this-test";
+const TRACES = 12;
+
+let server: DemoServer;
+beforeAll(async () => {
+  server = await startDemoServer({ access: { token: TOKEN } });
+  saveRun(server.db, "run_a");
+  for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
+});
+afterAll(() => server.close());
+
+const label = (body: Record<string, string | boolean | null>) => server.ask("POST", "/api/evals/labels", body);
+
+const queue = async (query = "") => (await server.ask("GET", `/api/evals/label-queue?run_id=run_a${query}`)).body;
+
+const rows = (criterion: string) =>
+  server.db
+    .prepare("SELECT label, note, is_repeat, source FROM eval_labels WHERE criterion = ? ORDER BY id")
+    .all(criterion);
+
+describe("labels over HTTP", () => {
+  it("are refused without the token, and from pages of other origins", async () => {
+    const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+    expect((await fetch(`${server.url}/api/evals/labels`, json)).status).toBe(401);
+    expect((await fetch(`${server.url}/api/evals/label-queue`)).status).toBe(401);
+    const foreign = { authorization: `Bearer ${TOKEN}`, origin: "https://evil.example" };
+    expect((await server.ask("GET", "/api/evals/label-queue", undefined, foreign)).status).toBe(403);
+    expect(rows("overall")).toEqual([]);
+  });
+
+  it("are saved as a person's, counted, and taken back", async () => {
+    const before = await queue("&criterion=saved");
+    expect(before).toMatchObject({ run_id: "run_a", waiting: TRACES, labels: { good: 0, bad: 0 } });
+    expect(before.queue).toHaveLength(TRACES);
+    const [{ trace_id }] = before.queue;
+    const { status, body } = await label({ trace_id, criterion: "saved", label: "bad", note: "  wrong year " });
+    expect(status).toBe(201);
+    expect(body.labels).toEqual({ good: 0, bad: 1, neutral: 0, skip: 0 });
+    expect(rows("saved")).toEqual([{ label: "bad", note: "wrong year", is_repeat: 0, source: "person" }]);
+    const after = await queue("&criterion=saved");
+    expect(after.waiting).toBe(TRACES - 1);
+    expect(after.queue).not.toContainEqual({ trace_id, is_repeat: false });
+    expect((await server.ask("DELETE", `/api/evals/labels/${body.id}`)).status).toBe(204);
+    expect((await server.ask("DELETE", `/api/evals/labels/${body.id}`)).status).toBe(404);
+    expect((await server.ask("DELETE", "/api/evals/labels/1e3")).status).toBe(404);
+    expect((await queue("&criterion=saved")).waiting).toBe(TRACES);
+  });
+
+  it("of others than a person are not taken back", async () => {
+    const [{ trace_id }] = (await queue()).queue;
+    const { lastInsertRowid } = server.db
+      .prepare(
+        `INSERT INTO eval_labels (trace_id, criterion, label, source, created_at)
+         VALUES (?, 'derived', 'bad', 'score', '2026-01-01T00:00:00.000Z')`,
+      )
+      .run(trace_id);
+    expect((await server.ask("DELETE", `/api/evals/labels/${lastInsertRowid}`)).status).toBe(404);
+    expect(rows("derived")).toHaveLength(1);
+  });
+
+  it("of traces that a score calls bad come first, though no eval fails them", async () => {
+    const { queue: all } = await queue();
+    const { trace_id: last } = all.at(-1);
+    server.db
+      .prepare(
+        `UPDATE traces SET trace = json_set(trace, '$.ending', 'dont_know', '$.answer', 'I do not know.',
+           '$.sources', json('[]'), '$.toolCalls', json('[]')) WHERE id = ?`,
+      )
+      .run(last);
+    server.db
+      .prepare(
+        `INSERT INTO eval_labels (trace_id, criterion, label, source, created_at)
+         VALUES (?, 'urgent', 'bad', 'judge', '2026-01-01T00:00:00.000Z')`,
+      )
+      .run(last);
+    expect((await queue("&criterion=urgent&limit=3")).queue).toEqual([
+      { trace_id: last, is_repeat: false },
+      ...all.slice(0, 2),
+    ]);
+  });
+
+  it("that were given are asked again, a tenth, and only then", async () => {
+    const [{ trace_id }] = (await queue("&criterion=again")).queue;
+    const early = await label({ trace_id, criterion: "again", label: "good", is_repeat: true });
+    expect([early.status, early.body.error.details.reason]).toEqual([400, "label_unrepeated"]);
+    await label({ trace_id, criterion: "again", label: "good" });
+    const { queue: all } = await queue("&criterion=again");
+    const repeats = all.filter((one: { is_repeat: boolean }) => one.is_repeat);
+    expect(repeats).toEqual([{ trace_id, is_repeat: true }]);
+    expect(all.indexOf(repeats[0])).toBe(9);
+    const { body } = await label({ ...repeats[0], criterion: "again", label: "bad" });
+    expect(body).toMatchObject({ labels: { good: 0, bad: 1 }, self_agreement: { value: 0, n: 1 } });
+  });
+
+  it.each([
+    ["no trace", { trace_id: "nothing", label: "good" }, 404, "There is no trace"],
+    ["no label", { trace_id: "t", label: "neutral" }, 400, "The body: label"],
+    ["no criterion", { trace_id: "t", label: "good", criterion: "Not a name" }, 400, "a name of small letters"],
+    ["a reason too long", { trace_id: "t", label: "good", note: "x".repeat(10_001) }, 400, "The body: note"],
+  ])("with %s are refused", async (_, body, status, message) => {
+    const answer = await label(body);
+    expect(answer.status).toBe(status);
+    expect(answer.body.error.message).toContain(message);
+  });
+
+  it("of a run that is not there are refused, and without a run those of chats are meant", async () => {
+    expect((await server.ask("GET", "/api/evals/label-queue?run_id=run_z")).status).toBe(404);
+    expect((await server.ask("GET", "/api/evals/label-queue")).body).toMatchObject({ run_id: null, waiting: 0 });
+  });
+});

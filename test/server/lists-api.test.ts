@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addRunTags } from "../../src/traces/runs-store.js";
+import { MARCUS } from "../runs/demo-setup.js";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+
+let server: DemoServer;
+beforeAll(async () => {
+  server = await startDemoServer();
+});
+afterAll(() => server.close());
+
+const ids = (body: { runs: { id: string }[] }) => body.runs.map(({ id }) => id);
+
+describe("the API's lists", () => {
+  it("gives runs by what they are, and page by page", async () => {
+    for (const id of ["run_a", "run_b", "run_c"])
+      saveRun(server.db, id, `2026-01-0${"_abc".indexOf(id.slice(4))}T10:00:00.000Z`);
+    addRunTags(server.db, "run_b", ["nightly"]);
+    const { body } = await server.ask("GET", "/api/runs?limit=2");
+    expect([ids(body), body.has_more, body.total_count]).toEqual([["run_c", "run_b"], true, 3]);
+    const rest = (await server.ask("GET", "/api/runs?limit=2&offset=2")).body;
+    expect([ids(rest), rest.has_more]).toEqual([["run_a"], false]);
+    expect(ids((await server.ask("GET", "/api/runs?tag=nightly")).body)).toEqual(["run_b"]);
+    expect(ids((await server.ask("GET", "/api/runs?since=2026-01-02&before=2026-01-03")).body)).toEqual(["run_b"]);
+    expect(ids((await server.ask("GET", "/api/runs?agent_id=nobody")).body)).toEqual([]);
+    expect((await server.ask("GET", "/api/runs?status=gone")).status).toBe(400);
+    expect((await server.ask("GET", "/api/runs?since=yesterday")).status).toBe(400);
+  });
+
+  it("gives sessions page by page, each with what was asked first", async () => {
+    for (const question of ["How much are the club dues?", "Who takes them?", "When?"]) {
+      await eventsOf(
+        await openChat(server.url, "baseline", { ...says(question), variables: { inbox_address: MARCUS } }),
+      );
+    }
+    const { body } = await server.ask("GET", "/api/sessions?limit=2");
+    expect(body).toMatchObject({ has_more: true, total_count: 3, sessions: [{ question: "When?" }, { chats: 1 }] });
+    const rest = (await server.ask("GET", "/api/sessions?limit=2&offset=2&agent_id=baseline")).body;
+    expect(rest).toMatchObject({ has_more: false, sessions: [{ question: "How much are the club dues?" }] });
+  });
+
+  it("gives a mail by its Message-ID, however that is written", async () => {
+    const found = await eventsOf(
+      await openChat(server.url, "baseline", {
+        ...says("How much are the club dues?"),
+        variables: { inbox_address: MARCUS },
+      }),
+    );
+    const [{ message_id }] = found.find(({ result }) => result?.emails !== undefined).result.emails;
+    const { body } = await server.ask("GET", `/api/mails/${encodeURIComponent(message_id)}`);
+    expect(body).toMatchObject({ message_id, subject: expect.any(String), body: expect.stringMatching(/\w/) });
+    const bare = encodeURIComponent(message_id.replace(/[<>]/g, ""));
+    expect((await server.ask("GET", `/api/mails/${bare}`)).body).toEqual(body);
+    expect((await server.ask("GET", `/api/mails/${encodeURIComponent("<a/b?c#d@x>")}`)).status).toBe(404);
+  });
+
+  it("sends a run's state at once, and ends the stream with the server", async () => {
+    const own = await startDemoServer();
+    saveRun(own.db, "run_1");
+    saveTask(own.db, "run_1", 1, 0.5);
+    const response = await fetch(`${own.url}/api/runs/run_1/events`);
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    const events = eventsOf(response);
+    await own.close();
+    const [first] = await events;
+    expect(first).toMatchObject({ runId: "run_1", doneTasks: 1, totalTasks: 2, status: "interrupted", process: null });
+    expect((await events).at(-1)).toBe("[DONE]");
+  });
+});

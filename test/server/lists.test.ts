@@ -1,0 +1,187 @@
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
+import { CHROMIUM, needs } from "../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { MARCUS } from "../runs/demo-setup.js";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+/** The playground's lists of chats, runs and traces, its links to mails, and how it speaks of what goes wrong. */
+
+describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
+  let browser: Browser;
+  let provider: FakeProvider;
+  let demo: DemoServer;
+
+  beforeAll(async () => {
+    provider = await startFakeProvider();
+    [browser, demo] = await Promise.all([
+      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      startDemoServer({ modelServer: provider.baseUrl("openai-chat") }),
+    ]);
+    for (let i = 1; i <= 60; i++) {
+      saveRun(demo.db, `run_${i}`, `2026-01-01T10:00:${String(i % 60).padStart(2, "0")}.000Z`);
+      finishRun(demo.db, `run_${i}`, i % 2 === 0 ? "completed" : "interrupted", "2026-01-01T11:00:00.000Z", 10);
+    }
+    setRunName(demo.db, "run_7", "before the fix");
+    addRunTags(demo.db, "run_7", ["nightly"]);
+    saveTask(demo.db, "run_7", 1, 0.5);
+    saveTask(demo.db, "run_7", 2, null);
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.close();
+    await provider?.close();
+  });
+
+  async function open(hash: string, width = 1_280): Promise<Page> {
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
+    await page.goto(`${demo.url}/#${hash}`);
+    await page.getByRole("heading", { level: 2 }).first().waitFor();
+    return page;
+  }
+
+  const text = (page: Page) => page.getByRole("main").textContent();
+
+  async function ask(page: Page, question: string): Promise<void> {
+    const before = await page.getByRole("link", { name: "Open the trace" }).count();
+    await page.getByRole("textbox", { name: "Question" }).fill(question);
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Open the trace" }).nth(before).waitFor();
+  }
+
+  it("filters runs, has the filter again after a reload, and shows all of them page by page", async () => {
+    const page = await open("runs");
+    expect(await text(page)).toContain("50 of 60");
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByText("60 of 60").waitFor();
+    expect(await page.getByRole("row").count()).toBe(61);
+    expect(await page.getByRole("button", { name: "Show more" }).isVisible()).toBe(false);
+
+    await page.getByText("Filter", { exact: true }).click();
+    await page.getByLabel("Status").selectOption("stopped");
+    await page.getByText("30 of 30").waitFor();
+    await page.getByLabel("Tag").fill("nightly");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 of 1").waitFor();
+    await page.reload();
+    await page.getByText("1 of 1").waitFor();
+    expect(await page.getByLabel("Tag").inputValue()).toBe("nightly");
+    await page.getByRole("link", { name: "before the fix" }).click();
+    await page.getByRole("heading", { name: "before the fix" }).waitFor();
+    expect(await text(page)).toContain("2 of 2 tasks done, 1 of them failed");
+    await page.goBack();
+    await page.getByText("1 of 1").waitFor();
+    await page.getByLabel("Tag").fill("weekly");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing matches this filter.").waitFor();
+    await page.getByRole("button", { name: "Clear the filter" }).click();
+    await page.getByText("50 of 60").waitFor();
+    await page.close();
+  });
+
+  it("filters the traces of one run by their ending, with the keyboard alone", async () => {
+    const page = await open("runs/run_7", 390);
+    await page.getByRole("link", { name: "All traces of this run" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("2 of 2").waitFor();
+    await page.getByLabel("Ending").focus();
+    await page.keyboard.type("model error");
+    await page.keyboard.press("Tab");
+    await page.getByText("1 of 1").waitFor();
+    expect(await page.evaluate("document.activeElement.id")).toBe("filter-rating");
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    await page.close();
+  });
+
+  it("lists chats, and goes on with one in another tab, with its mailbox", async () => {
+    const first = await open("chat");
+    await first.getByLabel("Agent").selectOption("baseline");
+    await first.getByLabel("Mailbox").fill(MARCUS);
+    await first.getByLabel("Day").fill("2001-12-31");
+    await ask(first, "How much are the club dues?");
+
+    const page = await open("chats");
+    const row = page.getByRole("row").filter({ hasText: "How much are the club dues?" });
+    expect(await row.textContent()).toContain(MARCUS);
+    await row.getByRole("link").click();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
+    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    await ask(page, "And who takes them?");
+    await page.reload();
+    await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
+    expect((await demo.ask("GET", "/api/sessions")).body.sessions).toMatchObject([
+      { chats: 2, inbox_address: MARCUS, question: "How much are the club dues?" },
+    ]);
+
+    // The mails of an answer can be opened: those that it found and those that it names.
+    const log = page.getByRole("log", { name: "Conversation" });
+    // The newest question stands on top.
+    const source = log.getByText("Sources:").last().getByRole("link");
+    const messageId = (await source.textContent()) ?? "";
+    await source.click();
+    await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
+    expect(await text(page)).toContain(messageId);
+    expect(await page.getByRole("article").textContent()).toContain("umpire fee");
+    await page.goBack();
+    await log.locator(".hits a").first().click();
+    await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
+    await Promise.all([first.close(), page.close()]);
+  });
+
+  it("shows that a call was made again and why, also after a reload", async () => {
+    const page = await open("chat");
+    provider.push(
+      { fail: "status", status: 429, message: "not so <fast>", headers: { "retry-after": "1" } },
+      { toolCalls: [{ name: "return_final_answer", arguments: { answer: "Forty.", sources: [] } }] },
+    );
+    await page.getByLabel("Agent", { exact: true }).selectOption("email-search");
+    await page.getByLabel("Model").fill("openai/test");
+    await page.getByRole("textbox", { name: "Question" }).fill("How much?");
+    await page.keyboard.press("Enter");
+    await page.getByText(/Trying again: attempt 2 after/).waitFor();
+    const retried = page.getByText(/The model did not answer; attempt 2 after .*not so <fast>/);
+    await retried.waitFor();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    expect(await retried.count()).toBe(1);
+    await page.reload();
+    await retried.waitFor();
+    await page.getByRole("link", { name: "Open the trace" }).click();
+    await page.getByRole("heading", { name: "Trace", exact: true }).waitFor();
+    expect(await page.locator("dl.facts").textContent()).toMatch(/Calls made again1, after pauses of .*not so <fast>/);
+    await page.close();
+  });
+
+  it("speaks of what is wrong in its own words", async () => {
+    const page = await open("chat");
+    for (const [agent, model, words] of [
+      ["email-search", "gpt", "Put its provider before it"],
+      ["email-search", "nobody/model", "Nobody knows the provider"],
+      ["email-search", "anthropic/claude", "The server has no key for this provider"],
+    ] as const) {
+      await page.getByLabel("Agent", { exact: true }).selectOption(agent);
+      await page.getByLabel("Model").fill(model === "gpt" ? "some-model" : model);
+      await page.getByRole("textbox", { name: "Question" }).fill("?");
+      await page.getByRole("button", { name: "Ask", exact: true }).click();
+      const alert = page.getByRole("alert").filter({ hasText: words });
+      await alert.waitFor();
+      expect(await alert.textContent()).not.toMatch(/--|art-e /);
+    }
+    for (const hash of [
+      "trace/nothing",
+      "runs/nothing",
+      "mail/nothing",
+      "agents/nothing",
+      "tools/x",
+      "chats/nothing",
+    ]) {
+      await page.goto(`${demo.url}/#${hash}`);
+      const alert = page.getByRole("main").getByRole("alert");
+      await alert.getByText(/There is no such|is not among/).waitFor();
+      expect(await alert.textContent()).not.toMatch(/--|art-e |\.db/);
+    }
+    await page.close();
+  });
+});

@@ -1,0 +1,248 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHROMIUM, needs } from "../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { MARCUS } from "../runs/demo-setup.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+/** The playground page in a real browser. */
+
+const HOSTILE = `</pre><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
+
+const MBOX = `From mallory@evil.example Mon May 14 10:00:00 2001
+Message-ID: <hostile@evil.example>
+Date: Mon, 14 May 2001 10:00:00 +0000
+From: mallory@evil.example
+To: victim@example.com
+Subject: ${HOSTILE}
+
+The dues are ${HOSTILE} a head.
+`;
+
+/** Fields, buttons and links that a screen reader would have no name for. */
+const NAMELESS = `[...document.querySelectorAll("main input, main select, main textarea, main button, main a")]
+  .filter((one) => !one.ariaLabel && !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]'))
+  .map((one) => one.outerHTML)`;
+
+describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
+  let browser: Browser;
+  let folder: string;
+  let provider: FakeProvider;
+  let demo: DemoServer;
+  let hostile: DemoServer;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "art-e-page-"));
+    writeFileSync(join(folder, "hostile.mbox"), MBOX);
+    provider = await startFakeProvider();
+    [browser, demo, hostile] = await Promise.all([
+      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      startDemoServer({ access: { token: "a-token-for-this-test" } }),
+      startDemoServer({ mail: join(folder, "hostile.mbox"), modelServer: provider.baseUrl("openai-chat") }),
+    ]);
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([demo, hostile].map((server) => server?.close()));
+    await provider?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** A tab, and whatever it complained of or asked elsewhere. */
+  async function openPage(server: DemoServer, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("console", (message) => {
+      // The browser itself reports the 401 that makes the page ask for its token.
+      if (message.type() === "error" && !message.text().includes("401")) wrong.push(message.text());
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) wrong.push(request.url());
+    });
+    await page.goto(server.url);
+    return { page, wrong, close: () => context.close() };
+  }
+
+  async function giveToken(page: Page) {
+    await page.getByRole("textbox", { name: "Token" }).fill("a-token-for-this-test");
+    await page.getByRole("button", { name: "Go on" }).click();
+  }
+
+  async function askBaseline(page: Page) {
+    await page.getByLabel("Agent").selectOption("baseline");
+    await page.getByLabel("Mailbox").fill(MARCUS);
+    await page.getByRole("textbox", { name: "Question" }).fill("How much are the club dues?");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+  }
+
+  it("asks for the token, then for a question, shows the mails and the answer, and keeps feedback", async () => {
+    const { page, wrong, close } = await openPage(demo);
+    await page.getByRole("textbox", { name: "Token" }).fill("wrong");
+    await page.keyboard.press("Enter");
+    await giveToken(page);
+    await askBaseline(page);
+    const log = page.getByRole("log", { name: "Conversation" });
+    expect(await log.locator(".answer").textContent()).toBe("The league added an umpire fee so dues are $40, not 35.");
+    expect(await log.getByRole("article").first().textContent()).toContain("umpire fee");
+    expect(await log.locator("summary").first().textContent()).toMatch(/email_search .*9 mails found/);
+    expect(await page.evaluate("document.activeElement.id")).toBe("question");
+
+    await page.getByLabel("Note to your feedback").fill("right");
+    await page.getByRole("button", { name: "Good answer" }).click();
+    await page.getByText("it is kept with the trace").waitFor();
+    const { body } = await demo.ask("GET", "/api/traces?rating=positive");
+    expect(body.traces).toMatchObject([{ question: "How much are the club dues?", agent_id: "baseline" }]);
+
+    await page.getByRole("link", { name: "Open the trace" }).click();
+    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    expect(await page.getByRole("list", { name: "Feedback so far" }).textContent()).toContain("positive");
+    expect(await page.locator("dl.facts").textContent()).toContain(MARCUS);
+    // Back, the conversation is still there.
+    await page.goBack();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    await page.getByRole("textbox", { name: "Question" }).fill("And who takes them?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
+    expect((await demo.ask("GET", "/api/sessions")).body.sessions).toMatchObject([{ chats: 2 }]);
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it("has the conversation, the mailbox and what was being written again after a reload", async () => {
+    const { page, wrong, close } = await openPage(demo);
+    await giveToken(page);
+    await page.getByLabel("Day").fill("2001-12-31");
+    await askBaseline(page);
+    await page.getByRole("textbox", { name: "Question" }).fill("And who");
+    const log = page.getByRole("log", { name: "Conversation" });
+    const before = await log.textContent();
+    await page.reload();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    expect(await log.textContent()).toBe(before);
+    expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
+    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("baseline");
+    expect(await page.getByRole("textbox", { name: "Question" }).inputValue()).toBe("And who");
+    await page.getByRole("textbox", { name: "Question" }).fill("And who takes them?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
+    const [session] = (await demo.ask("GET", "/api/sessions")).body.sessions;
+    expect(session).toMatchObject({ chats: 2, inbox_address: MARCUS, query_date: "2001-12-31" });
+
+    // Any mailbox is a choice too, and no other is put in its place.
+    await page.getByRole("button", { name: "New session" }).click();
+    await page.getByLabel("Mailbox").fill("");
+    await page.reload();
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    expect(await page.getByLabel("Mailbox").inputValue()).toBe("");
+    expect(await log.textContent()).toBe("");
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it("begins anew where the session is gone, and says who is near a mailbox that is nobody's", async () => {
+    const { page, close } = await openPage(demo);
+    await giveToken(page);
+    await askBaseline(page);
+    const [{ id }] = (await demo.ask("GET", "/api/sessions")).body.sessions;
+    demo.db.prepare("DELETE FROM traces WHERE session_id = ?").run(id);
+    await page.reload();
+    await page.getByRole("textbox", { name: "Question" }).fill("How much are the club dues?");
+    await page.getByLabel("Mailbox").fill(MARCUS.replace("marcus", "markus"));
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    expect(await page.getByRole("alert").textContent()).toContain(MARCUS);
+    await close();
+  });
+
+  it("shows agents, tools, traces and runs", async () => {
+    const { page, wrong, close } = await openPage(demo);
+    await giveToken(page);
+    for (const [section, text] of [
+      ["Agents", "email-search"],
+      ["Tools", "return_final_answer"],
+      ["Traces", "Started"],
+      ["Runs", "No runs yet"],
+    ] as const) {
+      await page.getByRole("navigation").getByRole("link", { name: section }).click();
+      await page.getByRole("heading", { name: section, exact: true }).waitFor();
+      expect(await page.getByRole("main").textContent()).toContain(text);
+    }
+    await page.goto(`${demo.url}/#agents/email-search`);
+    await page.getByRole("heading", { name: "Email Search Agent" }).waitFor();
+    await page.getByRole("link", { name: "Ask this agent" }).click();
+    expect(await page.getByLabel("Agent").inputValue()).toBe("email-search");
+    await page.goto(`${demo.url}/#trace/nothing`);
+    expect(await page.getByRole("alert").textContent()).toContain("There is no such trace");
+    expect(wrong.filter((text) => !text.includes("404"))).toEqual([]);
+    await close();
+  });
+
+  it("shows what mails and models say as text, whatever they say", async () => {
+    const { page, wrong, close } = await openPage(hostile);
+    provider.push(
+      {
+        content: HOSTILE,
+        toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: "victim@example.com" } }],
+      },
+      { toolCalls: [{ name: "email_get", arguments: { message_id: "<hostile@evil.example>" } }] },
+      { toolCalls: [{ name: "email_get", arguments: { message_id: HOSTILE } }] },
+      { toolCalls: [{ name: "return_final_answer", arguments: { answer: HOSTILE, sources: [HOSTILE] } }] },
+    );
+    await page.getByLabel("Agent").selectOption("email-search");
+    await page.getByLabel("Mailbox").fill("victim@example.com");
+    await page.getByLabel("Model").fill("openai/test");
+    await page.getByRole("textbox", { name: "Question" }).fill(HOSTILE);
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    const log = page.getByRole("log", { name: "Conversation" });
+    expect(await log.locator(".answer").textContent()).toBe(HOSTILE);
+    expect(await log.getByRole("article").locator("h4").textContent()).toBe(HOSTILE);
+    expect(await log.getByRole("article").locator(".body").textContent()).toContain(`The dues are ${HOSTILE}`);
+    expect(await log.locator("p.bad").textContent()).toContain("<img src=x");
+    await page.getByRole("link", { name: "Open the trace" }).click();
+    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(await page.title()).toBe("Trace · art-e");
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it("stops an answer that is no longer wanted", async () => {
+    const { page, close } = await openPage(hostile);
+    const before = provider.requests.length;
+    provider.push({ fail: "silence" });
+    await page.getByLabel("Agent").selectOption("email-search");
+    await page.getByLabel("Model").fill("openai/test");
+    await page.getByRole("textbox", { name: "Question" }).fill("?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await provider.received(before + 1);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped.").waitFor();
+    await expect.poll(() => hostile.chats.count, { timeout: 20_000 }).toBe(0);
+    expect(await page.getByRole("button", { name: "Ask", exact: true }).isEnabled()).toBe(true);
+    await close();
+  });
+
+  it.each(["light", "dark"] as const)("fits a narrow screen, %s, and names all its fields", async (colorScheme) => {
+    const { page, close } = await openPage(demo, { viewport: { width: 360, height: 740 }, colorScheme });
+    await giveToken(page);
+    await askBaseline(page);
+    const overflow = () => page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    expect(await overflow()).toBe(0);
+    const background: string = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+    expect(Number(/\d+/.exec(background)?.[0]) > 128).toBe(colorScheme === "light");
+    expect(await page.evaluate(NAMELESS)).toEqual([]);
+    for (const section of ["traces", "agents", "tools", "agents/art-e", "tools/email_search"]) {
+      await page.goto(`${demo.url}/#${section}`);
+      await page.getByRole("heading", { level: 2 }).first().waitFor();
+      expect([section, await overflow()]).toEqual([section, 0]);
+    }
+    await close();
+  });
+});

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+const TOKEN = "a-token-for-this-test";
+
+let server: DemoServer;
+beforeAll(async () => {
+  server = await startDemoServer({ access: { token: TOKEN } });
+  saveRun(server.db, "run_a");
+  saveTask(server.db, "run_a", 1, 0.5);
+  saveRun(server.db, "run_b");
+  saveTask(server.db, "run_b", 1, 0.9);
+});
+afterAll(() => server.close());
+
+it("the report of a run is a page behind a link that is asked for with the token, and opened without", async () => {
+  const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+  expect((await fetch(`${server.url}/api/runs/run_a/report`, json)).status).toBe(401);
+  const { status, body } = await server.ask("POST", "/api/runs/run_a/report", {});
+  expect(status).toBe(201);
+  expect(body.url).toMatch(/^\/report\/[\w-]{32}$/);
+  const page = await fetch(`${server.url}${body.url}`);
+  expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  const text = await page.text();
+  expect(text).toMatch(/^<!doctype html>/);
+  expect(text).toContain("Content-Security-Policy");
+  expect(text).toContain("run_a");
+  expect(text).toContain("</html>");
+});
+
+it("compares the run with others that are asked for, each once", async () => {
+  const { body } = await server.ask("POST", "/api/runs/run_a/report?with=run_b,run_a", {});
+  const page = await (await fetch(`${server.url}${body.url}`)).text();
+  const [, head = ""] = /<script type="application\/json" id="head">(.*?)<\/script>/s.exec(page) ?? [];
+  const { runs, comparisons } = JSON.parse(head);
+  expect(runs.map(({ runId }: { runId: string }) => runId)).toEqual(["run_a", "run_b"]);
+  expect(comparisons).toMatchObject([{ candidate: 1, questions: { common: 1 } }]);
+  expect((await server.ask("POST", "/api/runs/run_a/report?with=run_z", {})).status).toBe(404);
+});
+
+it("nothing is behind a link that nobody was given, and there is no report of a run that is not there", async () => {
+  expect((await fetch(`${server.url}/report/${"a".repeat(32)}`)).status).toBe(404);
+  expect((await server.ask("POST", "/api/runs/run_z/report", {})).status).toBe(404);
+});

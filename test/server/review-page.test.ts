@@ -1,0 +1,179 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DatasetReview } from "../../src/questions/review.js";
+import type { HttpServer } from "../../src/server/http-server.js";
+import { startReviewServer } from "../../src/server/review.js";
+import { demoQuestions, jsonLines } from "../cli/art-e.js";
+import { CHROMIUM, needs } from "../machine-requirements.js";
+import { openDemo, type TestDb } from "../runs/demo-setup.js";
+
+/** Reviewing questions in a real browser, and what stands in the files after each key. */
+
+const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
+
+const [first, second, third] = demoQuestions;
+if (first === undefined || second === undefined || third === undefined) throw new Error("the demo has no questions");
+
+/** As people write them: other spaces, other fields, another order. */
+const LINES = [
+  JSON.stringify(first),
+  `{"mine": {"answer": "no"},  "how_realistic":0.70, ${JSON.stringify(second).slice(1)}`,
+  JSON.stringify({ ...third, question: HOSTILE, message_ids: ["<none@nowhere>"] }),
+];
+
+describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
+  let browser: Browser;
+  let test: TestDb;
+  let server: HttpServer;
+  let folder: string;
+  const path = (name: string) => join(folder, name);
+  const read = (name: string) => readFileSync(path(name), "utf8");
+  const decisions = () => jsonLines(read("my.review.jsonl"));
+
+  beforeAll(async () => {
+    [browser, test] = await Promise.all([
+      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      openDemo(),
+    ]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    test?.close();
+  });
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "art-e-review-"));
+    writeFileSync(path("my.jsonl"), `${LINES.join("\n")}\n`);
+    server = await serve("my.jsonl");
+  });
+  afterEach(async () => {
+    await server.close(0, async () => undefined);
+    rmSync(folder, { recursive: true });
+  });
+
+  async function serve(name: string): Promise<HttpServer> {
+    const review = await DatasetReview.open(path(name), test.db);
+    return startReviewServer(test.db, review, { version: "1.2.3", port: 0, token: null, report: () => undefined });
+  }
+
+  async function openPage(hash = "", options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    await page.goto(`${server.url}/${hash}`);
+    await page.locator(".labelling, .notice").first().waitFor();
+    return { page, wrong, context };
+  }
+
+  async function press(page: Page, key: string, saying: string): Promise<void> {
+    await page.keyboard.press(key);
+    await page.getByText(saying).waitFor();
+    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+  }
+
+  it("saves at once what keys say, and writes the accepted questions as a dataset of their own", async () => {
+    const { page, wrong, context } = await openPage();
+    expect(await page.locator(".judged .question").textContent()).toBe(first.question);
+    expect(await page.locator(".cited-mails mark").first().isVisible()).toBe(true);
+    await press(page, "a", "Saved: 1 accepted.");
+    expect(decisions()).toMatchObject([{ id: 1, decision: "accepted", edited: null }]);
+    expect(read("my.reviewed.jsonl")).toBe(`${LINES[0]}\n`);
+
+    await page.keyboard.press("e");
+    await page.getByLabel("Answer", { exact: true }).fill("another answer");
+    await press(page, "Control+Enter", "Saved: 2 edited.");
+    const edited = (LINES[1] ?? "").replace(JSON.stringify(second.answer), '"another answer"');
+    expect(read("my.reviewed.jsonl")).toBe(`${LINES[0]}\n${edited}\n`);
+
+    expect(await page.locator(".judged .question").textContent()).toBe(HOSTILE);
+    expect(await page.locator("main img").count()).toBe(0);
+    await page.getByText("Not in the database: <none@nowhere>").waitFor();
+    await page.keyboard.press("w");
+    await page.keyboard.type("arrant nonsense");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("r");
+    await page.getByText("Every question is decided about.").waitFor();
+    expect(decisions().at(-1)).toMatchObject({ id: 3, decision: "rejected", reason: "arrant nonsense" });
+    expect(read("my.reviewed.jsonl")).toBe(`${LINES[0]}\n${edited}\n`);
+    expect(read("my.jsonl")).toBe(`${LINES.join("\n")}\n`);
+    await page.getByText(/^You and the checks say the same: 0\.667 \[0\.208, 0\.939\] n=3$/).waitFor();
+
+    await press(page, "u", "Taken back: 3.");
+    expect(decisions()).toHaveLength(2);
+    expect(await page.getByLabel("Why").inputValue()).toBe("arrant nonsense");
+    expect(wrong).toEqual([]);
+    await context.close();
+  });
+
+  it("loses nothing by a reload", async () => {
+    const { page, context } = await openPage();
+    await press(page, "j", "Asked by");
+    await page.keyboard.press("e");
+    await page.getByLabel("Question", { exact: true }).fill("Half a ques");
+    await page.getByLabel("Why").fill("unclear");
+    await page.reload();
+    await page.locator(".labelling").waitFor();
+    expect(await page.locator(".judged .question").textContent()).toBe(second.question);
+    expect(await page.getByLabel("Question", { exact: true }).inputValue()).toBe("Half a ques");
+    expect(await page.getByLabel("Why").inputValue()).toBe("unclear");
+    await context.close();
+  });
+
+  it("does not overwrite what another tab decided, and says so", async () => {
+    const [one, two] = [await openPage(), await openPage()];
+    await press(one.page, "r", "Saved: 1 rejected.");
+    await press(two.page, "a", "Question 1 was rejected at");
+    expect(decisions()).toMatchObject([{ id: 1, decision: "rejected" }]);
+    await two.page.locator(".decision.rejected").waitFor();
+    // Now it was seen. Words that are saved as they were are no edit.
+    await two.page.keyboard.press("e");
+    await press(two.page, "Control+Enter", "Saved: 1 accepted.");
+    expect(decisions()).toMatchObject([{ id: 1, decision: "accepted" }]);
+    await Promise.all([one.context.close(), two.context.close()]);
+  });
+
+  it("goes on where it stopped, and leaves decisions about other words alone", async () => {
+    const { page, context } = await openPage();
+    await press(page, "a", "Saved: 1 accepted.");
+    await press(page, "a", "Saved: 2 accepted.");
+    await server.close(0, async () => undefined);
+    writeFileSync(
+      path("my.jsonl"),
+      `${JSON.stringify({ ...first, answer: "changed since" })}\n${LINES.slice(1).join("\n")}`,
+    );
+    await page.keyboard.press("a");
+    await page.getByText("The server of this page does not answer").waitFor();
+    await context.close();
+    server = await serve("my.jsonl");
+    const again = await openPage();
+    await again.page.getByText("2 to decide. 1 accepted").waitFor();
+    expect(await again.page.locator(".judged .answer").textContent()).toBe("changed since");
+    await again.context.close();
+  });
+
+  it("refuses decisions about a dataset that has changed", async () => {
+    const { page, context } = await openPage();
+    writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
+    await press(page, "a", "has changed since the review was started");
+    await context.close();
+  });
+
+  it.each([
+    [1280, "light"],
+    [390, "dark"],
+  ] as const)("fits %i pixels, %s", async (width, colorScheme) => {
+    const { page, context } = await openPage("", { viewport: { width, height: 700 }, colorScheme });
+    const overflow = "document.documentElement.scrollWidth - innerWidth";
+    expect(await page.evaluate(overflow)).toBe(0);
+    await page.keyboard.press("e");
+    await page.locator(".editor").waitFor();
+    expect(await page.evaluate(overflow)).toBe(0);
+    const nameless = `[...document.querySelectorAll("main input, main textarea, main button")]
+      .filter((one) => !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]')).length`;
+    expect(await page.evaluate(nameless)).toBe(0);
+    await context.close();
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import { getAgent } from "../../src/agents/registry-store.js";
+import type { Provider } from "../../src/models/names.js";
+import { ServedModels } from "../../src/server/served-models.js";
+import { openEmpty } from "../runs/demo-setup.js";
+
+const DEFAULT = "anthropic/claude-sonnet-5-5";
+
+/** Models where only these providers have a key. */
+function modelsWith(...keyed: Provider[]): ServedModels {
+  const reach = (provider: Provider) => ({
+    apiKey: keyed.includes(provider) ? "test-key" : null,
+    baseUrl: null,
+    wireApi: null,
+    timeoutMs: 1_000,
+  });
+  return new ServedModels(reach, DEFAULT);
+}
+
+const agentOf = (id: string) => {
+  const { db, close } = openEmpty();
+  const agent = getAgent(db, id);
+  close();
+  return agent;
+};
+
+it("offers a model of each provider that has a key, and the baseline", () => {
+  const ids = (models: ServedModels) => models.examples().map(({ id }) => id);
+  expect(ids(modelsWith())).toEqual(["offline/baseline"]);
+  expect(ids(modelsWith("google", "openai"))).toEqual([
+    "openai/gpt-6.1-sol",
+    "google/gemini-3.8-flash",
+    "offline/baseline",
+  ]);
+});
+
+it("falls back to a model that can be reached, and names the default where none can", () => {
+  expect(modelsWith("anthropic", "openai").fallback()).toBe(DEFAULT);
+  expect(modelsWith("google").fallback()).toBe("google/gemini-3.8-flash");
+  expect(modelsWith().fallback()).toBe(DEFAULT);
+});
+
+it("takes the model asked for before the agent's own", async () => {
+  const models = modelsWith("openai");
+  const own = await models.get(agentOf("baseline"), undefined, undefined);
+  expect(own.id).toBe("offline/baseline");
+  expect((await models.get(agentOf("baseline"), "openai", "gpt-4.1")).id).toBe("openai/gpt-4.1");
+  expect((await models.get(agentOf("email-search"), undefined, undefined)).id).toBe("openai/gpt-6.1-sol");
+  expect(await models.get(agentOf("baseline"), undefined, undefined)).toBe(own);
+});
+
+it("refuses what has no key, again and again, and files of this machine", async () => {
+  const models = modelsWith();
+  for (let i = 0; i < 2; i++) {
+    await expect(models.get(agentOf("email-search"), undefined, undefined)).rejects.toThrow("No API key for anthropic");
+  }
+  await expect(models.get(agentOf("baseline"), "replay", "/etc/passwd")).rejects.toThrow("are not served");
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { MARCUS } from "../runs/demo-setup.js";
+import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+
+let server: DemoServer;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  server = await startDemoServer();
+  for (let i = 0; i < 7; i++) {
+    const events = await eventsOf(
+      await openChat(server.url, "baseline", {
+        ...says(`Question ${i}: who is Priya?`),
+        variables: { inbox_address: MARCUS },
+      }),
+    );
+    ids.push(events.find(({ type }) => type === "session-info").traceId);
+  }
+});
+afterAll(() => server.close());
+
+it("traces come in pages, newest first, each once", async () => {
+  const seen: string[] = [];
+  let cursor = "";
+  for (let page = 1; ; page++) {
+    const { body } = await server.ask("GET", `/api/traces?limit=3${cursor}`);
+    expect(body.total_count).toBe(7);
+    seen.push(...body.traces.map(({ trace_id }: { trace_id: string }) => trace_id));
+    expect(body.has_more).toBe(page < 3);
+    if (!body.has_more) {
+      expect(body.next_cursor).toBeNull();
+      break;
+    }
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`;
+  }
+  expect(seen).toEqual(ids.toReversed());
+});
+
+it("traces are found by agent, ending, session, time and rating", async () => {
+  const count = async (query: string) => (await server.ask("GET", `/api/traces?${query}`)).body.total_count;
+  const { session_id } = (await server.ask("GET", `/api/traces/${ids[0]}`)).body;
+  expect(await count("agent_id=baseline&ending=answered")).toBe(7);
+  expect(await count("agent_id=art-e")).toBe(0);
+  expect(await count(`session_id=${session_id}`)).toBe(1);
+  expect(await count("date_to=2020-01-01")).toBe(0);
+  expect(await count("date_from=2020-01-01T00:00:00Z")).toBe(7);
+  expect(await count("rating=positive")).toBe(0);
+  expect(await count("run_id=none")).toBe(0);
+});
+
+it.each(["limit=201", "limit=0", "limit=x", "cursor=abc", "ending=happy", "date_from=soon"])(
+  "a list with %s is refused",
+  async (query) => {
+    expect((await server.ask("GET", `/api/traces?${query}`)).status).toBe(400);
+  },
+);
+
+it("feedback stays with its trace; the newest says how it is rated", async () => {
+  const [id = ""] = ids;
+  const given = await server.ask("POST", "/api/feedback", {
+    trace_id: id,
+    rating: "negative",
+    notes: " wrong <b>year</b> ",
+  });
+  expect(given.status).toBe(201);
+  expect(given.body).toMatchObject({ trace_id: id, rating: "negative", notes: "wrong <b>year</b>" });
+  await server.ask("POST", "/api/feedback", { trace_id: id, rating: "positive" });
+  const { body } = await server.ask("GET", `/api/traces/${id}`);
+  expect(body.feedback.map(({ rating }: { rating: string }) => rating)).toEqual(["positive", "negative"]);
+  expect((await server.ask("GET", `/api/feedback?trace_id=${id}`)).body.feedback).toEqual(body.feedback);
+  const all = (await server.ask("GET", "/api/feedback")).body;
+  expect(all).toEqual({ feedback: body.feedback, next_cursor: null, has_more: false });
+  const rated = (await server.ask("GET", "/api/traces?rating=positive")).body.traces;
+  expect(rated).toMatchObject([{ trace_id: id, rating: "positive" }]);
+  expect((await server.ask("POST", "/api/feedback", { trace_id: "none", rating: "positive" })).status).toBe(404);
+  expect((await server.ask("POST", "/api/feedback", { trace_id: id, rating: "great" })).status).toBe(400);
+});
+
+it("feedback comes in pages, by agent and rating, and is changed and taken back", async () => {
+  const before = (await server.ask("GET", "/api/feedback?limit=200")).body.feedback.length;
+  for (const id of ids) await server.ask("POST", "/api/feedback", { trace_id: id, rating: "neutral", agent_id: "x" });
+  const seen: string[] = [];
+  let cursor = "";
+  for (let more = true; more; ) {
+    const { body } = await server.ask("GET", `/api/feedback?rating=neutral&agent_id=baseline&limit=3${cursor}`);
+    seen.push(...body.feedback.map(({ trace_id }: { trace_id: string }) => trace_id));
+    more = body.has_more;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+  expect(seen).toEqual(ids.toReversed());
+  expect((await server.ask("GET", "/api/feedback?agent_id=art-e")).body.feedback).toEqual([]);
+  const [newest] = (await server.ask("GET", "/api/feedback?rating=neutral")).body.feedback;
+  const changed = await server.ask("PATCH", `/api/feedback/${newest.id}`, { rating: "negative" });
+  expect(changed.body).toEqual({ ...newest, rating: "negative" });
+  expect((await server.ask("DELETE", `/api/feedback/${newest.id}`)).status).toBe(204);
+  expect((await server.ask("DELETE", `/api/feedback/${newest.id}`)).status).toBe(404);
+  expect((await server.ask("GET", "/api/feedback?limit=200")).body.feedback).toHaveLength(before + ids.length - 1);
+});
+
+it("mailboxes, models, runs and health are told", async () => {
+  const { body } = await server.ask("GET", "/api/inboxes");
+  expect(body.inboxes).toHaveLength(3);
+  expect(body.messages).toBe(516);
+  expect((await server.ask("GET", "/api/models")).body).toEqual({
+    models: [{ id: "offline/baseline", provider: "offline" }],
+    default_model: "offline/baseline",
+  });
+  expect((await server.ask("GET", "/api/runs")).body.runs).toEqual([]);
+  expect((await server.ask("GET", "/api/runs/latest")).status).toBe(404);
+  expect((await server.ask("GET", "/api/health")).body).toEqual({ status: "ok", version: "1.2.3", chats: 0 });
+});

@@ -1,0 +1,240 @@
+import { request as httpRequest } from "node:http";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAIL, QUESTIONS, type Started, workFolder } from "../cli/art-e.js";
+import { CHROMIUM, needs } from "../machine-requirements.js";
+import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+
+/** A run that is watched in a real browser: by its own process's page, and by a server in another process. */
+
+const HOSTILE = `no <img src=x onerror="document.title='stolen'">`;
+
+const { start, artE, readJson } = workFolder({ mail: MAIL });
+
+const ANSWER: Answer = {
+  toolCalls: [{ name: "return_final_answer", arguments: { answer: "The dues are $40.", sources: [] } }],
+};
+
+/** A provider whose requests wait until the test answers them, in the order in which they came. */
+async function startHeldProvider() {
+  const held: ((answer: Answer) => void)[] = [];
+  const waiting: ((answer: (answer: Answer) => void) => void)[] = [];
+  const provider = await startFakeProvider(
+    () =>
+      new Promise((resolve) => {
+        const next = waiting.shift();
+        if (next === undefined) held.push(resolve);
+        else next(resolve);
+      }),
+  );
+  const nextRequest = () =>
+    new Promise<(answer: Answer) => void>((resolve) => {
+      const ready = held.shift();
+      if (ready === undefined) waiting.push(resolve);
+      else resolve(ready);
+    });
+  return { provider, answerNext: async (answer: Answer) => (await nextRequest())(answer) };
+}
+
+/** The address that a process names on stderr or stdout. */
+function addressOf({ child, ended }: Started): Promise<string> {
+  const said = new Promise<string>((resolve) => {
+    let text = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (chunk: string) => {
+        text += chunk;
+        const [url] = /http:\/\/127\.0\.0\.1:\d+\S*(?=\s)/.exec(text) ?? [];
+        if (url !== undefined) resolve(url);
+      });
+    }
+  });
+  return Promise.race([said, ended.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)))]);
+}
+
+const runLine = (provider: FakeProvider, flags: string) =>
+  `run -a email-search --model-id openai/test --base-url ${provider.baseUrl("openai-chat")} --wire-api chat --dataset ${QUESTIONS} --no-progress --price 1,2 --watch ${flags}`;
+
+describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  });
+  afterAll(() => browser?.close());
+
+  async function open(url: string): Promise<{ page: Page; wrong: string[] }> {
+    const page = await browser.newPage();
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(new URL(url).origin) && !request.url().startsWith("data:"))
+        wrong.push(request.url());
+    });
+    await page.goto(url);
+    await page.getByRole("heading", { level: 2 }).first().waitFor();
+    return { page, wrong };
+  }
+
+  const text = (page: Page) => page.getByRole("main").textContent();
+  const status = (page: Page) => page.getByRole("status").first().textContent();
+
+  it("shows calls, retries, failures and scores as they come, again after a reload, and its end", async () => {
+    const { provider, answerNext } = await startHeldProvider();
+    const run = start(runLine(provider, "-l 4 --concurrency 2 -o watched.json"), { OPENAI_API_KEY: "key" });
+    const { page, wrong } = await open(await addressOf(run));
+    const underWay = page.getByRole("region", { name: "Under way" });
+    await underWay.getByText("waits for a reply").nth(1).waitFor();
+    expect(await status(page)).toBe("Running.");
+    expect(await text(page)).toContain("0 of 4 tasks done");
+    expect(await text(page)).toContain("2 of at most 2 calls under way");
+
+    // Long enough that the page sees the wait.
+    await answerNext({ fail: "status", status: 429, message: "slow down", headers: { "retry-after": "3" } });
+    await underWay.getByText(/waits .* before attempt 2: .*slow down/).waitFor();
+    await page.getByRole("region", { name: "Calls made again lately" }).getByText("slow down").waitFor();
+    await answerNext(ANSWER);
+    await page.getByText("1 of 4 tasks done").waitFor();
+    await underWay.getByText("waits for the pause that the server asked for").waitFor();
+    await answerNext({ fail: "status", status: 400, message: HOSTILE });
+    const failed = page.getByRole("region", { name: "Failed" });
+    await failed.getByText("<img src=x").waitFor();
+    expect(await page.locator("main img").count()).toBe(0);
+
+    const before = [
+      await failed.textContent(),
+      await page.getByRole("region", { name: "Scores so far" }).textContent(),
+    ];
+    expect(before[1]).toMatch(/Exact match0\.0000\.000 to 0\.793/);
+    await page.reload();
+    await failed.waitFor();
+    await page.getByRole("region", { name: "Calls made again lately" }).getByText("slow down").waitFor();
+    expect([
+      await failed.textContent(),
+      await page.getByRole("region", { name: "Scores so far" }).textContent(),
+    ]).toEqual(before);
+
+    // Another process shows what the file holds, and says what it cannot know.
+    const server = start("serve --port 0");
+    const other = await open(`${await addressOf(server)}/#runs/${new URL(page.url()).hash.split("/")[1]}`);
+    await other.page.getByRole("region", { name: "Failed" }).getByText("<img src=x").waitFor();
+    expect(await text(other.page)).toContain("2 of 4 tasks done, 1 of them failed");
+    await other.page.getByText("known to that process alone").waitFor();
+
+    // A link that has the focus keeps it while the page changes.
+    await failed.getByRole("link").focus();
+    await answerNext(ANSWER);
+    await answerNext(ANSWER);
+    await page.getByText("Completed. Its page has ended with it").waitFor();
+    expect(await page.evaluate("document.activeElement.closest('[aria-label]').ariaLabel")).toBe("Failed");
+    expect(await text(page)).toContain("4 of 4 tasks done, 1 of them failed");
+    expect(await underWay.isVisible()).toBe(false);
+    await other.page.getByText("Completed.").waitFor();
+    expect(await other.page.getByText("known to that process alone").isVisible()).toBe(false);
+    const { code } = await run.ended;
+    expect(code).toBe(0);
+    expect(readJson("watched.json")).toMatchObject({ totalTasks: 4, completedTasks: 3, failedTasks: 1 });
+    server.child.kill("SIGTERM");
+    await other.page.getByText("The server has stopped").waitFor();
+    expect((await server.ended).code).toBe(0);
+    expect([...wrong, ...other.wrong]).toEqual([]);
+    await Promise.all([page.close(), other.page.close(), provider.close()]);
+  });
+
+  it("says that it stops, and how a run stands whose process was killed", async () => {
+    const { provider, answerNext } = await startHeldProvider();
+    const run = start(runLine(provider, "-l 3 --concurrency 1"), { OPENAI_API_KEY: "key" });
+    const { page } = await open(await addressOf(run));
+    const runId = new URL(page.url()).hash.split("/")[1];
+    run.child.kill("SIGINT");
+    await page.getByText("Stopping: the tasks under way are finished").waitFor();
+    await answerNext(ANSWER);
+    await page.getByText("Stopped before its last task. It can be resumed. Its page has ended with it").waitFor();
+    expect((await run.ended).code).toBe(130);
+
+    const again = start(`run --resume ${runId} --no-progress --watch`, { OPENAI_API_KEY: "key" });
+    const address = await addressOf(again);
+    const server = start("serve --port 0");
+    const other = await open(`${await addressOf(server)}/#runs/${runId}`);
+    await other.page.getByText("Running.").waitFor();
+    await page.goto(address);
+    await page.getByText("1 of 3 tasks done").waitFor();
+    again.child.kill("SIGKILL");
+    await other.page.getByText("Stopped before its last task.").waitFor();
+    await page.getByText("The connection is lost.").waitFor();
+    server.child.kill("SIGTERM");
+    await Promise.all([server.ended, again.ended, page.close(), other.page.close(), provider.close()]);
+  });
+
+  it.each([
+    [1280, "light"],
+    [390, "dark"],
+  ] as const)("fits %i pixels, %s, and can be used with the keyboard alone", async (width, colorScheme) => {
+    const { provider, answerNext } = await startHeldProvider();
+    const run = start(runLine(provider, "-l 2 --concurrency 2"), { OPENAI_API_KEY: "key" });
+    const address = await addressOf(run);
+    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme });
+    const page = await context.newPage();
+    await page.goto(address);
+    await answerNext(ANSWER);
+    const newest = page.getByRole("region", { name: "Finished last" });
+    await newest.waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
+    const isOnLink = "document.activeElement.closest('[aria-label=\"Finished last\"] a') !== null";
+    for (let i = 0; i < 20 && !(await page.evaluate(isOnLink)); i++) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    expect(await text(page)).toContain("The dues are $40.");
+    await page.goBack();
+    await newest.waitFor();
+    await answerNext(ANSWER);
+    await page.getByText("Completed.").waitFor();
+    expect((await run.ended).code).toBe(0);
+    await Promise.all([context.close(), provider.close()]);
+  });
+});
+
+describe("the page of a run", () => {
+  it("answers this machine's own pages only, and wants the token where there is one", async () => {
+    const { provider, answerNext } = await startHeldProvider();
+    const run = start(runLine(provider, "-l 1"), { OPENAI_API_KEY: "key", ART_E_TOKEN: "a-token-for-this-test" });
+    const { origin } = new URL(await addressOf(run));
+    const statusOf = (path: string, headers: Record<string, string>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = httpRequest(origin + path, { headers }, (response) => {
+          resolve(response.statusCode);
+          response.destroy();
+        });
+        asked.on("error", reject).end();
+      });
+    const authorization = "Bearer a-token-for-this-test";
+    expect(await statusOf("/", {})).toBe(200);
+    expect(await statusOf("/api/runs", {})).toBe(401);
+    expect(await statusOf("/api/runs", { authorization })).toBe(200);
+    expect(await statusOf("/api/runs/latest/events", {})).toBe(401);
+    expect(await statusOf("/api/runs/latest/events", { authorization })).toBe(200);
+    expect(await statusOf("/api/runs/nothing/events", { authorization })).toBe(404);
+    expect(await statusOf("/", { host: "evil.example" })).toBe(403);
+    expect(await statusOf("/api/runs", { authorization, origin: "http://evil.example" })).toBe(403);
+    // Nothing there can be changed.
+    expect(await statusOf("/api/agents", { authorization })).toBe(404);
+    await answerNext(ANSWER);
+    expect((await run.ended).code).toBe(0);
+    await provider.close();
+  });
+
+  it("changes nothing of what a run gives, and is refused where nothing runs", async () => {
+    const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --no-progress --quiet`;
+    expect((await artE(`${line} -o plain.json`)).code).toBe(0);
+    expect(await artE(`${line} -o watched-too.json --watch`)).toMatchObject({ code: 0, stderr: "" });
+    const figures = (name: string) =>
+      readJson(name).taskResults.map(({ taskId, agentAnswer, scores }: Record<string, unknown>) => ({
+        taskId,
+        agentAnswer,
+        scores,
+      }));
+    expect(figures("watched-too.json")).toEqual(figures("plain.json"));
+    const refused = await artE(`${line} --watch --dry-run`);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("--watch");
+  });
+});

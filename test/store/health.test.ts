@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkHealth, repairIndex } from "../../src/mail/health.js";
+import { content, dump } from "../mail/corpus-setup.js";
+import { openDemo, type TestDb } from "../runs/demo-setup.js";
+
+let test: TestDb;
+beforeEach(async () => {
+  test = await openDemo();
+});
+afterEach(() => test.close());
+
+const ill = () => [...checkHealth(test.db)].filter(({ ok }) => !ok).map(({ check }) => check);
+
+describe("a damaged file is told, and of what", () => {
+  it.each([
+    ["a mail changed behind the index", "Full-text index", "UPDATE mails SET subject = 'zebra' WHERE id = 1"],
+    ["an index without its mails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
+    ["a mail without a Message-ID", "Counts", "DELETE FROM messages WHERE mail_id = 1"],
+    ["a stray row", "Foreign keys", "PRAGMA foreign_keys = OFF; UPDATE filings SET owner_id = 999 WHERE mail_id = 1"],
+    ["a query without its index", "Query plans", "DROP INDEX idx_mail_order_date"],
+  ])("%s: %s", (_what, check, damage) => {
+    test.db.exec(damage);
+    expect(ill()).toEqual([check]);
+  });
+});
+
+describe("a whole file", () => {
+  it("is found well in every check, and is not changed by that", () => {
+    const before = dump(test.db);
+    expect([...checkHealth(test.db)].map(({ ok }) => ok)).toEqual(Array(5).fill(true));
+    expect(dump(test.db)).toEqual(before);
+  });
+
+  it("without mail is well too", () => {
+    test.db.exec("DELETE FROM filings; DELETE FROM mail_order; DELETE FROM messages; DELETE FROM mails");
+    test.db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
+    expect(ill()).toEqual([]);
+  });
+});
+
+describe("repair", () => {
+  it("makes the order and the index anew from the mails", () => {
+    const before = content(test.db);
+    test.db.exec(
+      "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all'); DELETE FROM mail_order WHERE position > 9",
+    );
+    expect(ill()).toEqual(["Full-text index", "Counts"]);
+    const heard: number[] = [];
+    repairIndex(test.db, (done, total) => heard.push(done, total));
+    expect(ill()).toEqual([]);
+    expect(content(test.db)).toEqual(before);
+    expect(heard.at(-1)).toBe(before.order.length);
+  });
+});

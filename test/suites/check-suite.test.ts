@@ -1,0 +1,377 @@
+import { rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkSuite } from "../../src/suites/check-suite.js";
+import { openSuiteFolder } from "../../src/suites/suite-folder.js";
+import { readSuite } from "../../src/suites/task-file.js";
+import { DEMO_SUITE, findingsIn, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
+
+/** A pair without faults, but for what is changed in its first task. */
+const flowbookPair = (changes: object) => ({
+  ...taskFiles("excel", flowbookTask("a", "b", changes)),
+  ...taskFiles("excel", flowbookTask("b", "a")),
+});
+
+const spiderPair = (changes: object) => ({
+  ...taskFiles("excel", spiderTask("a", "b", changes)),
+  ...taskFiles("excel", spiderTask("b", "a")),
+});
+
+const compareCsv = (args: object) => ({ evaluation: { func: "compare_csv", arguments: args } });
+
+describe("a check of a suite", () => {
+  it("finds nothing where nothing is wrong, in either spelling", () => {
+    expect(findingsIn(flowbookPair({}))).toEqual([]);
+    expect(findingsIn(spiderPair({}))).toEqual([]);
+  });
+
+  it("finds only windows to open in the demo suite", () => {
+    const findings = checkSuite(readSuite(openSuiteFolder(DEMO_SUITE)));
+    expect(findings.map(({ code }) => code)).toEqual(Array(4).fill("screen_passed_over"));
+  });
+
+  it.each<[string, object, string]>([
+    ["a field that is misspelt", { tag: ["cli"] }, "warning field_unknown tag: is no field of the task format"],
+    [
+      "no number of actions",
+      { action_number: null },
+      "warning field_missing action_number: is missing: the task has no difficulty",
+    ],
+    [
+      "a tag outside the vocabulary",
+      { tags: ["cli", "abstract", "traditional_data_processing", "easy"] },
+      "warning tag_unknown tags[3]: easy is no tag of the task format",
+    ],
+    [
+      "two interfaces",
+      { tags: ["cli", "gui", "abstract", "traditional_data_processing"] },
+      "warning tag_count tags: has 2 interface tags; one of cli, gui, cli+gui",
+    ],
+    [
+      "no domain",
+      { tags: ["cli", "abstract"] },
+      "warning tag_count tags: has no domain tags; one of data_warehousing, data_transformation, " +
+        "data_ingestion_and_integration, data_analysis_and_visualization, data_orchestration, " +
+        "traditional_data_processing, it_service_management",
+    ],
+    [
+      "an unknown set-up function",
+      { config: [{ func: "upload_files", arguments: {} }] },
+      "error function_unknown config[0].func: upload_files is no set-up function of Flowbook",
+    ],
+    [
+      "a function of the other dialect",
+      { evaluation: { func: "compare_table", arguments: {} } },
+      "error function_unknown evaluation.func: compare_table is no evaluation function of Flowbook; " +
+        "Spider2-V has one, and writes its tasks otherwise",
+    ],
+    [
+      "an unknown comparison within one that joins several",
+      { evaluation: { func: "evaluate_multiple_notebooks", arguments: { comparisons: [{ func: "compare_all" }] } } },
+      "error function_unknown evaluation.arguments.comparisons[0].func: " +
+        "compare_all is no evaluation function of Flowbook",
+    ],
+    [
+      "an evaluation without a function",
+      { evaluation: {} },
+      "warning evaluation_missing evaluation: is missing or names no function: the task has no score",
+    ],
+    [
+      "set-up in the other spelling",
+      { config: [{ type: "upload_file_to_vm", parameters: { src: "a", dest: "/b" } }] },
+      "warning function_old_spelling config[0].type: upload_file_to_vm is passed over, " +
+        "as at the origin: Flowbook reads {func, arguments}",
+    ],
+    [
+      "an input that is missing",
+      { config: [upload("none.csv", "/home/user/in.csv")] },
+      "error file_missing config[0].arguments.local_path: input none.csv is not in the task's folder",
+    ],
+    [
+      "a script that is missing",
+      { config: [{ func: "upload_script_and_execute", arguments: { local_path: "init.sh", remote_path: "/i.sh" } }] },
+      "error file_missing config[0].arguments.local_path: script init.sh is not in the task's folder",
+    ],
+    [
+      "a gold file that is missing",
+      compareCsv({ local_expected: "none.csv", vm_result: "/home/user/out.csv" }),
+      "error file_missing evaluation.arguments.local_expected: gold file none.csv is not in the task's folder",
+    ],
+    [
+      "an input that leaves the folder",
+      { config: [upload("../b/in.csv", "/home/user/in.csv")] },
+      "error path_outside config[0].arguments.local_path: input ../b/in.csv is outside of the task's folder",
+    ],
+    [
+      "an input that leaves the folder on a detour",
+      { config: [upload("x/../../b/in.csv", "/home/user/in.csv")] },
+      "error path_outside config[0].arguments.local_path: input x/../../b/in.csv is outside of the task's folder",
+    ],
+    [
+      "a gold file that is a folder",
+      compareCsv({ local_expected: ".", vm_result: "/home/user/out.csv" }),
+      "error file_is_folder evaluation.arguments.local_expected: gold file . is a folder",
+    ],
+    [
+      "a result saved over the gold file",
+      compareCsv({ local_expected: "gold.csv", vm_result: "/home/user/gold.csv" }),
+      "error destination_equal evaluation.arguments.local_expected: " +
+        "gold.csv is where the result is saved too: the score is 1 whatever it holds",
+    ],
+    [
+      "a relative path in the machine",
+      compareCsv({ local_expected: "gold.csv", vm_result: "out.csv" }),
+      "warning machine_path_relative evaluation.arguments.vm_result: out.csv is no absolute path in the machine",
+    ],
+    [
+      "the upload as gold and the gold as result",
+      compareCsv({ local_expected: "in.csv", vm_result: "/home/user/gold.csv" }),
+      "warning arguments_swapped evaluation.arguments.local_expected: " +
+        "in.csv is uploaded at the start, and gold.csv lies in the task's folder: the two look swapped",
+    ],
+    [
+      "an upload to another folder than the result's",
+      compareCsv({ local_expected: "gold.csv", vm_result: "/home/user/Desktop/in.csv" }),
+      "warning result_elsewhere evaluation.arguments.vm_result: " +
+        "/home/user/Desktop/in.csv is expected, but the file of this name is uploaded to /home/user/in.csv",
+    ],
+  ])("of Flowbook finds %s", (_, changes, finding) => {
+    expect(findingsIn(flowbookPair(changes))).toEqual([finding]);
+  });
+
+  it("finds one guidance in both tasks of a pair", () => {
+    const findings = findingsIn(flowbookPair({ tags: ["cli", "verbose", "traditional_data_processing"] }));
+    expect(findings).toEqual([
+      "warning counterpart_same_guidance counterpart: b is verbose too; one of a pair is abstract, the other verbose",
+      "warning counterpart_same_guidance counterpart: a is verbose too; one of a pair is abstract, the other verbose",
+    ]);
+  });
+
+  it("finds gold and result in each other's places", () => {
+    expect(
+      findingsIn(flowbookPair(compareCsv({ local_expected: "/home/user/out.csv", vm_result: "gold.csv" }))),
+    ).toEqual([
+      "error path_outside evaluation.arguments.local_expected: " +
+        "gold file /home/user/out.csv is outside of the task's folder",
+      "error arguments_swapped evaluation.arguments.vm_result: " +
+        "gold.csv is no path in the machine, but /home/user/out.csv is: swapped arguments?",
+    ]);
+  });
+
+  it("accepts a gold file that is also an input: the result is another", () => {
+    const evaluation = compareCsv({ local_expected: "in.csv", vm_result: "/home/user/copy.csv" });
+    expect(findingsIn(flowbookPair(evaluation))).toEqual([]);
+  });
+});
+
+describe("a check of Spider2-V's tasks", () => {
+  const evaluator = (changes: object) => ({ evaluator: { ...spiderTask("a", "b").evaluator, ...changes } });
+
+  it.each<[string, object, string]>([
+    [
+      "an unknown getter",
+      evaluator({ result: { type: "vm_files", path: "/home/user/out.csv" } }),
+      "error function_unknown evaluator.result.type: vm_files is no getter of Spider2-V",
+    ],
+    [
+      "an unknown function of a list",
+      evaluator({ func: ["compare_csv", "compare_all"], result: [], expected: [] }),
+      "error function_unknown evaluator.func[1]: compare_all is no evaluation function of Spider2-V",
+    ],
+    [
+      "one destination for both",
+      evaluator({ result: { type: "vm_file", path: "/home/user/out.csv", dest: "gold.csv" } }),
+      "error destination_equal evaluator.expected.dest: " +
+        "gold.csv is where the result is saved too: the score is 1 whatever it holds",
+    ],
+    [
+      "one destination among several",
+      evaluator({
+        func: ["compare_csv"],
+        result: [{ type: "vm_file", path: ["/x", "/y"], multi: true, dest: ["x", "y"] }],
+        expected: [{ type: "local_file", path: ["examples/excel/a/in.csv"], dest: ["y"] }],
+      }),
+      "error destination_equal evaluator.expected[0].dest: " +
+        "y is where the result is saved too: the score is 1 whatever it holds",
+    ],
+    [
+      "a file relative to the task's folder",
+      evaluator({ expected: { type: "local_file", path: "gold.csv", dest: "gold.csv" } }),
+      "error file_missing evaluator.expected.path: gold file gold.csv is not in the suite's folder",
+    ],
+    [
+      "a file beside the suite",
+      evaluator({ expected: { type: "local_file", path: "../gold.csv", dest: "gold.csv" } }),
+      "error path_outside evaluator.expected.path: gold file ../gold.csv is outside of the suite's folder",
+    ],
+    [
+      "a file of an action",
+      {
+        tags: ["cli", "account", "abstract", "data_warehousing"],
+        config: [
+          { type: "sleep", parameters: { actions: [{ type: "load", from: "evaluation_examples/x/none.sql" }] } },
+        ],
+      },
+      "error file_missing config[0].parameters.actions[0].from: " +
+        "input evaluation_examples/x/none.sql is not in the suite's folder",
+    ],
+    [
+      "windows",
+      {
+        config: [
+          { type: "launch", parameters: {} },
+          { type: "open", parameters: { path: "/home/user/in.csv" } },
+        ],
+      },
+      "warning screen_passed_over config[0].type: launch, open: only for a screen, and passed over where there is none",
+    ],
+    [
+      "what only a browser shows",
+      evaluator({ result: { type: "active_tab_info" } }),
+      "warning needs_screen evaluator.result.type: active_tab_info: needs a screen",
+    ],
+    [
+      "a server",
+      { config: [{ type: "airbyte_webui_init", parameters: {} }] },
+      "warning needs_server config[0].type: airbyte_webui_init: needs a server",
+    ],
+  ])("finds %s", (_, changes, finding) => {
+    expect(findingsIn(spiderPair(changes))).toEqual([finding]);
+  });
+
+  it("finds an account that is needed, without the tag for it", () => {
+    const config = [{ type: "snowflake_init", parameters: {} }];
+    expect(findingsIn(spiderPair({ config }))).toEqual([
+      "warning tag_account_missing tags: lacks account, which snowflake_init needs: " +
+        "account settings reach only tasks with it",
+      "warning needs_account config[0].type: snowflake_init: needs an account",
+    ]);
+  });
+});
+
+describe("a check of ids and counterparts", () => {
+  it("finds an id that differs from its folder, and a file that does", () => {
+    const files = flowbookPair({});
+    const moved = {
+      ...files,
+      "examples/excel/c/d.json": flowbookTask("e", "a", { config: [], evaluation: null, counterpart: null }),
+    };
+    expect(findingsIn(moved).slice(0, 2)).toEqual([
+      "error id_differs id: is e, but the task's folder is c",
+      "error file_name_differs : is in d.json, where c.json is looked for",
+    ]);
+  });
+
+  it("finds one id in two tools", () => {
+    const files = { ...flowbookPair({}), ...taskFiles("jupyter", flowbookTask("a", "b")) };
+    expect(findingsIn(files)).toEqual(["error id_duplicate id: is that of examples/excel/a/a.json too"]);
+  });
+
+  it("finds counterparts that are missing, the task itself, or do not point back", () => {
+    const files = Object.assign(
+      {},
+      ...[
+        ["a", "a"],
+        ["b", "a"],
+        ["c", "b"],
+        ["d", "z"],
+      ].map(([id = "", counterpart = ""]) =>
+        taskFiles(
+          "excel",
+          flowbookTask(id, counterpart, { tags: ["cli", id < "b" ? "abstract" : "verbose", "data_warehousing"] }),
+        ),
+      ),
+    );
+    expect(findingsIn(files).filter((line) => line.startsWith("error"))).toEqual([
+      "error counterpart_self counterpart: is the task itself; b names it and is probably meant",
+      "error counterpart_not_mutual counterpart: a does not point back: it names itself",
+      "error counterpart_not_mutual counterpart: b does not point back: it names a",
+      "error counterpart_missing counterpart: z is not in the suite",
+    ]);
+  });
+});
+
+describe("a check of index files", () => {
+  it("finds tasks that the suite has not, and passes over other files", () => {
+    const files = {
+      ...flowbookPair({}),
+      "test_one.json": { excel: ["a", "c"], jupyter: ["a"] },
+      "template.json": { id: "x", tags: ["cli"] },
+      "notes.json": "no JSON",
+    };
+    expect(findingsIn(files)).toEqual([
+      "error index_unknown_task excel: c is not in examples/excel",
+      "error index_unknown_task jupyter: a is not in examples/jupyter",
+    ]);
+  });
+});
+
+describe("a check of files", () => {
+  it("does not follow links", () => {
+    const folder = writeSuite(flowbookPair({}));
+    const gold = join(folder, "examples/excel/a/gold.csv");
+    rmSync(gold);
+    symlinkSync("/etc/passwd", gold);
+    expect(checkSuite(readSuite(openSuiteFolder(folder)))).toEqual([
+      {
+        level: "error",
+        code: "file_is_link",
+        task: "a",
+        file: "examples/excel/a/a.json",
+        field: "evaluation.arguments.local_expected",
+        message: "gold file gold.csv leads over a link, which is not followed",
+      },
+    ]);
+  });
+});
+
+describe("a check of account settings", () => {
+  const TAGS = ["cli", "account", "abstract", "data_warehousing"];
+  const naming = (path: string, field = "settings_file") => ({
+    ...spiderPair({ tags: TAGS, config: [{ type: "snowflake_init", parameters: { [field]: path } }] }),
+  });
+  const settingsFindings = (files: Record<string, unknown>) =>
+    checkSuite(readSuite(openSuiteFolder(writeSuite(files))))
+      .filter(({ code }) => code !== "needs_account")
+      .map(({ level, file, field, message }) => `${level} ${file} ${field}: ${message}`);
+
+  it.each(["settings_file", "setting_file", "config_file"])("finds a template that was not copied (%s)", (field) => {
+    const files = { ...naming("settings/s.json", field), "settings/s.json.template": "{}" };
+    expect(settingsFindings(files)).toEqual([
+      "warning settings/s.json : is not filled in: copy the file that ends in .template, without this ending, " +
+        "and fill it in (1 task needs it)",
+    ]);
+  });
+
+  it("does not look for templates behind links", () => {
+    const folder = writeSuite({ ...spiderPair({}), "settings/readme.txt": "x" });
+    symlinkSync("..", join(folder, "settings/up"));
+    expect(checkSuite(readSuite(openSuiteFolder(folder)))).toEqual([]);
+  });
+
+  it("finds a template that no task names", () => {
+    const files = { ...spiderPair({}), "settings/other.json.template": "{}" };
+    expect(settingsFindings(files)[0]).toMatch(/^warning settings\/other\.json .*\(no task names it\)$/);
+  });
+
+  it("finds a copy that is not filled in, without showing its values", () => {
+    const settings = '{"user": "USER_NAME", // yours\n "password": "s3cret", "host": "xxxxx.com"}';
+    expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": settings })).toEqual([
+      "warning settings/s.json user, host: is not filled in: these fields have the template's values (1 task needs it)",
+    ]);
+  });
+
+  it("finds settings that are missing, and nothing where they are filled in", () => {
+    expect(settingsFindings(naming("settings/s.json"))).toEqual([
+      "warning settings/s.json : is missing, and there is no template for it (1 task needs it)",
+    ]);
+    expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": '{"user": "ida"}' })).toEqual([]);
+  });
+
+  it("looks at nothing outside of the suite", () => {
+    expect(settingsFindings(naming("../../../etc/hostname"))).toEqual([
+      "error examples/excel/a/a.json config[0].parameters.settings_file: " +
+        "settings file ../../../etc/hostname is outside of the suite's folder, or leads over a link",
+    ]);
+  });
+});

@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkSuite } from "../../src/suites/check-suite.js";
+import { classifyTask } from "../../src/suites/named-paths.js";
+import { selectTasks } from "../../src/suites/select-tasks.js";
+import { openSuiteFolder, readIndexFile } from "../../src/suites/suite-folder.js";
+import { readSuite } from "../../src/suites/task-file.js";
+import { pairTasks } from "../../src/tasks/suite-task.js";
+import { needs, SUITES } from "../machine-requirements.js";
+
+/** Both real suites, compared with what was found about their tasks by hand (triage.tsv). */
+
+const readReal = (name: string) => readSuite(openSuiteFolder(join(SUITES, name)));
+
+/** The rows of a suite's triage by the task's id. */
+function triageOf(name: string): Map<string, Record<string, string>> {
+  const [heading = "", ...lines] = readFileSync(join(SUITES, name, "triage.tsv"), "utf8")
+    .trimEnd()
+    .split("\n");
+  const columns = heading.split("\t");
+  const rows = lines.map((line) => Object.fromEntries(line.split("\t").map((cell, i) => [columns[i] ?? "", cell])));
+  return new Map(rows.map((row) => [row.uuid ?? "", row]));
+}
+
+/** First parts of the ids of tasks with findings of a code. */
+function tasksWith(name: string, code: string): string[] {
+  const found = checkSuite(readReal(name)).filter((finding) => finding.code === code);
+  return [...new Set(found.map(({ task }) => task?.slice(0, 8) ?? ""))].sort();
+}
+
+const NOTHING = { ids: null, tool: null, tags: [], index: null, counterparts: null } as const;
+
+describe("Flowbook's 44 tasks", needs("suites"), () => {
+  it("are all read, with the tags, counterpart and evaluation that they have", () => {
+    const { tasks, problems } = readReal("flowbook");
+    const triage = triageOf("flowbook");
+    expect(problems).toEqual([]);
+    expect(tasks).toHaveLength(44);
+    for (const { task } of tasks) {
+      const row = triage.get(task.id);
+      expect(task.tags.join(",")).toBe(row?.tags);
+      expect(task.counterpart).toBe(row?.counterpart);
+      expect(task.evaluation?.metrics.map(({ func }) => func)).toEqual([row?.eval]);
+      expect(task.dialect).toBe("flowbook");
+    }
+  });
+
+  it("are classed by what they are graded by", () => {
+    const triage = triageOf("flowbook");
+    for (const read of readReal("flowbook").tasks) {
+      const grading = triage.get(read.task.id)?.grading ?? "";
+      expect(classifyTask(read), read.task.id).toBe(grading.split("+")[0]);
+    }
+  });
+
+  it("have the known faults found", () => {
+    expect(tasksWith("flowbook", "arguments_swapped")).toEqual(["42a2e80d", "58013f69"]);
+    expect(tasksWith("flowbook", "result_elsewhere")).toEqual(["75e61e47"]);
+    expect(tasksWith("flowbook", "counterpart_self")).toEqual(["5085517b"]);
+    expect(tasksWith("flowbook", "counterpart_not_mutual")).toEqual(["99a0ef1f"]);
+    expect(tasksWith("flowbook", "function_old_spelling")).toEqual(["a4773fa9", "b09a0441"]);
+    const codes = new Set(checkSuite(readReal("flowbook")).map(({ code }) => code));
+    // Scripts and archives were left out of the data, and nobody filled in the settings.
+    expect([...codes].sort()).toEqual([
+      "arguments_swapped",
+      "counterpart_not_mutual",
+      "counterpart_self",
+      "file_missing",
+      "function_old_spelling",
+      "result_elsewhere",
+      "settings_not_filled_in",
+    ]);
+  });
+
+  it("lack scripts and archives only", () => {
+    const missing = checkSuite(readReal("flowbook")).filter(({ code }) => code === "file_missing");
+    expect(missing).not.toEqual([]);
+    expect(missing.filter(({ message }) => !/\.(sh|py|zip) is not in/.test(message))).toEqual([]);
+  });
+
+  it("are 22 pairs, and selected by their index files", () => {
+    const { suite, tasks } = readReal("flowbook");
+    const all = tasks.map(({ task }) => task);
+    expect(pairTasks(all).size).toBe(44);
+    const index = readIndexFile("test_five.json", suite);
+    expect(selectTasks(all, { ...NOTHING, index })).toHaveLength(5);
+    expect(selectTasks(all, { ...NOTHING, index, counterparts: "both" })).toHaveLength(10);
+    expect(selectTasks(all, { ...NOTHING, counterparts: "verbose" })).toHaveLength(22);
+  });
+});
+
+describe("Spider2-V's 494 tasks", needs("suites"), () => {
+  it("are all read, with the tags, counterpart, set-up and evaluation that they have", () => {
+    const { tasks, problems } = readReal("spider2v");
+    const triage = triageOf("spider2v");
+    const names = (funcs: readonly string[]) => [...new Set(funcs)].sort().join(",");
+    expect(problems).toEqual([]);
+    expect(tasks).toHaveLength(494);
+    for (const { task } of tasks) {
+      const row = triage.get(task.id);
+      expect([task.tool, task.tags.join(","), task.counterpart]).toEqual([row?.tool, row?.tags, row?.counterpart]);
+      expect(names(task.config.map(({ func }) => func)), task.id).toBe(row?.config);
+      expect(names(task.evaluation?.postconfig.map(({ func }) => func) ?? []), task.id).toBe(row?.postconfig);
+      expect(names(task.evaluation?.metrics.map(({ func }) => func) ?? []), task.id).toBe(
+        names(row?.eval?.split(",") ?? []),
+      );
+      const results = task.evaluation?.metrics.flatMap(({ result }) => result?.func ?? []) ?? [];
+      expect(names(results), task.id).toBe(names(row?.result?.split(",") ?? []));
+      expect(task.dialect).toBe("spider2v");
+    }
+  });
+
+  it("are classed: all 122 that can be run as graded by files or a script, those with an account as that", () => {
+    const triage = triageOf("spider2v");
+    const byRunnable = { yes: new Set<string>(), no: new Set<string>() };
+    for (const read of readReal("spider2v").tasks) {
+      const row = triage.get(read.task.id);
+      const runnable = classifyTask(read);
+      byRunnable[row?.runnable === "yes" ? "yes" : "no"].add(runnable);
+      if (row?.runnable === "yes") expect(row.grading?.includes("script"), read.task.id).toBe(runnable === "script");
+      expect(runnable === "account", read.task.id).toBe(row?.class === "D");
+      if (row?.class === "C") expect(runnable, read.task.id).toBe("server");
+    }
+    expect([...byRunnable.yes].sort()).toEqual(["files", "script"]);
+    // What no function tells: a clock that is moved, a server that the grading script asks, packages out of reach.
+    expect([...byRunnable.no].sort()).toEqual(["account", "screen", "script", "server"]);
+  });
+
+  it("have the known faults found", () => {
+    expect(tasksWith("spider2v", "destination_equal")).toEqual(["07a5f2ae", "4f3dea28", "a264fb06", "bb1540e7"]);
+    const codes = new Set(checkSuite(readReal("spider2v")).map(({ code }) => code));
+    expect([...codes].sort()).toEqual([
+      "destination_equal",
+      "file_missing",
+      "needs_account",
+      "needs_screen",
+      "needs_server",
+      "screen_passed_over",
+      "settings_not_filled_in",
+    ]);
+  });
+
+  it("are selected by index files, which say which take an account", () => {
+    const { suite, tasks } = readReal("spider2v");
+    const all = tasks.map(({ task }) => task);
+    const sizes = ["all", "abstract", "verbose", "account", "non_account", "one"].map((name) => {
+      return selectTasks(all, { ...NOTHING, index: readIndexFile(`test_${name}.json`, suite) }).length;
+    });
+    expect(sizes).toEqual([494, 247, 247, 168, 326, 1]);
+    expect(pairTasks(all).size).toBe(494);
+    expect(selectTasks(all, { ...NOTHING, tags: ["account"] })).toHaveLength(170);
+  });
+});

@@ -1,0 +1,90 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { checkSuite } from "../../src/suites/check-suite.js";
+import { openSuiteFolder } from "../../src/suites/suite-folder.js";
+import { type ReadSuite, type ReadTask, readSuite } from "../../src/suites/task-file.js";
+
+/** Small suites written for a test, gone after it. */
+
+export const DEMO_SUITE = join(import.meta.dirname, "../../fixtures/suites/demo");
+
+/** Files by their path in the suite; what is no text is written as JSON. */
+export function writeSuite(files: Readonly<Record<string, unknown>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-suite-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), typeof content === "string" ? content : JSON.stringify(content));
+  }
+  return folder;
+}
+
+/** A task with nothing wrong about it. */
+export function flowbookTask(id: string, counterpart: string, changes: object = {}) {
+  return {
+    id,
+    snapshot: "jupyter",
+    instruction: "Sort the table.",
+    source: ["written for a test"],
+    related_apps: ["jupyter"],
+    tags: ["cli", "traditional_data_processing", id < counterpart ? "abstract" : "verbose"],
+    action_number: 3,
+    config: [upload("in.csv", "/home/user/in.csv")],
+    evaluation: {
+      func: "compare_csv",
+      arguments: { local_expected: "gold.csv", vm_result: "/home/user/out.csv" },
+    },
+    counterpart,
+    ...changes,
+  };
+}
+
+export function upload(local: string, remote: string) {
+  return { func: "upload_file_to_vm", arguments: { local_path: local, remote_path: remote } };
+}
+
+/** The same in Spider2-V's spelling. Paths are relative to the suite's root. */
+export function spiderTask(id: string, counterpart: string, changes: object = {}) {
+  const { evaluation, ...task } = flowbookTask(id, counterpart);
+  const folder = `examples/excel/${id}`;
+  return {
+    ...task,
+    config: [
+      { type: "copyfile_from_host_to_guest", parameters: { src: `${folder}/in.csv`, dest: "/home/user/in.csv" } },
+    ],
+    evaluator: {
+      func: evaluation.func,
+      result: { type: "vm_file", path: "/home/user/out.csv", dest: "out.csv" },
+      expected: { type: "local_file", path: `${folder}/gold.csv`, dest: "gold.csv" },
+    },
+    ...changes,
+  };
+}
+
+/** A task's file with the input and gold file that it names. */
+export function taskFiles(tool: string, task: { readonly id: string }): Record<string, unknown> {
+  const folder = `examples/${tool}/${task.id}`;
+  return {
+    [`${folder}/${task.id}.json`]: task,
+    [`${folder}/in.csv`]: "a\n2\n1\n",
+    [`${folder}/gold.csv`]: "a\n1\n2\n",
+  };
+}
+
+export function read(files: Readonly<Record<string, unknown>>): ReadSuite {
+  return readSuite(openSuiteFolder(writeSuite(files)));
+}
+
+/** The only task of a suite of one. */
+export function readOne(tool: string, task: { readonly id: string }): ReadTask {
+  const { tasks, problems } = read(taskFiles(tool, task));
+  if (tasks[0] === undefined) throw new Error(`not read: ${JSON.stringify(problems)}`);
+  return tasks[0];
+}
+
+/** What check finds, as `level code field: message`. */
+export function findingsIn(files: Readonly<Record<string, unknown>>): string[] {
+  return checkSuite(read(files)).map(({ level, code, field, message }) => `${level} ${code} ${field}: ${message}`);
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { count, duration, share, summaryBox, usd } from "../../src/text/format.js";
+
+describe("a figure that there is none of", () => {
+  it("is a dash", () => expect(share(null)).toBe("-"));
+  it("is unknown, where it is a price", () => expect(usd(null)).toBe("unknown"));
+});
+
+it.each([
+  [0, "0"],
+  [999, "999"],
+  [1_000, "1,000"],
+  [517_401, "517,401"],
+])("%d is counted as %s", (value, text) => expect(count(value)).toBe(text));
+
+it.each([
+  [0, "0.000"],
+  [0.78249, "0.782"],
+  [1, "1.000"],
+])("a share of %d is %s", (value, text) => expect(share(value)).toBe(text));
+
+it.each([
+  [0, "$0.00"],
+  [0.000123456, "$0.000123"],
+  [0.0999, "$0.0999"],
+  [0.5, "$0.500"],
+  [1, "$1.00"],
+  [55.194, "$55.19"],
+])("%d dollars are %s", (value, text) => expect(usd(value)).toBe(text));
+
+it.each([
+  [0, "0 ms"],
+  [999.4, "999 ms"],
+  [1_000, "1.0 s"],
+  [59_900, "59.9 s"],
+  [60_000, "1:00 min"],
+  [61_499, "1:01 min"],
+  [3_599_000, "59:59 min"],
+  [3_600_000, "1:00:00 h"],
+  [90_061_000, "25:01:01 h"],
+])("%d ms last %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+it.each([
+  [999.6, "1.0 s"],
+  [59_960, "1:00 min"],
+])("%d ms are rounded up into the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+it("a box has its values in one column, under a title between rules", () => {
+  const rule = "═".repeat(60);
+  const rows = [
+    ["A", "1"],
+    ["Longer label", "2"],
+  ] as const;
+  expect(summaryBox("Title", rows)).toBe([rule, "Title", rule, "A:            1", "Longer label: 2", rule].join("\n"));
+});

@@ -1,0 +1,233 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MARCUS, openEmpty, openWith } from "../runs/demo-setup.js";
+import { context, type DemoTools, type Found, openDemoTools, toolsOver } from "./demo-tools.js";
+
+const DUES = "<27689241.1075840308675.JavaMail.demo@kestrel>";
+const SEASON = "<14928187.1075840303621.JavaMail.demo@kestrel>";
+
+let demo: DemoTools;
+beforeAll(async () => {
+  demo = await openDemoTools();
+});
+afterAll(() => demo.close());
+
+const search = (args: object) => demo.value<Found>("email_search", { inbox_id: MARCUS, ...args } as never);
+const idsOf = ({ emails }: Found) => emails.map((mail) => mail.message_id);
+
+describe("email_search refuses", () => {
+  test.each([
+    [{ inbox_id: MARCUS }, "query"],
+    [{ query: "softball" }, "inbox_id"],
+    [{ query: "", inbox_id: MARCUS }, "query"],
+    [{ query: "x".repeat(2001), inbox_id: MARCUS }, "more than 2000 characters"],
+    [{ query: ["softball"], inbox_id: MARCUS }, "query"],
+    [{ query: "softball", inbox_id: MARCUS, limit: 0 }, ">= 1"],
+    [{ query: "softball", inbox_id: MARCUS, limit: 51 }, "<= 50"],
+    [{ query: "softball", inbox_id: MARCUS, limit: 2.5 }, "limit"],
+    [{ query: "softball", inbox_id: MARCUS, limit: "10" }, "limit"],
+    [{ query: "softball", inbox_id: MARCUS, sent_after: "2000-02-30" }, "sent_after"],
+    [{ query: "softball", inbox_id: MARCUS, sent_after: "last week" }, "sent_after"],
+    [{ query: "softball", inbox_id: MARCUS, sent_before: "2000-04-10T00:00:00Z" }, "sent_before"],
+    [{ query: "softball", inbox_id: MARCUS, subject: "dues" }, '"subject"'],
+    [{ query: "softball", inbox_id: MARCUS, limit: 99, subject: "dues" }, "limit must be <= 50"],
+  ])("the arguments %j", async (args, what) => {
+    const refusal = await demo.refusal("email_search", args as never);
+    expect(refusal.kind).toBe("bad_arguments");
+    expect(refusal.error).toContain("email_search was called with arguments that do not fit");
+    expect(refusal.error).toContain(what);
+    expect(refusal.error).not.toContain("\n");
+  });
+
+  test("to search without an inbox where nobody says which", async () => {
+    const refusal = await demo.refusal("email_search", { query: "x", inbox_id: " " }, { inbox: null });
+    expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("inbox_id") });
+  });
+
+  test("a mailbox of which nothing was imported", async () => {
+    const inbox = "nobody@kestrelplains.example";
+    for (const task of [null, inbox]) {
+      const refusal = await demo.refusal("email_search", { query: "x", inbox_id: inbox }, { inbox: task });
+      expect(refusal).toMatchObject({ kind: "failed", error: `No mail of ${inbox} has been imported.` });
+    }
+  });
+
+  test("a filter that says too little, and says what would be enough", async () => {
+    const to = Array.from({ length: 210 }, (_, i) => `p${i}@crowd.example`);
+    const row = ["<1@x>", to[0], "party", "boss@crowd.example", JSON.stringify(to), "2001-05-14T10:00:00Z", "come"];
+    const cells = row.map((cell) => `"${cell?.replaceAll('"', '""')}"`).join(",");
+    const { folder, close } = openEmpty();
+    writeFileSync(join(folder, "mail.csv"), `message_id,inbox,subject,sender,recipients,date,body\n${cells}\n`);
+    const crowd = toolsOver(await openWith(join(folder, "mail.csv")));
+    const ask = { query: "party", inbox_id: "p0@crowd.example" };
+    const inbox = { inbox: "p0@crowd.example" };
+    const refusal = await crowd.refusal("email_search", { ...ask, to: "crowd" }, inbox);
+    expect(refusal).toMatchObject({
+      kind: "bad_arguments",
+      error: expect.stringMatching(/"crowd".*more than 200.*"to"/),
+    });
+    expect(await crowd.value("email_search", { ...ask, to: "p20" }, inbox)).toMatchObject({ total: 1 });
+    crowd.close();
+    close();
+  });
+});
+
+describe("email_search gives", () => {
+  test("message_id, subject, sender, date, snippet and match of each mail, and how many there are", async () => {
+    const found = await search({ query: "umpire fee", limit: 1 });
+    expect(found).toEqual({
+      emails: [
+        {
+          message_id: DUES,
+          subject: "softball money",
+          sender: MARCUS,
+          date: "2000-04-10T19:08:50Z",
+          snippet:
+            "The league added an umpire fee so dues are $40, not 35. If you already gave Priya 35 she wants another 5 and she WILL find you.",
+          match: "all_words",
+        },
+      ],
+      total: 1,
+    });
+  });
+
+  test("mails with all words first, the best matches behind them, each with its mark and once", async () => {
+    const both = await search({ query: "softball dues", limit: 50 });
+    expect(both.emails.slice(0, 2).map((mail) => [mail.message_id, mail.match])).toEqual([
+      [DUES, "all_words"],
+      [SEASON, "all_words"],
+    ]);
+    expect(both.emails.slice(2).every((mail) => mail.match === "best_match")).toBe(true);
+    expect(both.emails.length).toBeGreaterThan(2);
+    expect(new Set(idsOf(both)).size).toBe(both.emails.length);
+    expect(both.total).toBe(both.emails.length);
+  });
+
+  test("only mails with all words where there are enough of them", async () => {
+    const { emails, total } = await search({ query: "Merriwell index", limit: 3 });
+    expect(emails.map((mail) => mail.match)).toEqual(["all_words", "all_words", "all_words"]);
+    expect(total).toBeGreaterThan(3);
+  });
+
+  test("quoted words only where they stand together, before those where they do not", async () => {
+    const { emails } = await search({ query: '"umpire fee"' });
+    expect(emails[0]).toMatchObject({ message_id: DUES, match: "all_words" });
+    const apart = await search({ query: '"fee umpire"' });
+    expect(apart.emails[0]).toMatchObject({ message_id: DUES, match: "best_match" });
+  });
+
+  test("as many as asked, 10 where nothing is said, all there are where that is less", async () => {
+    const query = "Marcus Merriwell Sandhill Priya gas";
+    expect((await search({ query })).emails).toHaveLength(10);
+    for (const limit of [1, 2, 50]) {
+      const { emails, total } = await search({ query, limit });
+      expect(emails).toHaveLength(limit);
+      expect(total).toBeGreaterThanOrEqual(limit);
+    }
+    const { emails, total } = await search({ query: "softball", limit: 50 });
+    expect(emails).toHaveLength(total);
+  });
+
+  test("one mail once, however often it was filed", async () => {
+    const { emails } = await search({ query: "softball money umpire" });
+    expect(emails.filter((mail) => mail.subject === "softball money")).toHaveLength(1);
+  });
+
+  test("nothing where no word occurs, or there is no word", async () => {
+    for (const query of ["zyzzyva", "?!", " ", "🙂", '""']) {
+      expect(await search({ query }), query).toEqual({ emails: [], total: 0 });
+    }
+  });
+});
+
+describe("email_search narrows", () => {
+  test("by the sender: an address, a part of one, a name", async () => {
+    for (const from of ["amontero@merriwellgas.example", "AMONTERO@MerriwellGas.example", "merriwellgas"]) {
+      const { emails } = await search({ query: "Merriwell gas", from, limit: 50 });
+      expect(emails.length).toBeGreaterThan(3);
+      for (const mail of emails) expect(mail.sender).toMatch(/@merriwellgas\.example$/);
+    }
+    const { emails } = await search({ query: "softball", from: "Marcus Hale" });
+    expect(emails.map((mail) => mail.sender)).toEqual(emails.map(() => MARCUS));
+    expect(await search({ query: "softball", from: "nobody at all" })).toEqual({ emails: [], total: 0 });
+    expect((await search({ query: "softball", from: " " })).emails.length).toBe(
+      (await search({ query: "softball" })).emails.length,
+    );
+  });
+
+  test("by a recipient, cc among them", async () => {
+    const cc = await search({
+      query: "meter statement January 2002 preliminary",
+      to: "joanne.petrosky@kestrelplains.example",
+    });
+    expect(cc.emails[0]?.subject).toBe("Monthly meter statement - January 2002");
+    const none = await search({ query: "umpire", to: "amontero@merriwellgas.example" });
+    expect(idsOf(none)).not.toContain(DUES);
+  });
+
+  test("by days: sent_after with its day, sent_before without it", async () => {
+    const found = async (days: object) => idsOf(await search({ query: "umpire", ...days })).includes(DUES);
+    expect(await found({ sent_after: "2000-04-10" })).toBe(true);
+    expect(await found({ sent_after: "2000-04-11" })).toBe(false);
+    expect(await found({ sent_before: "2000-04-11" })).toBe(true);
+    expect(await found({ sent_before: "2000-04-10" })).toBe(false);
+    expect(await found({ sent_after: "2000-04-10", sent_before: "2000-04-11" })).toBe(true);
+    expect(await search({ query: "umpire", sent_after: "2000-04-11", sent_before: "2000-04-10" })).toEqual({
+      emails: [],
+      total: 0,
+    });
+  });
+
+  test("to the mailbox of the task, however that is written", async () => {
+    const upper = await search({ query: "softball", inbox_id: ` ${MARCUS.toUpperCase()} ` });
+    expect(upper).toEqual(await search({ query: "softball" }));
+  });
+});
+
+describe("any string is a safe query:", () => {
+  test.each([
+    'say "hello',
+    "AND",
+    "a AND",
+    "NOT softball",
+    "softball OR",
+    "NEAR(softball dues)",
+    "*",
+    "soft*",
+    "^softball",
+    "subject:softball",
+    "parties : in1",
+    "what's",
+    "Q3-budget",
+    "a@b.example",
+    "$5",
+    "(",
+    "{subject body}",
+    "'; DROP TABLE mails; --",
+    "\0",
+    "\ud83d",
+    "ÄÖÜ straße 日本語",
+    "100%",
+  ])("%j", async (query) => {
+    const found = await search({ query });
+    expect(found.total).toBeGreaterThanOrEqual(found.emails.length);
+  });
+
+  test("and so are any others, as a filter too", async () => {
+    const texts = fc.oneof(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), fc.string({ minLength: 1 }));
+    await fc.assert(
+      fc.asyncProperty(texts, texts, async (query, from) => {
+        const result = await demo.tool("email_search").call({ query, inbox_id: MARCUS, from }, context);
+        expect(result.ok || result.kind === "bad_arguments").toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("no query reaches the column that says whose mail it is", async () => {
+    const id = demo.mailbox.addresses.idOf("dana.okafor@kestrelplains.example");
+    expect(await search({ query: `in${id}` })).toEqual({ emails: [], total: 0 });
+  });
+});

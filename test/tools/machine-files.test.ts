@@ -1,0 +1,175 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { JsonValue } from "../../src/platform/json.js";
+import type { TaskMachine } from "../../src/sandbox/task-machine.js";
+import { openWorkspace } from "../../src/sandbox/workspace.js";
+import { FolderMachine } from "../../src/suites/folder-machine.js";
+import { needs } from "../machine-requirements.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { callTool, sandboxed } from "./machines.js";
+
+const root = mkdtempSync(join(tmpdir(), "art-e-tools-"));
+const folder = new FolderMachine(root);
+let empty: TestDb;
+beforeAll(() => {
+  empty = openEmpty();
+});
+afterAll(async () => {
+  empty.close();
+  rmSync(root, { recursive: true });
+  await sandboxed?.close();
+});
+
+const MACHINES = [
+  ["a folder", needs("linux"), folder],
+  ["a sandbox", needs("sandbox", sandboxed !== null), sandboxed],
+] as const;
+
+describe.each(MACHINES)("files of a machine that is %s:", (_, options, machine) => {
+  describe("", options, () => {
+    const call = (id: string, args: JsonValue) => callTool(empty, machine as TaskMachine, id, args);
+
+    test("what is written is read by its absolute path and from the home folder", async () => {
+      expect(await call("write_file", { path: "Desktop/notes/a.txt", content: "größe\nsecond\n" })).toEqual({
+        ok: true,
+        value: { path: "Desktop/notes/a.txt", bytes: 15 },
+      });
+      for (const path of [
+        "/home/user/Desktop/notes/a.txt",
+        "~/Desktop/notes/a.txt",
+        "./Desktop/notes/../notes/a.txt",
+      ]) {
+        expect(await call("read_file", { path, offset: 2 })).toEqual({
+          ok: true,
+          value: { path, content: "2\tsecond", first_line: 2, last_line: 2, total_lines: 2, next_offset: null },
+        });
+      }
+      expect(await call("read_file", { path: "Desktop/notes/a.txt", offset: 3 })).toMatchObject({
+        kind: "bad_arguments",
+      });
+    });
+
+    test("what is there is replaced whole", async () => {
+      await call("write_file", { path: "replaced", content: "a long first text" });
+      await call("write_file", { path: "replaced", content: "short" });
+      expect(await call("read_file", { path: "replaced" })).toMatchObject({ value: { content: "1\tshort" } });
+    });
+
+    test.each([
+      ["missing", { path: "Desktop/none" }, "no regular file"],
+      ["a folder", { path: "/home/user" }, "no regular file"],
+      ["with a NUL", { path: "a\0b" }, "NUL"],
+    ])("a path that is %s is refused so that the model can go on", async (_, args, why) => {
+      await call("write_file", { path: "there", content: "" });
+      expect(await call("read_file", args)).toEqual({
+        ok: false,
+        kind: "bad_arguments",
+        error: expect.stringContaining(why),
+      });
+    });
+  });
+});
+
+test("a link in a folder that stands for a machine is not followed", async () => {
+  const secret = join(root, "secret");
+  writeFileSync(secret, "secret");
+  await callTool(empty, folder, "write_file", { path: "here", content: "" });
+  symlinkSync(secret, join(root, "home/user/link"));
+  expect(await callTool(empty, folder, "read_file", { path: "link" })).toMatchObject({ ok: false });
+  await callTool(empty, folder, "write_file", { path: "link", content: "changed" });
+  expect(readFileSync(secret, "utf8")).toBe("secret");
+});
+
+test("a folder cannot list its files, and says so", async () => {
+  expect(await callTool(empty, folder, "list_files", {})).toEqual({
+    ok: false,
+    kind: "bad_arguments",
+    error: expect.stringContaining("only holds files"),
+  });
+});
+
+test("the task's workspace is left alone where there is a machine", async () => {
+  const workspace = openWorkspace();
+  await callTool(empty, folder, "write_file", { path: "mine", content: "x" }, { workspace });
+  const names = await workspace.use(async ({ files }) => existsSync(join(files, "mine")));
+  await workspace.close();
+  expect(names).toBe(false);
+});
+
+test.each(["run_shell", "run_notebook"])(
+  "%s says where there is no machine, or one that only holds files",
+  async (id) => {
+    const args = id === "run_shell" ? { command: "true" } : { path: "a.ipynb" };
+    expect(await callTool(empty, undefined, id, args)).toEqual({
+      ok: false,
+      kind: "failed",
+      error: expect.stringContaining("has no machine"),
+    });
+    expect(await callTool(empty, folder, id, args)).toMatchObject({
+      error: expect.stringContaining("only holds files"),
+    });
+  },
+);
+
+test("execute_python says that a machine only holds files", async () => {
+  expect(await callTool(empty, folder, "execute_python", { code: "1" })).toMatchObject({
+    error: expect.stringContaining("only holds files"),
+  });
+});
+
+describe("in a sandbox", needs("sandbox", sandboxed !== null), () => {
+  const call = (id: string, args: JsonValue) => callTool(empty, sandboxed ?? undefined, id, args);
+  const shell = (command: string) => call("run_shell", { command });
+
+  test("files are listed from the folder that is named, without what is in hidden ones", async () => {
+    await shell("mkdir -p list/sub list/.hidden; echo abc > list/sub/a; echo > list/.hidden/b; ln -s /etc list/link");
+    expect(await call("list_files", { path: "list" })).toEqual({
+      ok: true,
+      value: {
+        folder: "/home/user/list",
+        files: [
+          { path: ".hidden", type: "folder", size: 0 },
+          { path: "link", type: "link", size: 0 },
+          { path: "sub", type: "folder", size: 0 },
+          { path: "sub/a", type: "file", size: 4 },
+        ],
+        total: 4,
+      },
+    });
+  });
+
+  test("what lies deep does not hide what lies above it", async () => {
+    await shell("mkdir -p many/a many/z; cd many/a; touch $(seq 300); touch ../z/last; touch ../top");
+    const result = await call("list_files", { path: "many" });
+    if (!result.ok) throw new Error(result.error);
+    const { files, total } = result.value as { files: { path: string }[]; total: number };
+    expect(files.length).toBe(200);
+    expect(total).toBe(304);
+    expect(files.map(({ path }) => path)).toEqual(expect.arrayContaining(["a", "top", "z"]));
+  });
+
+  test.each([
+    ["list_files", { path: "none" }, "does not exist"],
+    ["list_files", { path: "/etc/passwd" }, "not a folder"],
+    ["write_file", { path: "Desktop", content: "" }, "is a folder"],
+    ["read_file", { path: "/etc/shadow" }, "no regular file"],
+    ["read_file", { path: "linked/passwd" }, "link"],
+    ["read_file", { path: "binary" }, "binary"],
+  ])("%s %j is refused, and why is said", async (id, args, why) => {
+    await shell("ln -sfn /etc linked; printf '\\0' > binary");
+    expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
+  });
+
+  test("a place that cannot be written to is an error, and the machine goes on", async () => {
+    expect(await call("write_file", { path: "/usr/new", content: "" })).toMatchObject({ ok: false, kind: "failed" });
+    expect(await shell("echo on")).toMatchObject({ value: { stdout: "on\n" } });
+  });
+
+  test("a program stays one that can be run when it is written anew", async () => {
+    await shell("echo 'echo old' > tool.sh; chmod +x tool.sh");
+    await call("write_file", { path: "tool.sh", content: "echo new\n" });
+    expect(await shell("./tool.sh")).toMatchObject({ value: { stdout: "new\n", exit_code: 0 } });
+  });
+});

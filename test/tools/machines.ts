@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import type { JsonValue } from "../../src/platform/json.js";
+import { findMachineHost } from "../../src/sandbox/bubblewrap-machine.js";
+import { openTaskMachine, type SandboxedMachine } from "../../src/sandbox/open-task-machine.js";
+import { readSnapshots, snapshotOf } from "../../src/sandbox/snapshots.js";
+import type { TaskMachine } from "../../src/sandbox/task-machine.js";
+import { toTool } from "../../src/tools/load-tools.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { getTool, type ToolContext } from "../../src/tools/tool.js";
+import { never, type TestDb } from "../runs/demo-setup.js";
+import { context } from "./demo-tools.js";
+
+/** Machines for the tools' tests, each with the registry's tools over it. */
+
+/** A folder of Python packages with nbclient and ipykernel, where the machine's own Python has none. */
+export const PACKAGES = process.env.ART_E_PYTHON_PACKAGES ?? "";
+
+async function start(): Promise<SandboxedMachine | null> {
+  const choice = await findMachineHost();
+  if (!choice.ok) return null;
+  const base = snapshotOf("base", await readSnapshots(null));
+  const packages = existsSync(PACKAGES) ? { readOnly: [PACKAGES], env: { PYTHONPATH: PACKAGES } } : {};
+  return openTaskMachine(choice.host, { ...base, ...packages }, { hidden: [] }, never).catch(() => null);
+}
+
+/** Null where none can be started here. One for all tests of a file: each works in a folder of its own. */
+export const sandboxed = await start();
+
+export async function hasNotebooks(): Promise<boolean> {
+  const argv = ["python3", "-c", "import nbclient, ipykernel"];
+  const run = await sandboxed?.run({ argv, cwd: null, env: {}, timeoutMs: 60_000 }, never);
+  return run?.exitCode === 0;
+}
+
+export function callTool(
+  { db }: TestDb,
+  machine: TaskMachine | undefined,
+  id: string,
+  args: JsonValue,
+  changes: Partial<ToolContext> = {},
+) {
+  const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
+  return tool.call(args, { ...context, ...(machine === undefined ? {} : { machine }), ...changes });
+}

@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp-encode.js";
+import { type Delivery, deliverSpans, NotDelivered } from "../../src/trace-formats/otlp-post.js";
+import { otlpSpans, spanSource } from "../../src/trace-formats/otlp-write.js";
+import { Collector, partialSuccess } from "./collector.js";
+import { hostileTrace } from "./hostile-traces.js";
+import { ANSWERED, FAILED } from "./traces.js";
+
+const RETRY = { attempts: 4, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0 };
+const KEY = "Basic c2VjcmV0LWtleQ==";
+
+let collector: Collector;
+beforeEach(async () => {
+  collector = await Collector.start();
+});
+afterEach(() => collector.stop());
+
+const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [] });
+
+function deliver(traces: Iterable<readonly Span[]>, url = `${collector.url}/v1/traces`): Promise<Delivery> {
+  const server = { url, headers: { authorization: KEY }, retry: RETRY };
+  return deliverSpans({ server, source: spanSource("9.9.9") }, traces, new AbortController().signal, () => {});
+}
+
+async function refusalOf(delivery: Promise<unknown>): Promise<NotDelivered> {
+  const error = await delivery.catch((thrown: unknown) => thrown);
+  if (error instanceof NotDelivered) return error;
+  throw new Error(`expected a refusal, got ${error}`);
+}
+
+describe("spans in protobuf", () => {
+  it("decode to what was to be sent, by OpenTelemetry's own definitions", async () => {
+    const spans = [...spansOf(ANSWERED), ...spansOf(FAILED)];
+    expect(await deliver([spans])).toEqual({ delivered: spans.length, rejected: 0, shortened: 0, messages: [] });
+    const [request] = collector.taken;
+    expect(request).toMatchObject({
+      path: "/v1/traces",
+      headers: { "content-type": "application/x-protobuf", "content-encoding": "gzip", authorization: KEY },
+      resource: { "service.name": "art-e", "service.version": "9.9.9" },
+    });
+    expect(request?.spans).toEqual(spans.map(decoded));
+  });
+
+  it("decode whatever the traces hold", async () => {
+    const traces = fc.sample(hostileTrace, { numRuns: 200, seed: 7 });
+    const spans = traces.map(spansOf);
+    await deliver(spans);
+    const expected = spans.flat().map(decoded);
+    expect(collector.spans).toHaveLength(expected.length);
+    for (const [i, span] of collector.spans.entries()) expect(span).toEqual(expected[i]);
+  });
+
+  it("fill requests of less than 4 MB", async () => {
+    const long = { ...ANSWERED, answer: "x".repeat(300_000) };
+    const traces = Array.from({ length: 20 }, (_, i) => spansOf({ ...long, traceId: `trace_${i}` }));
+    const { delivered } = await deliver(traces);
+    expect(delivered).toBe(traces.flat().length);
+    expect(collector.taken.length).toBeGreaterThan(1);
+    expect(Math.max(...collector.taken.map(({ bytes }) => bytes))).toBeLessThanOrEqual(MAX_BATCH_BYTES);
+    expect(new Set(collector.spans.map(({ traceId, spanId }) => traceId + spanId)).size).toBe(delivered);
+  });
+
+  it("lack their largest texts where one alone is too large, and say which", async () => {
+    const messages = ANSWERED.messages.map((message) =>
+      message.role === "tool" ? { ...message, content: "y".repeat(5_000_000) } : message,
+    );
+    const { delivered, shortened } = await deliver([spansOf({ ...ANSWERED, messages })]);
+    expect({ delivered, shortened }).toEqual({ delivered: 5, shortened: 1 });
+    const last = collector.spans.at(-1);
+    expect(last?.attributes[LEFT_OUT]).toEqual(["gen_ai.input.messages"]);
+    expect(last?.attributes["gen_ai.output.messages"]).toContain("On Friday.");
+  });
+});
+
+describe("a server that does not take them at once", () => {
+  it.each([429, 502, 503, 504])("answers %i, and is asked again", async (status) => {
+    collector.answers = [{ status, headers: { "retry-after": "0" } }, { status }, "drop"];
+    expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5 });
+    expect(collector.requests).toBe(4);
+    expect(collector.taken).toHaveLength(1);
+  });
+
+  it("is given up in the end", async () => {
+    collector.always = { status: 503, body: "not now" };
+    const { message, status } = await refusalOf(deliver([spansOf(ANSWERED)]));
+    expect({ message, status }).toEqual({ message: "the server answered 503: not now", status: 503 });
+    expect(collector.requests).toBe(RETRY.attempts);
+  });
+
+  it.each([
+    [400, '{"message":"no such field"}', "the server answered 400: no such field"],
+    [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server answered 401: bad key secret-key [secret]"],
+    [404, "<html>none</html>", "the server answered 404"],
+    [307, "", "the server answered 307, which is a redirect: name the address that it leads to"],
+  ])("that answers %i is not asked again, and says why without the key", async (status, body, expected) => {
+    const type = body.startsWith("<") ? "text/html" : "application/json";
+    collector.always = { status, headers: { "content-type": type, location: "http://127.0.0.1:1/" }, body };
+    expect((await refusalOf(deliver([spansOf(ANSWERED)]))).message).toBe(expected);
+    expect(collector.requests).toBe(1);
+  });
+
+  it("may be none", async () => {
+    const { retryable } = await refusalOf(deliver([spansOf(ANSWERED)], "http://127.0.0.1:1/v1/traces"));
+    expect(retryable).toBe(true);
+  });
+
+  it("may take only some", async () => {
+    collector.always = partialSuccess(2, "two were too old");
+    expect(await deliver([spansOf(ANSWERED)])).toEqual({
+      delivered: 3,
+      rejected: 2,
+      shortened: 0,
+      messages: ["two were too old"],
+    });
+  });
+
+  it.each(["", "{", "\u0000\u00ff", '{"partialSuccess":null}'])("may answer %j to what it took", async (body) => {
+    collector.always = { status: 200, headers: { "content-type": "application/x-protobuf" }, body };
+    expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
+    collector.always = { status: 200, headers: { "content-type": "application/json" }, body };
+    expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
+  });
+});
+
+function decoded(span: Span) {
+  const { parentSpanId = "", events = [], attributes, ...others } = span;
+  const valuesOf = (of: Span["attributes"]) => Object.fromEntries(of.map(({ key, value }) => [key, plainOf(value)]));
+  return {
+    ...others,
+    parentSpanId,
+    attributes: valuesOf(attributes),
+    events: events.map((event) => ({ ...event, attributes: valuesOf(event.attributes) })),
+  };
+}
+
+function plainOf(value: Span["attributes"][number]["value"]): unknown {
+  return "arrayValue" in value ? value.arrayValue.values.map(plainOf) : Object.values(value)[0];
+}

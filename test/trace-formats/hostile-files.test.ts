@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32, deflateRawSync } from "node:zlib";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { UserError } from "../../src/platform/errors.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { openImport } from "../../src/trace-formats/open-import.js";
+import { directoryEnd, directoryEntry, dosTime, localHeader, ZipWriter } from "../../src/trace-formats/zip-writer.js";
+import { contextOf } from "./context.js";
+import { ALL_KINDS } from "./kinds-of-traces.js";
+import { ANSWERED } from "./traces.js";
+
+/** Files that are broken or made to do harm: one clear line, in little memory. */
+
+const folder = mkdtempSync(join(tmpdir(), "art-e-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = join(folder, "file");
+
+/** How many traces are read; the message where the file is refused. Any other error fails the test. */
+async function read(bytes: string | Uint8Array): Promise<number | string> {
+  writeFileSync(path, bytes);
+  let traces = 0;
+  try {
+    for await (const { trace } of (await openImport(path)).traces()) traces += trace.traceId === "" ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    expect(error.message).not.toContain("\n");
+    expect(error.message.length).toBeLessThan(400);
+    return error.message.replace(path, "FILE");
+  }
+  return traces;
+}
+
+const LOG = Buffer.concat([...FORMATS.inspect.bytes(ALL_KINDS, contextOf())]);
+const JSON_LOG = [...FORMATS["inspect-json"].pieces(ALL_KINDS, contextOf())].join("");
+const ATIF = [...FORMATS.atif.lines(ALL_KINDS, contextOf())].join("\n");
+
+/** Some kinds are of one task. */
+const DISTINCT = new Set(
+  ALL_KINDS.map((trace) => ("taskId" in trace ? `${trace.taskId} ${trace.epoch}` : trace.traceId)),
+).size;
+
+/** An `.eval` file with these entries. */
+function evalFile(entries: Readonly<Record<string, string>>): Buffer {
+  const zip = new ZipWriter("2026-01-02T03:04:05.000Z");
+  for (const [name, text] of Object.entries(entries)) zip.addText(name, text);
+  zip.end();
+  return Buffer.concat(zip.take());
+}
+
+const HEADER = JSON.stringify({
+  version: 2,
+  eval: { created: "2026-01-02T03:04:05Z", task: "t", model: "m/n", dataset: {}, config: {} },
+});
+
+/** One entry whose data is of a kind that our writer never writes. */
+function zipOfEntry(text: string, data: Buffer, method: number, size = text.length): Buffer {
+  const entry = { name: Buffer.from("header.json"), crc: crc32(text), size, deflatedSize: data.length, offset: 0 };
+  const [head, line] = [localHeader, directoryEntry].map((record) =>
+    record({ ...entry, time: dosTime(new Date("2026-01-02")) }),
+  ) as [Buffer, Buffer];
+  head.writeUInt16LE(method, 8);
+  line.writeUInt16LE(method, 10);
+  return Buffer.concat([head, data, line, directoryEnd(1, head.length + data.length, line.length)]);
+}
+
+describe("an .eval file", () => {
+  it("is read whole", async () => expect(await read(LOG)).toBe(DISTINCT));
+
+  it.each([
+    ["cut at its end", LOG.subarray(0, -30), "FILE: cannot be read as a zip: "],
+    ["cut in its middle", LOG.subarray(0, LOG.length / 2), "FILE: cannot be read as a zip: "],
+    ["of other things", evalFile({ "a.txt": "x" }), "FILE: is a zip without header.json or _journal/start.json"],
+    [
+      "with a header of another version",
+      evalFile({ "header.json": '{"version":3}' }),
+      "FILE, header.json: version: only",
+    ],
+    ["with a header that is no JSON", evalFile({ "header.json": "{" }), "FILE, header.json: is not JSON."],
+    [
+      "with a header nested too deep",
+      evalFile({ "header.json": "[".repeat(9_999) }),
+      "FILE, header.json: is nested more",
+    ],
+    [
+      "with half a sample",
+      evalFile({ "header.json": HEADER, "samples/1.json": '{"id":1,"epoch":0}' }),
+      "FILE, samples/1.json: epoch: ",
+    ],
+    [
+      "that says a wrong size",
+      zipOfEntry("{}", deflateRawSync("x".repeat(5_000)), 8),
+      "FILE: cannot be read as a zip: ",
+    ],
+    [
+      "that claims 3 GB",
+      zipOfEntry("{}", deflateRawSync("{}"), 8, 3e9),
+      "FILE: cannot be read as a zip: header.json is larger",
+    ],
+    [
+      "of an unknown compression",
+      zipOfEntry("{}", Buffer.from("{}"), 14),
+      "FILE: cannot be read as a zip: header.json: unsup",
+    ],
+    [
+      "of broken Zstandard",
+      zipOfEntry("{}", Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff, 0xff]), 93),
+      "FILE: cannot be read as a zip: ",
+    ],
+  ])("%s is refused", async (_, bytes, message) => {
+    expect(await read(bytes)).toContain(message);
+  });
+
+  it("compressed by Zstandard, as Inspect writes them, is read", async () => {
+    const text = JSON.stringify({ version: 7 });
+    expect(await read(zipOfEntry(text, zstandard(text), 93))).toContain("FILE, header.json: version: only");
+  });
+
+  it.each([
+    ["Deflate", zipOfEntry("{}", deflateRawSync(Buffer.alloc(300_000_000)), 8, 1_000)],
+    ["Zstandard", zipOfEntry("{}", zstandardBomb(300_000_000), 93, 1_000)],
+  ])("that unpacks by %s to far more than it says is refused before it is unpacked", async (_, bomb) => {
+    const before = process.memoryUsage().rss;
+    expect(await read(bomb)).toContain("FILE: cannot be read as a zip: header.json: ");
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
+  });
+});
+
+/** A frame of one block that is not compressed: RFC 8878, section 3.1.1. */
+function zstandard(text: string): Buffer {
+  const head = [0x28, 0xb5, 0x2f, 0xfd, 0x20, text.length];
+  return Buffer.from([...head, (text.length << 3) | 1, 0, 0, ...Buffer.from(text)]);
+}
+
+/** A frame of blocks that each repeat one byte 128 KB long. */
+function zstandardBomb(size: number): Buffer {
+  const block = [((1 << 17) << 3) | 2, ((1 << 17) << 3) >> 8, ((1 << 17) << 3) >> 16, 0x20].map((byte) => byte & 0xff);
+  const blocks = Array.from({ length: size >> 17 }, () => block).flat();
+  return Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, ...blocks, ...block.with(0, (block[0] ?? 0) | 1)]);
+}
+
+describe("any damage to a file", () => {
+  const damaged = fc.record({ at: fc.nat(), to: fc.nat(255), isCut: fc.boolean() });
+
+  it.each([
+    ["an .eval file", LOG],
+    ["a .json log", Buffer.from(JSON_LOG)],
+    ["ATIF trajectories", Buffer.from(ATIF)],
+  ])("of %s is told in one line, or does no harm", async (_, whole) => {
+    const expected = await read(whole);
+    await fc.assert(
+      fc.asyncProperty(damaged, async ({ at, to, isCut }) => {
+        const bytes = Buffer.from(isCut ? whole.subarray(0, at % whole.length) : whole);
+        if (!isCut) bytes[at % whole.length] = to;
+        const found = await read(bytes);
+        expect(typeof found === "string" || found <= Number(expected)).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("a .json log", () => {
+  it("is read whole", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
+
+  it.each([
+    ["whose samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
+    ["that ends early", JSON_LOG.slice(0, -40), "FILE: ends in the middle of its JSON."],
+    ["with a sample that is none", `{"version":2,"eval":{},"samples":[1]}`, "FILE: eval.created: "],
+    ["that is a list", "[1]", "FILE: is no JSON object."],
+    ["of a bare text", '"x"', "FILE: is no JSON object."],
+    ["with a name that is none", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
+  ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
+
+  it("of a large size is read sample by sample", async () => {
+    const sample = JSON.stringify({ id: 1, epoch: 1, input: "q", target: "a", store: { x: "x".repeat(1_000_000) } });
+    const head = `${HEADER.slice(0, -1)},"samples":[`;
+    const before = process.memoryUsage().rss;
+    expect(await read(`${head}${Array(150).fill(sample).join(",")}]}`)).toBe(150);
+    expect(process.memoryUsage().rss - before).toBeLessThan(600_000_000);
+  });
+});
+
+describe("ATIF", () => {
+  it.each([
+    ["of another version", '{"schema_version":"ATIF-v9"}', "FILE, line 1: schema_version: only ATIF-v1.x is read."],
+    ["without steps", trajectory({ steps: [] }), "FILE, line 1: steps: has no steps."],
+    [
+      "with arguments in a text",
+      trajectory({ steps: [callStep("{}")] }),
+      "FILE, line 1: steps.0.tool_calls.0.arguments: ",
+    ],
+    ["that ends early", ATIF.slice(0, -20), `FILE, line ${ALL_KINDS.length}: is not JSON.`],
+  ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
+
+  it("is read over many lines", async () => {
+    expect(await read(JSON.stringify(JSON.parse(trajectory({ steps: [callStep({})] })), null, 2))).toBe(1);
+  });
+
+  it("with fields of ours that are wrong is refused, and with those of others is another program's", async () => {
+    const [line = ""] = FORMATS.atif.lines([ANSWERED], contextOf());
+    const changed = (changes: object) => {
+      const value = JSON.parse(line);
+      return JSON.stringify({ ...value, extra: { ...value.extra, ...changes } });
+    };
+    expect(await read(changed({ ending: "won" }))).toContain("FILE, line 1, extra: ending: ");
+    expect(await read(changed({ toolCalls: "none" }))).toBe(1);
+  });
+});
+
+function callStep(given: unknown): object {
+  return { source: "agent", message: "", tool_calls: [{ tool_call_id: "1", function_name: "f", arguments: given }] };
+}
+
+function trajectory(changes: object): string {
+  return JSON.stringify({ schema_version: "ATIF-v1.7", agent: { name: "a", version: "1" }, ...changes });
+}

@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { type QuestionTrace, traceSchema } from "../../src/traces/trace.js";
+import { needs } from "../machine-requirements.js";
+import { readArtGroups } from "./art-reader.js";
+import { readAtif } from "./atif-reader.js";
+import { readChats } from "./chat-reader.js";
+import { contextOf } from "./context.js";
+import { hostileConversation } from "./hostile-conversations.js";
+import { readEvalFile, readJsonLog } from "./inspect-reader.js";
+import { stepSchema } from "./step-schema.js";
+
+/** Whatever models, tools and mail put into a trace, each format writes what its readers take. */
+
+/** Over all forms more than 10,000 are written and read, of each form with ART_E_LONG; fewer of slow readers. */
+const [TRACES, OF_SLOW, OF_INSPECT] = process.env.ART_E_LONG ? [10_000, 10_000, 10_000] : [3_000, 600, 200];
+const SEED = Math.floor(Math.random() * 2 ** 31);
+const traces = fc
+  .sample(hostileConversation, { numRuns: TRACES, seed: SEED })
+  .map((trace, i): QuestionTrace => ({ ...trace, taskId: i }));
+
+const context = () => contextOf({ options: { dialect: "openai", reward: "semanticScore", content: true } });
+
+/** What a reader in UTF-8 makes of a line. */
+function received(line: string): string {
+  if (!line.isWellFormed() || /(?<!\\)(\\\\)*\\ud[89a-f]/.test(line)) throw new Error("half a surrogate pair");
+  return Buffer.from(line).toString();
+}
+
+function each(check: (trace: QuestionTrace) => void, count = TRACES): void {
+  for (const [i, trace] of traces.slice(0, count).entries()) {
+    try {
+      check(trace);
+    } catch (cause) {
+      throw new Error(`trace ${i} of seed ${SEED}`, { cause });
+    }
+  }
+}
+
+describe("hostile traces", () => {
+  it("are our own lines", () =>
+    each((trace) => {
+      const [line = ""] = FORMATS.jsonl.lines([trace], context());
+      expect(line).not.toMatch(/[\r\n]/);
+      expect(traceSchema.strict().parse(JSON.parse(line)).answer).toBe(trace.answer);
+    }, OF_SLOW));
+
+  it("are iofold's steps", () =>
+    each((trace) => {
+      for (const line of FORMATS.iofold.lines([trace], context())) stepSchema.parse(JSON.parse(line));
+    }, OF_SLOW));
+
+  it("are ATIF trajectories", () =>
+    each((trace) => {
+      for (const line of FORMATS.atif.lines([trace], context())) readAtif(received(line));
+    }, OF_SLOW));
+
+  it.each(["openai", "hf"] as const)("are chats of the dialect %s, or left out", (dialect) =>
+    each((trace) => {
+      const given = contextOf({ options: { dialect, reward: "", content: true } });
+      const lines = [...FORMATS.chat.lines([trace], given)].map(received);
+      readChats(lines.join("\n"), dialect, { minLines: 0 });
+      expect(lines.length + Object.values(given.report.leftOut).length).toBe(1);
+    }),
+  );
+
+  it("are ART's trajectories, or left out", () =>
+    each((trace) => {
+      readArtGroups([...FORMATS.art.lines([trace], context())].map(received).join("\n"));
+    }));
+});
+
+describe("hostile traces as Inspect logs", needs("exports"), () => {
+  it("are read as JSON and as zip", () => {
+    const some = traces.slice(0, OF_INSPECT);
+    const text = [...FORMATS["inspect-json"].pieces(some, context())].join("");
+    const log = readJsonLog(received(text), "viewer") as { samples: unknown[] };
+    const { samples } = readEvalFile(Buffer.concat([...FORMATS.inspect.bytes(some, context())]), "python");
+    expect(samples).toHaveLength(OF_INSPECT);
+    expect(JSON.stringify(samples) === JSON.stringify(log.samples)).toBe(true);
+  });
+});

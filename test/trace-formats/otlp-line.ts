@@ -1,0 +1,11 @@
+import type { ToolSpec } from "../../src/models/model.js";
+import { otlpFormat } from "../../src/trace-formats/otlp-write.js";
+import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
+import { contextOf } from "./context.js";
+
+/** The lines of a trace, one each. */
+export function otlpLines(trace: ExportedTrace, tools: readonly ToolSpec[] = [], content = true): string[] {
+  const { options } = contextOf();
+  const context = contextOf({ options: { ...options, content }, toolsOf: () => tools });
+  return [...otlpFormat.lines([trace], context)];
+}
