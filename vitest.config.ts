@@ -1,10 +1,20 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { NEEDS } from "./test/machine-requirements.js";
+import { SlowestFirst } from "./test/slowest-first.js";
+
+/** They start programs, or change what belongs to a whole process. */
+const PROGRAMS = [
+  "test/*.test.ts",
+  "test/cli/**/*.test.ts",
+  "test/mail/maildir.test.ts",
+  "test/packaging/*.test.ts",
+  "test/sandbox/*.test.ts",
+  "test/tools/run-shell.test.ts",
+];
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: "test/global-setup.ts",
     // The built binary and real servers are started by many tests at once on few cores.
     // The limits are against what hangs: on a busy machine each start takes seconds.
@@ -15,6 +25,13 @@ export default defineConfig({
     tags: Object.entries(NEEDS).map(([name, description]) => ({ name, description })),
     reporters: ["default", "./test/skips-reporter.ts"],
     // Most tests wait for a process or a server: one at a time would leave the cores idle.
-    maxWorkers: Math.max(3, availableParallelism()),
+    maxWorkers: Math.max(4, availableParallelism()),
+    sequence: { sequencer: SlowestFirst },
+    // Each worker loads the source, and the processes that run command lines, once for all its files.
+    isolate: false,
+    projects: [
+      { extends: true, test: { name: "programs", include: PROGRAMS, pool: "forks" } },
+      { extends: true, test: { name: "rooms", include: ["test/**/*.test.ts"], exclude: PROGRAMS, pool: "threads" } },
+    ],
   },
 });

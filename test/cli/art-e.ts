@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Question } from "../../src/tasks/question.js";
-import { CommandHosts } from "./command-line-processes.js";
+import { closeSpareHosts, runCommandLine } from "./command-line-processes.js";
 
 /** The built program as a child process, in a folder of its own and with nothing of this process's environment. */
 
@@ -92,9 +92,8 @@ export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
     const { code, stderr } = await start(folder, ["import", mail, "--quiet"]).ended;
     if (code !== 0) throw new Error(`the mail was not imported: ${stderr}`);
   });
-  const hosts = new CommandHosts();
   afterAll(() => {
-    hosts.close();
+    closeSpareHosts();
     // A child of a killed program may write for a moment still.
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });
@@ -107,7 +106,7 @@ export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
     artE(line, variables = {}) {
       return Object.keys(variables).some((name) => OF_A_PROCESS.has(name))
         ? start(folder, line, variables).ended
-        : hosts.run(wordsOf(line), folder, environment(folder, variables));
+        : runCommandLine(wordsOf(line), folder, environment(folder, variables));
     },
     start: (line, variables) => start(folder, line, variables),
     write(name, content) {
