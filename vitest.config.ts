@@ -3,14 +3,16 @@ import { defineConfig } from "vitest/config";
 import { NEEDS } from "./test/machine-requirements.js";
 import { SlowestFirst } from "./test/slowest-first.js";
 
-/** They start programs, or change what belongs to a whole process. */
+/** They start programs, change what belongs to a whole process, or look at all processes below their own. */
 const PROGRAMS = [
   "test/*.test.ts",
   "test/cli/**/*.test.ts",
+  "test/evals/run-python-eval.test.ts",
   "test/mail/maildir.test.ts",
   "test/packaging/*.test.ts",
   "test/sandbox/*.test.ts",
   "test/tools/run-shell.test.ts",
+  "test/tools/workspace-tools.test.ts",
 ];
 
 export default defineConfig({
