@@ -137,8 +137,9 @@ function findWord(word: string): FindTerm {
   return (folded, found) => {
     for (const prefix of prefixes) {
       for (let start = folded.indexOf(prefix); start !== -1; ) {
-        const end = endOfWord(folded, start + prefix.length);
+        let end = start + prefix.length;
         if (!isInWord(folded, start - 1)) {
+          end = endOfWord(folded, end);
           const candidate = folded.slice(start, end);
           // Comparing with the term itself is faster than a stem lookup, and mostly suffices.
           if (candidate === word || stemOf(candidate) === stem) found(start, end);

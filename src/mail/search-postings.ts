@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Db } from "../store/open-store.js";
 import type { AddressCount } from "./import-owners.js";
 import type { TermMatch } from "./search-matches.js";
@@ -47,8 +48,8 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   const all = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck();
   const readState = db.prepare("SELECT fingerprint, older_from FROM corpus_state").raw();
   const mailAt = db.prepare(POSTINGS_SQL.mailAt).pluck();
-  // Until the next import. An imported corpus never has the fingerprint null.
-  let sizes = { fingerprint: null as unknown, all: 0, byInbox: new Map<number, number>() };
+  // An imported corpus never has the fingerprint null.
+  let known = new KnownUntilImport(null, 0);
   // The first position of the second index; null: there is one.
   let olderFrom: number | null = null;
 
@@ -61,30 +62,66 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
   };
 
   const sizeOf = (inboxId: number | null): number => {
-    if (inboxId === null) return sizes.all;
-    let size = sizes.byInbox.get(inboxId);
+    if (inboxId === null) return known.mails;
+    let size = known.mailsByInbox.get(inboxId);
     if (size === undefined) {
       size = countMails(inboxId);
-      sizes.byInbox.set(inboxId, size);
+      known.mailsByInbox.set(inboxId, size);
     }
     return size;
+  };
+
+  const listOf = (expression: string, range: PositionRange): readonly number[] => {
+    const key = `${range.first} ${range.last} ${expression}`;
+    let list = known.lists.get(key);
+    if (list === undefined) {
+      list = newest(expression, range, POSTING_LIST_LIMIT);
+      known.lists.set(key, list);
+    }
+    return list;
   };
 
   return (filter) => {
     // Another process may have imported mail meanwhile.
     const [fingerprint = null, from = null] = (readState.get() ?? []) as [string?, number?];
     olderFrom = from;
-    if (fingerprint !== sizes.fingerprint) sizes = { fingerprint, all: all.get() as number, byInbox: new Map() };
+    if (fingerprint !== known.fingerprint) known = new KnownUntilImport(fingerprint, all.get() as number);
     const parties = partiesExpression(filter);
     return {
       newestMatching: (words, range, limit) => newest(expressionOf(parties, words), range, limit),
-      postingsOf: (term) => newest(expressionOf(parties, termExpression(term)), filter.range, POSTING_LIST_LIMIT),
+      postingsOf: (term) => listOf(expressionOf(parties, termExpression(term)), filter.range),
       get mailboxSize() {
         return sizeOf(filter.inboxId);
       },
-      mailAt: (position) => mailAt.get(position) as number,
+      mailAt(position) {
+        const mailId = known.mailIds[position] || (mailAt.get(position) as number);
+        known.mailIds[position] = mailId;
+        return mailId;
+      },
     };
   };
+}
+
+/** Of all lists together; some 8 bytes each. */
+const MAX_KEPT_POSITIONS = 1_000_000;
+
+/** What changes only with an import. Agents ask again for words that they, or others, have asked for before. */
+class KnownUntilImport {
+  readonly mailsByInbox = new Map<number, number>();
+  readonly lists = new LRUCache<string, readonly number[]>({
+    maxSize: MAX_KEPT_POSITIONS,
+    sizeCalculation: (list) => list.length + 20,
+  });
+  /** By position; 0: not read so far. Each mail stands on a page of its own. */
+  readonly mailIds: Uint32Array;
+
+  constructor(
+    readonly fingerprint: unknown,
+    /** In the whole file. */
+    readonly mails: number,
+  ) {
+    this.mailIds = new Uint32Array(mails + 1);
+  }
 }
 
 /** Words that begin like a token of `parties`, whatever suffix the stemmer removes. */

@@ -11,22 +11,23 @@ import {
   termsAt,
 } from "./search-postings.js";
 import type { DateRange, PositionRange } from "./search-query.js";
-import type { RankingSignal, SignalMail, SignalQuery, SignalStrength } from "./search-signals.js";
+import type { Fading, RankingSignal, SignalMail, SignalQuery, SignalStrength } from "./search-signals.js";
 
 /**
- * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight; once the
- * upper bound of a score (`bound`) is below the worst hit, the rest is not read.
+ * The `wanted` best candidates by score, of equal ones the newer. Candidates come by descending weight. Those whose
+ * upper bound of a score (`bound`) is below the worst hit are not read.
  */
 export function rankCandidates(
   candidates: readonly Candidate[],
   wanted: number,
-  bound: (weight: number) => number,
+  bound: ScoreBound,
   scoreAt: (position: number) => ScoredMail,
 ): ScoredMail[] {
   const found: ScoredMail[] = [];
   for (const { position, weight } of candidates) {
     const worst = found.length < wanted ? undefined : found.at(-1);
-    if (worst !== undefined && bound(weight) < worst.score) break;
+    if (worst !== undefined && bound(weight, NEWEST) < worst.score) break;
+    if (worst !== undefined && bound(weight, position) < worst.score) continue;
     insertTopK(found, scoreAt(position), wanted, isBetter);
   }
   return found;
@@ -194,9 +195,10 @@ export type RankedRow = readonly [
 ];
 
 /** A signal that the query asks for. */
-interface DetectedSignal extends Omit<RankingSignal, "periods"> {
+interface DetectedSignal extends Omit<RankingSignal, "periods" | "fades"> {
   readonly strength: SignalStrength;
   readonly periods: readonly DateRange[];
+  readonly fading: Fading | null;
 }
 
 /** What one query ranks by. */
@@ -233,17 +235,31 @@ export const RANKED_BODY_CHARS = 20_000;
 export function detectSignals(signals: readonly RankingSignal[], query: SignalQuery): DetectedSignal[] {
   return signals.flatMap((signal) => {
     const strength = signal.detect(query);
-    return strength === null ? [] : [{ ...signal, strength, periods: signal.periods?.(query) ?? [] }];
+    if (strength === null) return [];
+    return [{ ...signal, strength, periods: signal.periods?.(query) ?? [], fading: signal.fades?.(query) ?? null }];
   });
 }
 
-/** The upper bound of a mail's score by the summed weight of the terms it may hold. */
-export function scoreBound({ weights, signals }: Ranking): (weight: number) => number {
+/** The upper bound of a mail's score by the summed weight of the terms it may hold and by its position. */
+export type ScoreBound = (weight: number, position: number) => number;
+
+/** The position at which no signal has faded. */
+const NEWEST = 0;
+
+export function scoreBound({ weights, signals }: Ranking, positions: (period: DateRange) => PositionRange): ScoreBound {
   const factor = signals.reduce((sum, { weight }) => sum + weight, 1);
   const implied = signals.some(({ implies }) => implies !== undefined)
     ? weights.reduce((sum, weight) => sum + weight, 0)
     : 0;
-  return (weight) => (weight * BM25_TF_UPPER_BOUND + implied) * factor;
+  const faded = signals.flatMap(({ weight, fading }) =>
+    fading === null
+      ? []
+      : [{ last: positions({ after: fading.since, before: null }).last, lost: weight * (1 - fading.atMost) }],
+  );
+  return (weight, position) => {
+    const lost = faded.reduce((sum, one) => (position > one.last ? sum + one.lost : sum), 0);
+    return (weight * BM25_TF_UPPER_BOUND + implied) * (factor - lost);
+  };
 }
 
 export function scoreMail(ranking: Ranking, position: number, mail: RankedRow): ScoredMail {

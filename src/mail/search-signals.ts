@@ -67,6 +67,13 @@ export function detectRecency({ askedAt }: SignalQuery): SignalStrength | null {
   };
 }
 
+/** After eight half-lives there is 1/256 left of it. */
+function recencyFades({ askedAt }: SignalQuery): Fading | null {
+  if (askedAt === null) return null;
+  const since = new Date(Date.parse(askedAt) - 8 * HALF_LIFE_DAYS * DAY_MS);
+  return { since: `${since.toISOString().slice(0, 19)}Z`, atMost: 0.5 ** 8 };
+}
+
 /** "did I ask", "I gave": the mailbox's owner wrote the mail. */
 const OWNER_WROTE =
   /\b(?:did|do|have|had|was|am|can|could|should|would|might|will) i\b|\bi (?:\w+ed|gave|told|sent|wrote|said|put|left|took|made|paid|bought|sold|chose|did|have|had|am|was)\b|\bi['’](?:d|ve|m)\b/i;
@@ -131,7 +138,13 @@ export const RANKING_SIGNALS: readonly RankingSignal[] = [
     periods: periodsNamed,
   },
   { name: "correspondents", meaning: "from or to those who are named", weight: WEIGHT, detect: detectCorrespondents },
-  { name: "recency", meaning: "sent shortly before the question", weight: WEIGHT, detect: detectRecency },
+  {
+    name: "recency",
+    meaning: "sent shortly before the question",
+    weight: WEIGHT,
+    detect: detectRecency,
+    fades: recencyFades,
+  },
 ];
 
 /** A search as the signals see it. */
@@ -169,4 +182,12 @@ export interface RankingSignal {
   readonly implies?: (word: string, mail: Pick<SignalMail, "date">) => boolean;
   /** Periods in which all mail shows the signal: of its words, mail is chosen for ranking by those implied too. */
   readonly periods?: (query: SignalQuery) => readonly DateRange[];
+  /** Bounds the strength by the date alone, so that old mail need not be read to be left out. */
+  readonly fades?: (query: SignalQuery) => Fading | null;
+}
+
+/** Mail sent before `since` shows the signal at most so much. */
+export interface Fading {
+  readonly since: string;
+  readonly atMost: number;
 }

@@ -168,7 +168,7 @@ export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = T
     const { lists, weights } = ranking;
     const matching = candidates.newestMatching(words, intersectionRange(lists, filter.range), ALL_WORDS_COUNT_LIMIT);
     const allWords = matching.slice(0, MAX_ALL_WORDS_RANKED);
-    const bound = scoreBound(ranking);
+    const bound = scoreBound(ranking, dateRanges.positions);
     const scoreAt = (position: number) => scoreMail(ranking, position, readAt(candidates, position));
     const totalWeight = weights.reduce((sum, weight) => sum + weight, 0);
     const allWordsBest = rankCandidates(

@@ -114,13 +114,15 @@ export function toolsDigest(db: Db, agentId: string): string {
 export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   const { tool } = attached;
   const { handler, settings } = checkAttached(attached);
+  let check: SchemaValidator | undefined;
   const threads = Object.hasOwn(SEARCH_HANDLERS, tool.handlerKey) ? resources.searchThreads : undefined;
   return {
     id: tool.id,
     description: tool.description,
     parameters: tool.parametersSchema,
     async call(args, context) {
-      const checked = compileSchema(tool)(args);
+      check ??= compileSchema(tool);
+      const checked = check(args);
       if (!checked.ok) return badArguments(tool, checked.error);
       const typed = handler.args.safeParse(checked.value);
       if (!typed.success) return badArguments(tool, inOneLine(typed.error));
