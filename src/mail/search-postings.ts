@@ -24,6 +24,8 @@ export interface FtsPostings {
   readonly mailboxSize: number;
   /** The id of the mail at a position. */
   mailAt(position: number): number;
+  /** What was computed for the key since the last import, or else what `compute` gives. */
+  remember<Value extends object>(key: string, compute: () => Value): Value;
 }
 
 /** better-sqlite3 binds numbers as reals, and of those FTS5 takes no range: it would read each match before it. */
@@ -98,12 +100,20 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
         known.mailIds[position] = mailId;
         return mailId;
       },
+      remember<Value extends object>(key: string, compute: () => Value) {
+        const value = (known.results.get(key) as Value | undefined) ?? compute();
+        known.results.set(key, value);
+        return value;
+      },
     };
   };
 }
 
 /** Of all lists together; some 8 bytes each. */
 const MAX_KEPT_POSITIONS = 1_000_000;
+
+/** Results of searches, some 5 KB each. */
+const MAX_KEPT_RESULTS = 1_000;
 
 /** What changes only with an import. Agents ask again for words that they, or others, have asked for before. */
 class KnownUntilImport {
@@ -112,6 +122,7 @@ class KnownUntilImport {
     maxSize: MAX_KEPT_POSITIONS,
     sizeCalculation: (list) => list.length + 20,
   });
+  readonly results = new LRUCache<string, object>({ max: MAX_KEPT_RESULTS });
   /** By position; 0: not read so far. Each mail stands on a page of its own. */
   readonly mailIds: Uint32Array;
 

@@ -211,11 +211,14 @@ export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = T
       });
     }),
 
-    bestFirst: db.transaction((query: MailQuery) => {
-      const ranked = rank(query);
-      if (ranked === null) return { hits: [], total: 0 };
-      return { hits: ranked.best.map((one) => toBestHit(ranked.ranking, one)), total: ranked.total };
-    }),
+    // The same question is asked again by the next agent, and in the next epoch.
+    bestFirst: db.transaction((query: MailQuery) =>
+      postingsFor(filterOf(query)).remember(JSON.stringify(query), () => {
+        const ranked = rank(query);
+        if (ranked === null) return { hits: [], total: 0 };
+        return { hits: ranked.best.map((one) => toBestHit(ranked.ranking, one)), total: ranked.total };
+      }),
+    ),
 
     explainBestFirst: db.transaction((query: MailQuery) => {
       const ranked = rank(query);

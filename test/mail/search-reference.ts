@@ -43,7 +43,7 @@ interface Word {
 /** What is looked for in the order in which it must stand. */
 type Phrase = readonly Pick<Word, "stem" | "isJoined">[];
 
-const REACH = 20_000;
+const REACH = 8_000;
 
 export function referenceSearch(mails: readonly PlainMail[], stopWords: ReadonlySet<string>) {
   const read = mails.map((mail) => ({ mail, subject: wordsOf(mail.subject), body: wordsOf(mail.body) }));
@@ -80,7 +80,7 @@ export function referenceSearch(mails: readonly PlainMail[], stopWords: Readonly
       const namingWeights = weights.filter((_, i) => telling[i]);
       const nominated = byNumber(asked, (one) => sum(namingWeights.filter((_, i) => naming[i]?.includes(one))))
         .filter(({ number }) => number > 0)
-        .slice(0, Math.max(60, query.limit))
+        .slice(0, query.limit + 20)
         .map(({ one }) => one);
       const rest = all.length < query.limit ? ranked(nominated.filter((one) => !all.includes(one))) : [];
       const hits = [...ranked(all).map(marked("all_words")), ...rest.map(marked("best_match"))].slice(0, query.limit);
