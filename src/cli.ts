@@ -11,6 +11,7 @@ import {
   showMigrationProgress,
   writeAboveBar,
 } from "./cli/terminal.js";
+import { showDatabase } from "./platform/command-line.js";
 import { readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode } from "./platform/errors.js";
 import { stripControls } from "./platform/text.js";
@@ -29,6 +30,8 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {
     const env = readEnvironment();
     const settings = readSettings(argv, env, await configuredDatabase(argv, env));
+    const unnamed = readSettings({}, {}, await configuredDatabase({}, {}));
+    showDatabase(settings.db === unnamed.db ? null : settings.db);
     showMigrationProgress(settings);
     const interrupts = listenForInterrupt();
     closeInterrupts = () => interrupts.close();
@@ -50,6 +53,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     writeAboveBar(`${stripControls(text)}\n`);
     return exitCode;
   } finally {
+    showDatabase(null);
     closeInterrupts();
   }
 }

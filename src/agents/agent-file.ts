@@ -1,5 +1,6 @@
 import { Document, visit } from "yaml";
 import { z } from "zod";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../platform/yaml.js";
@@ -145,7 +146,7 @@ function fromYaml(text: string, path: string): AgentFile {
     new UserError(
       "agent_file",
       `${path}${line === undefined ? "" : `:${line}`}: ${why}.`,
-      "art-e agents export ID prints an example.",
+      `${commandLine`art-e agents export ID`} prints an example.`,
       2,
       { cause },
     );

@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { didYouMean } from "../platform/text.js";
@@ -43,7 +44,7 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
   throw new UserError(
     "version_unknown",
     `Agent "${agentId}" has no version ${version}.`,
-    `art-e agents versions ${agentId} lists them.`,
+    `${commandLine`art-e agents versions ${agentId}`} lists them.`,
   );
 }
 
@@ -133,7 +134,7 @@ export function getAgent(db: Db, id: string): StoredAgent {
   throw new UserError(
     "agent_unknown",
     `There is no agent "${id}".`,
-    `${didYouMean(id, known)}The agents are: ${known.join(", ")} (art-e agents list).`,
+    `${didYouMean(id, known)}The agents are: ${known.join(", ")} (${commandLine`art-e agents list`}).`,
   );
 }
 

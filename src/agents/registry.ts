@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import { parseModelName } from "../models/names.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
@@ -96,7 +97,7 @@ export function createTool(db: Db, input: NewTool): StoredTool {
       throw new UserError(
         "tool_exists",
         `There is a tool "${tool.id}" already.`,
-        `Choose another id, or change it: art-e tools set ${tool.id}.`,
+        `Choose another id, or change it: ${commandLine`art-e tools set ${tool.id}`}`,
       );
     }
     saveTool(db, row);
@@ -128,7 +129,7 @@ export function deleteTool(db: Db, id: string): void {
       throw new UserError(
         "tool_in_use",
         `Tool "${id}" is attached to agent "${first.id}"${others}.`,
-        `Detach it first: art-e agents detach ${first.id} ${id}.`,
+        `Detach it first: ${commandLine`art-e agents detach ${first.id} ${id}`}`,
       );
     }
     removeTool(db, id);
@@ -237,7 +238,7 @@ export function attachTool(db: Db, agentId: string, toolId: string, config: Json
       throw new UserError(
         "tool_attached",
         `Agent "${agentId}" has the tool "${toolId}" already.`,
-        `To change its config, detach it first: art-e agents detach ${agentId} ${toolId}.`,
+        `To change its config, detach it first: ${commandLine`art-e agents detach ${agentId} ${toolId}`}`,
       );
     }
     setTools(db, agentId, [...tools, { id: toolId, config }]);
@@ -313,7 +314,7 @@ function alreadyExists(id: string): UserError {
   return new UserError(
     "agent_exists",
     `There is an agent "${id}" already.`,
-    `Choose another id, or change it: art-e agents set ${id}.`,
+    `Choose another id, or change it: ${commandLine`art-e agents set ${id}`}`,
   );
 }
 
@@ -335,7 +336,11 @@ export function describeAgent(db: Db, name: string): AgentDescription {
     return { ...getAgent(db, id), version: currentVersion(db, id), tools: toolIds(attachedOrDefault(db, id)) };
   }
   if (!/^[1-9]\d{0,8}$/.test(version)) {
-    throw new UserError("version_unknown", `"${name}" names no version.`, `art-e agents versions ${id} lists them.`);
+    throw new UserError(
+      "version_unknown",
+      `"${name}" names no version.`,
+      `${commandLine`art-e agents versions ${id}`} lists them.`,
+    );
   }
   const stored = getVersion(db, id, Number(version));
   return { ...stored.agent, version: stored.version, tools: fullTools(stored.tools) };
@@ -450,7 +455,7 @@ function refuseBuiltin(kind: "agent" | "tool", { id, builtin }: { id: string; bu
     `${kind}_builtin`,
     `${kind === "agent" ? "Agent" : "Tool"} "${id}" came with art-e and cannot be changed.`,
     kind === "agent"
-      ? `Change a copy: art-e agents clone ${id} NEW_ID.`
-      : "Add a tool of your own under another id: art-e tools add ID.",
+      ? `Change a copy: ${commandLine`art-e agents clone ${id} NEW_ID`}`
+      : `Add a tool of your own under another id: ${commandLine`art-e tools add ID`}`,
   );
 }

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Options, PositionalOptions } from "yargs";
+import { shellWord } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
@@ -130,7 +131,7 @@ export const PROGRAM = fileURLToPath(new URL("../../bin/art-e.js", import.meta.u
  */
 export function programCall(env: Environment): string {
   const isOnPath = (env.PATH ?? "").split(delimiter).some((folder) => isProgram(join(folder, "art-e")));
-  return isOnPath ? "art-e" : `node ${PROGRAM}`;
+  return isOnPath ? "art-e" : `node ${shellWord(PROGRAM)}`;
 }
 
 function isProgram(path: string): boolean {

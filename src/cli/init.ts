@@ -6,6 +6,7 @@ import { stringify } from "yaml";
 import { z } from "zod";
 import { parseModelName } from "../models/names.js";
 import { answeringModelOf } from "../models/open-model.js";
+import { shellWord } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { checkWritable, writeFileAtomically } from "../platform/files.js";
 import { registryIdSchema } from "../tools/tool.js";
@@ -35,7 +36,7 @@ export const initCommand: Command = {
     }
     const answers = yes ? defaultAnswers(context.settings.env) : await askSettings(context);
     await writeFileAtomically(output, [configTemplate(answers, schemaFrom(dirname(output)))]);
-    const run = output === CONFIG_NAME ? "art-e run" : `art-e run --config ${output}`;
+    const run = output === CONFIG_NAME ? "art-e run" : `art-e run --config ${shellWord(output)}`;
     context.out.result(
       { path: output, ...answers },
       () => `${output} is written. What it would take: ${run} --dry-run`,

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
@@ -52,7 +53,11 @@ export function evalsToExport(names: readonly string[], settings: AppSettings): 
   return withStore(settings, (db) => {
     const evals = names.length > 0 ? openEvals(db, names) : newestOf(listEvals(db));
     if (evals.length === 0) {
-      throw new UserError("evals_empty", "There are no evals to export.", "Make some: art-e evals suggest.");
+      throw new UserError(
+        "evals_empty",
+        "There are no evals to export.",
+        `Make some: ${commandLine`art-e evals suggest`}`,
+      );
     }
     return evals.map(({ definition }) => definition);
   });
@@ -83,7 +88,7 @@ function readEvalFile(path: string): EvalDefinition {
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
     const text = readFileSync(path, "utf8");
-    return readDefinition(isPython ? fromPython(text, basename(path, ".py")) : JSON.parse(text));
+    return readDefinition(isPython ? fromPython(text, basename(path, ".py")) : fromJson(text, extname(path)));
   } catch (cause) {
     const { message } = cause as Error;
     throw new UserError(
@@ -110,6 +115,18 @@ function readDefinition(value: unknown): EvalDefinition {
       throw new Error(`there is no feature "${unknown.feature}"; there are ${Object.keys(FEATURES).join(", ")}`);
   }
   return data;
+}
+
+function fromJson(text: string, extension: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (extension === ".json") throw new Error(`it is not JSON: ${(cause as Error).message}`, { cause });
+    throw new Error(
+      "a file of an eval is JSON or Python (.py), and this is neither; what evals export writes in other languages is not read back",
+      { cause },
+    );
+  }
 }
 
 function fromPython(text: string, name: string): unknown {

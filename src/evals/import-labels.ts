@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { isUnanswerable } from "../scoring/mail-scorers.js";
@@ -93,11 +94,17 @@ function traceIdOf(db: Db, name: string, where: string): string {
 
 function nothingToLabel({ from, score }: ImportLabelsOptions, unlabelled: number): UserError {
   const why: Readonly<Record<string, readonly [string, string]>> = {
-    feedback: ["There is no feedback.", "Give some in the playground (art-e serve), or label with art-e evals label."],
-    judge: [`None of ${unlabelled} traces has a verdict.`, "Ask a judge first: art-e score --judge MODEL."],
+    feedback: [
+      "There is no feedback.",
+      `Give some in the playground (${commandLine`art-e serve`}), or label with ${commandLine`art-e evals label`}.`,
+    ],
+    judge: [
+      `None of ${unlabelled} traces has a verdict.`,
+      `Ask a judge first: ${commandLine`art-e score --judge MODEL`}.`,
+    ],
     scores: [
       `None of ${unlabelled} traces has a value of ${score ?? "its score"}.`,
-      "Name a score that the run has with --score; art-e stats --run lists them.",
+      `Name a score that the run has with --score; ${commandLine`art-e stats --run RUN`} lists them.`,
     ],
   };
   const [message, hint] = why[from] ?? ["There are no labels.", "Name another file."];

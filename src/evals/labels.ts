@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
@@ -97,7 +98,7 @@ export function requireLabels(half: "training" | "held-out", good: number, bad: 
   throw new UserError(
     "labels_few",
     `The ${half} half has ${good} good and ${bad} bad traces${name}; fewer than ${MIN_OF_A_KIND} of a kind measure nothing.`,
-    "Label more: art-e evals label, or art-e evals label --from scores. Questions are split in halves, so twice as many are needed in all.",
+    `Label more: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Questions are split in halves, so twice as many are needed in all.`,
   );
 }
 

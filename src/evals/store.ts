@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import {
@@ -28,7 +29,7 @@ export function getEval(db: Db, reference: string): StoredEval {
   throw new UserError(
     "eval_unknown",
     `There is no eval "${reference}" in ${db.name}.`,
-    "art-e evals list shows those there are; NAME@2 names a version.",
+    `${commandLine`art-e evals list`} shows those there are; NAME@2 names a version.`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -108,8 +109,8 @@ export function refineEval(name: string, criterion: string, seed: number, settin
         "eval_unrefinable",
         `${definition.name} is no rule, so labels set nothing in it.`,
         definition.kind === "cases"
-          ? "art-e evals suggest --cases makes its cases anew."
-          : "Change its file and import it, or have a model write others: art-e evals generate.",
+          ? `${commandLine`art-e evals suggest --cases`} makes its cases anew.`
+          : `Change its file and import it, or have a model write others: ${commandLine`art-e evals generate`}`,
       );
     }
     const { measured, labels, hash } = measureTraining(db, criterion, seed);

@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredKappa, clusteredRate, f1, pearson } from "../statistics/agreement.js";
@@ -125,7 +126,7 @@ export function testEval(
       throw new UserError(
         "eval_untestable",
         `${stored.definition.name} holds cases of single tasks: there is nothing held out to test it on.`,
-        "Use it as it is: art-e evals use.",
+        `Use it as it is: ${commandLine`art-e evals use ${stored.definition.name}`}`,
       );
     }
     await requireRunnable([stored.definition], settings);
@@ -220,7 +221,7 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
     throw new UserError(
       "eval_failing",
       `${definition.name}@${definition.version} failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
-      "Mend it: art-e evals show --code prints it.",
+      `Mend it: ${commandLine`art-e evals show ${definition.name} --code`} prints it.`,
     );
   }
   requireLabels("held-out", good, bad, criterion);

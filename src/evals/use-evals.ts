@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate, correctedRate, independentTrials } from "../statistics/agreement.js";
@@ -108,7 +109,7 @@ export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostU
   throw new UserError(
     "rubric_uncounted",
     `--max-cost cannot be kept: the eval ${rubric.name} is a rubric, and the run does not count what its model costs.`,
-    `Run it afterwards: art-e evals run ${rubric.name}.`,
+    `Run it afterwards: ${commandLine`art-e evals run ${rubric.name}`}`,
   );
 }
 
@@ -170,7 +171,7 @@ function inUse(db: Db, name: string): StoredEval {
   throw new UserError(
     "eval_inactive",
     `No version of the eval ${name} is in use.`,
-    `Put one into use (art-e evals use ${name}), or name a version: ${name}@${definition.version}.`,
+    `Put one into use (${commandLine`art-e evals use ${name}`}), or name a version: ${name}@${definition.version}.`,
   );
 }
 
@@ -223,14 +224,14 @@ export function useEval(name: string, anyway: boolean, settings: AppSettings): P
         throw new UserError(
           "eval_untested",
           `${label} was never tested on labels it has not seen.`,
-          `Test it: art-e evals test ${label}. Or use it all the same with --anyway.`,
+          `Test it: ${commandLine`art-e evals test ${label}`}. Or use it all the same with --anyway.`,
         );
       }
       if (test.report.rejections.length > 0) {
         throw new UserError(
           "eval_rejected",
           `${label} was rejected: ${test.report.rejections.join("; ")}.`,
-          `Refine it (art-e evals refine ${definition.name}), or use it all the same with --anyway.`,
+          `Refine it (${commandLine`art-e evals refine ${definition.name}`}), or use it all the same with --anyway.`,
         );
       }
     }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
@@ -18,7 +19,7 @@ export function checkMailboxes(
     throw new UserError(
       "corpus_empty",
       `There is no mail in ${db.name}.`,
-      "Import some first: art-e import SOURCE (npm run demo shows it all on bundled mail).",
+      `Import some first: ${commandLine`art-e import SOURCE`} (npm run demo shows it all on bundled mail).`,
     );
   }
   const imported = listImportedInboxes(db);

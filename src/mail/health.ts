@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import type { Db } from "../store/open-store.js";
 import { updateFingerprint } from "./corpus.js";
 import { LISTING_SQL, LOOKUP_SQL } from "./mailbox.js";
@@ -63,7 +64,11 @@ function indexIntegrity(db: Db): Finding {
     }
     return { check, ok: true, detail: "agrees with the mails" };
   } catch (error) {
-    return { check, ok: false, detail: `${(error as Error).message}; art-e doctor --repair makes it anew` };
+    return {
+      check,
+      ok: false,
+      detail: `${(error as Error).message}; ${commandLine`art-e doctor --repair`} makes it anew`,
+    };
   }
 }
 
@@ -75,7 +80,7 @@ function counts(db: Db): Finding {
   const ok = mails === ordered && withoutMessageId === 0;
   const detail = ok
     ? `${mails} mails, all in order and all with a Message-ID`
-    : `${mails} mails, ${ordered} in order, ${withoutMessageId} without a Message-ID; art-e doctor --repair puts them in order`;
+    : `${mails} mails, ${ordered} in order, ${withoutMessageId} without a Message-ID; ${commandLine`art-e doctor --repair`} puts them in order`;
   return { check: "Counts", ok, detail };
 }
 

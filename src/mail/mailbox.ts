@@ -1,3 +1,4 @@
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
@@ -105,7 +106,11 @@ export function resolveInbox(db: Db, address: string): string {
   if (near.length > 0) throw unknown(db, address, `The addresses most like it: ${near.join(", ")}.`);
   const frequent = largestInboxes(db, MAX_SUGGESTED);
   if (frequent.length === 0) {
-    throw new UserError("corpus_empty", `There is no mail in ${db.name}.`, "Import some first: art-e import SOURCE.");
+    throw new UserError(
+      "corpus_empty",
+      `There is no mail in ${db.name}.`,
+      `Import some first: ${commandLine`art-e import SOURCE`}`,
+    );
   }
   const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
   throw unknown(db, address, `The addresses with most mail: ${named}.`);

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
+import { commandLine } from "./command-line.js";
 import { type DownloadHints, downloadFile, type OnProgress, readJson, withDownloadHint } from "./download.js";
 import { UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
@@ -133,7 +134,9 @@ export async function downloadEnronEmails(
   onProgress?: OnProgress,
 ): Promise<string> {
   const page = datasetPage(hub, EMAILS_DATASET);
-  const hints = hubHints(`Or fetch the files under data/ from ${page} into a folder and run: art-e import FOLDER.`);
+  const hints = hubHints(
+    `Or fetch the files under data/ from ${page} into a folder and run: ${commandLine`art-e import FOLDER`}`,
+  );
   const pinPath = join(cacheDir, EMAILS_DATASET, "main.json");
   const pin =
     (await readJson(pinPath, pinSchema)) ??

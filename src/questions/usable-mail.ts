@@ -2,6 +2,7 @@ import { type Email, ownText } from "../mail/email.js";
 import { listImportedInboxes } from "../mail/import-owners.js";
 import { openMailboxListing, questionQuery } from "../mail/mailbox.js";
 import { contentWords, stemsOf, wordsOf } from "../models/passages.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { didYouMean } from "../platform/text.js";
 import { NamedCounts } from "../statistics/intervals.js";
@@ -109,7 +110,11 @@ export function chooseInboxes(db: Db, asked: readonly string[]): readonly string
   requireInboxes(db, inboxes);
   const all = inboxes.length > 0 ? inboxes : [...listImportedInboxes(db)].sort();
   if (all.length > 0) return all;
-  throw new UserError("corpus_empty", `There is no mailbox in ${db.name}.`, "Import one first: art-e import SOURCE.");
+  throw new UserError(
+    "corpus_empty",
+    `There is no mailbox in ${db.name}.`,
+    `Import one first: ${commandLine`art-e import SOURCE`}`,
+  );
 }
 
 /** Mailboxes with the mails that questions can be made of, and how many are left out for which reason. */

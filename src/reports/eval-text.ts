@@ -1,4 +1,5 @@
 import type { Agreement, Contradiction, EvalTest, StoredEval } from "../evals/definition.js";
+import { commandLine } from "../platform/command-line.js";
 import { share, table } from "../text/format.js";
 import { estimateText } from "./text.js";
 
@@ -67,7 +68,7 @@ export function contradictionLines(contradictions: readonly Contradiction[]): st
 
 function lineOf({ traceId, taskId, note, reason }: Contradiction): string {
   const task = taskId === null ? "chat" : `task ${taskId}`;
-  return `  art-e show ${traceId}  (${task}; ${reason}${note === null ? "" : `; label: ${oneLine(note)}`})`;
+  return `  ${commandLine`art-e show ${traceId}`}  (${task}; ${reason}${note === null ? "" : `; label: ${oneLine(note)}`})`;
 }
 
 function oneLine(text: string): string {

@@ -1,5 +1,6 @@
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/retry.js";
+import { commandLine } from "../platform/command-line.js";
 import { stripControls } from "../platform/text.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import { count, duration, estimate, oneDecimal, share, summaryBox, table, usd } from "../text/format.js";
@@ -29,7 +30,7 @@ interface RunLine {
 export function runTable(
   runs: readonly (RunLine & { readonly headline: Headline | null; readonly costUsd: number | null })[],
 ): string {
-  if (runs.length === 0) return "No runs yet: art-e run -a AGENT makes one.";
+  if (runs.length === 0) return `No runs yet: ${commandLine`art-e run -a AGENT`} makes one.`;
   const rows = runs.map((run) => [
     run.name === null ? run.id : `${run.id} ${run.name}`,
     run.agentId,
@@ -159,7 +160,7 @@ function shortened(question: string): string {
 function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   if (first === undefined) return [];
   const epoch = first.epoch > 1 ? `/${first.epoch}` : "";
-  return ["", `A task in full: art-e show ${runId}/${first.taskId}${epoch}`];
+  return ["", `A task in full: ${commandLine`art-e show ${runId}/${first.taskId}${epoch}`}`];
 }
 
 /** `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8` */

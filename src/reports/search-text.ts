@@ -2,6 +2,7 @@ import { z } from "zod";
 import { POSTING_LIST_LIMIT } from "../mail/search-postings.js";
 import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
+import { commandLine } from "../platform/command-line.js";
 import { stripControls } from "../platform/text.js";
 import { count, table } from "../text/format.js";
 
@@ -39,7 +40,10 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
     ].join("\n"),
   );
   return stripControls(
-    [...shown, `${count(emails.length)} of ${count(total)} mails. art-e show '<MESSAGE-ID>' reads one.`].join("\n\n"),
+    [
+      ...shown,
+      `${count(emails.length)} of ${count(total)} mails. ${commandLine`art-e show '<MESSAGE-ID>'`} reads one.`,
+    ].join("\n\n"),
   );
 }
 

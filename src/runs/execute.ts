@@ -1,5 +1,6 @@
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { yieldBetween } from "../platform/async.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
@@ -172,7 +173,7 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
       throw new UserError(
         "flags_contradict",
         "--name names a new run, and --resume goes on with one.",
-        `Name that one: art-e runs rename ${resume} "${name}"`,
+        `Name that one: ${commandLine`art-e runs rename ${resume} ${name}`}`,
       );
     }
     checkNewRunName(db, name);

@@ -2,6 +2,7 @@ import { appendFileSync } from "node:fs";
 import { type ComparableRun, comparableRun, compareRuns, incomparable, type RunHead } from "../analysis/compare.js";
 import { failUnder, noWorseThan } from "../analysis/gates.js";
 import { isEvalScore } from "../evals/definition.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
@@ -79,7 +80,7 @@ export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
   throw new UserError(
     "gate_missed",
     `Run ${runId} missed ${missed.length} of ${gates.length} gates: ${missed.map((gate) => gateText(gate).replace(/^missed {2}/, "")).join("; ")}.`,
-    `art-e stats --run ${runId} shows its scores, art-e compare shows which questions it lost.`,
+    `${commandLine`art-e stats --run ${runId}`} shows its scores, ${commandLine`art-e compare`} shows which questions it lost.`,
     EXIT.gate,
   );
 }
@@ -93,7 +94,7 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
       throw new UserError(
         "run_unfinished",
         `--baseline ${name}: ${why}`,
-        `Finish it (art-e run --resume ${head.runId}), or name another baseline.`,
+        `Finish it (${commandLine`art-e run --resume ${head.runId}`}), or name another baseline.`,
       );
     }
     return comparableRun(head, results());

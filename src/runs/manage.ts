@@ -1,5 +1,6 @@
 import { estimateOf } from "../analysis/slices.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext, AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
@@ -186,7 +187,11 @@ interface DeletedRuns {
 export function deleteRuns(names: readonly string[], really: boolean, context: AppContext): Promise<DeletedRuns> {
   return withStore(context.settings, async (db) => {
     if (names.includes("latest")) {
-      throw new UserError("run_unknown", "RUNS: latest is not deleted.", "Name the run: art-e runs list");
+      throw new UserError(
+        "run_unknown",
+        "RUNS: latest is not deleted.",
+        `Name the run: ${commandLine`art-e runs list`}`,
+      );
     }
     const ids = new Set(names.map((name) => getRun(db, name).id));
     return deleteAll(
@@ -270,6 +275,6 @@ function refuseTakenName(db: Db, name: string, id: string | null): void {
   throw new UserError(
     "name_taken",
     `Run ${holder} has the name "${name}".`,
-    `Take another, or rename that one: art-e runs rename ${holder} OTHER`,
+    `Take another, or rename that one: ${commandLine`art-e runs rename ${holder} OTHER`}`,
   );
 }

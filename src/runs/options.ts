@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
 import { readImportFilter } from "../mail/corpus.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import type { DatasetOptions, SelectionOptions } from "../questions/dataset.js";
@@ -186,7 +187,7 @@ export function agentOfNewRun(options: RunOptions): string {
     throw new UserError(
       "flag_missing",
       "--agent is missing.",
-      "Name one: art-e run -a baseline (art-e agents list shows all).",
+      `Name one: ${commandLine`art-e run -a baseline`} (${commandLine`art-e agents list`} shows all).`,
     );
   }
   if (options.retryFailed || options.force) {

@@ -7,6 +7,7 @@ import { isEvalScore } from "../evals/definition.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint } from "../mail/corpus.js";
 import { yieldBetween } from "../platform/async.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
@@ -128,7 +129,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      `Go on with what it was begun with, or go on all the same and have the difference recorded: art-e run --resume ${run.id} --force`,
+      `Go on with what it was begun with, or go on all the same and have the difference recorded: ${commandLine`art-e run --resume ${run.id} --force`}`,
     );
   }
   const settings =

@@ -6,6 +6,7 @@ import { hasKey, isSameAccount, openModel, refuseStoredAddress, serverOf } from 
 import { isPriced, priceOf, priceOfReply } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import { warnOfOtherModel } from "../models/retry.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
@@ -192,7 +193,7 @@ export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: Ru
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,
-    "Run with --no-judge and judge afterwards (art-e score), or name a judge whose price is known.",
+    `Run with --no-judge and judge afterwards (${commandLine`art-e score`}), or name a judge whose price is known.`,
   );
 }
 

@@ -1,17 +1,24 @@
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
 /** SQLite error codes that the user can fix, with the hint to show. */
-const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
-  [/^SQLITE_(FULL|IOERR)/, "See that the disk has room and works, or name another file with --db."],
-  [/^SQLITE_(READONLY|CANTOPEN)/, "Check that the file and its folder can be written, or copy it to where they can."],
-  [/^SQLITE_(BUSY|LOCKED)/, "Another program is writing to it: wait until it has finished."],
-  [/^SQLITE_(CORRUPT|NOTADB)/, "The file is damaged: art-e doctor tells how far. Restore it, or import the mail anew."],
+const HINTS: readonly (readonly [code: RegExp, hint: () => string])[] = [
+  [/^SQLITE_(FULL|IOERR)/, () => "See that the disk has room and works, or name another file with --db."],
+  [
+    /^SQLITE_(READONLY|CANTOPEN)/,
+    () => "Check that the file and its folder can be written, or copy it to where they can.",
+  ],
+  [/^SQLITE_(BUSY|LOCKED)/, () => "Another program is writing to it: wait until it has finished."],
+  [
+    /^SQLITE_(CORRUPT|NOTADB)/,
+    () => `The file is damaged: ${commandLine`art-e doctor`} tells how far. Restore it, or import the mail anew.`,
+  ],
 ];
 
 /** The hint for an error; null where the user cannot fix it. */
 export function databaseHint(error: unknown): string | null {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return HINTS.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+  return HINTS.find(([pattern]) => pattern.test(code))?.[1]() ?? null;
 }
 
 /** The error as shown to the user; null where the user cannot fix it. */

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
+import { commandLine } from "../platform/command-line.js";
 import type { AppContext, AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { databaseHint } from "./database-error.js";
@@ -258,7 +259,7 @@ export function checkDatabaseFile(path: string, mustExist: boolean): void {
       throw new UserError(
         "db_missing",
         `There is no database at ${path}.`,
-        "Import some mail first (art-e import SOURCE), or name the file with --db.",
+        `Import some mail first (${commandLine`art-e import SOURCE`}), or name the file with --db.`,
       );
     }
     if (!existsSync(dirname(path))) {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { Rollout, Suite, TaskOpening } from "../agents/agent.js";
+import { shellWord } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { taskMailbox } from "../questions/dataset.js";
@@ -121,12 +122,16 @@ function readTasks(folder: SuiteFolder, options: FolderSuiteOptions, { note }: A
   const { tasks, problems } = readSuite(folder);
   const unreadable = new Set(problems.map(({ file }) => file)).size;
   if (unreadable > 0) {
-    note(`art-e: ${unreadable} tasks of ${name} cannot be read and are left out: art-e suite check ${root}`);
+    note(`art-e: ${unreadable} tasks of ${name} cannot be read and are left out: art-e suite check ${shellWord(root)}`);
   }
   const all = tasks.map(({ task }) => task);
   const selected = selectSuiteTasks(all, options, folder);
   if (selected.length === 0) {
-    throw new UserError("tasks_none", `No task of ${name} is selected.`, `List them: art-e suite list ${root}`);
+    throw new UserError(
+      "tasks_none",
+      `No task of ${name} is selected.`,
+      `List them: art-e suite list ${shellWord(root)}`,
+    );
   }
   return selected.slice(0, options.limit ?? undefined).map((one) => ({ ...one, suite: { name, root } }));
 }

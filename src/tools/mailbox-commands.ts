@@ -2,6 +2,7 @@ import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mailbox.j
 import { endOfDay } from "../mail/search-query.js";
 import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonValue } from "../platform/json.js";
@@ -20,7 +21,11 @@ export function readMail(messageId: string, settings: AppSettings): Promise<Stor
 export function getMail(db: Db, messageId: string): StoredMail {
   const mail = openMailLookup(db).get(messageId);
   if (mail !== null) return mail;
-  throw new UserError("mail_unknown", `There is no mail ${messageId} in ${db.name}.`, "art-e search finds mails.");
+  throw new UserError(
+    "mail_unknown",
+    `There is no mail ${messageId} in ${db.name}.`,
+    `${commandLine`art-e search ADDRESS WORDS`} finds mails.`,
+  );
 }
 
 /** A result of email_search, each of its mails with its score, and the words that were searched for in another form. */
@@ -59,7 +64,7 @@ export function explainSearch(options: SearchOptions, settings: AppSettings): Pr
       },
       mailbox,
     );
-    if (!prepared.ok) throw new UserError("search_refused", prepared.error, "See art-e search --help.");
+    if (!prepared.ok) throw new UserError("search_refused", prepared.error, `See art-e search --help.`);
     if (prepared.query === null) return { emails: [], total: 0, corrections: [] };
     const { hits, total, corrections } = mailbox.search.explainBestFirst(prepared.query);
     return { emails: hits.map((hit) => ({ ...toResult(hit), score: hit.explanation })), total, corrections };
@@ -93,7 +98,7 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
       signal: new AbortController().signal,
     });
     if (result.ok) return result.value;
-    throw new UserError("search_refused", result.error, "See art-e search --help.");
+    throw new UserError("search_refused", result.error, `See art-e search --help.`);
   });
 }
 

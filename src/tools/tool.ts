@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonSchema, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { didYouMean } from "../platform/text.js";
@@ -35,7 +36,7 @@ export function getTool(db: Db, id: string): StoredTool {
   throw new UserError(
     "tool_unknown",
     `There is no tool "${id}".`,
-    `${didYouMean(id, known)}The tools are: ${known.join(", ")} (art-e tools list).`,
+    `${didYouMean(id, known)}The tools are: ${known.join(", ")} (${commandLine`art-e tools list`}).`,
   );
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } fr
 import { join } from "node:path";
 import { getVersion } from "../agents/registry-store.js";
 import type { ToolSpec } from "../models/model.js";
+import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
@@ -438,6 +439,10 @@ function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
   return written.map((name) => {
     const id = known.get(name);
     if (id !== undefined) return id;
-    throw new UserError("task_unknown", `${runId} has no result of a task ${name}.`, "art-e stats --run shows a run.");
+    throw new UserError(
+      "task_unknown",
+      `${runId} has no result of a task ${name}.`,
+      `${commandLine`art-e stats --run RUN`} shows a run.`,
+    );
   });
 }

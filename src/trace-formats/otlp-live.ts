@@ -1,4 +1,5 @@
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { commandLine } from "../platform/command-line.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-version.js";
@@ -180,7 +181,7 @@ function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   for (const message of messages) yield `art-e: ${host} says: ${message}`;
   if (dropped + droppedScores === 0) return;
   const lost = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;
-  yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. art-e export-traces --otlp sends them again.`;
+  yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
 }
 
 /** A finished trace that is to be sent. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { isProcessAlive } from "../platform/async.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "./run-settings.js";
@@ -358,7 +359,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "completed_a_task
     throw new UserError(
       "run_unknown",
       row === undefined ? `There is no run "${id}" in ${db.name}.` : `More than one run begins with "${id}".`,
-      "art-e runs list lists them; latest is the newest that has completed a task.",
+      `${commandLine`art-e runs list`} lists them; latest is the newest that has completed a task.`,
     );
   }
   const { tags, settings, limits, worker, source, revision, sha256, ...run } = row;

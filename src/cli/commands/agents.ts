@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AgentDescription, AgentVersionName } from "../../agents/registry.js";
+import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { table } from "../../text/format.js";
@@ -21,7 +22,7 @@ export const showAgentCommand: Command = {
     }
     const name = run ?? id;
     if (name === undefined) {
-      throw new UserError("flag_missing", "agents show needs ID.", "art-e agents list shows them.");
+      throw new UserError("flag_missing", "agents show needs ID.", `${commandLine`art-e agents list`} shows them.`);
     }
     const { describeAgent, describeAgentOfRun } = await import("../../agents/registry.js");
     const describe = run === undefined ? describeAgent : describeAgentOfRun;
@@ -93,7 +94,10 @@ function printAgent(agent: AgentDescription, out: Output): void {
 
 /** Prints that an agent was changed, and its new version. */
 function printChange({ id, version }: AgentVersionName, change: "created" | "changed" | "imported", out: Output): void {
-  out.result({ id, version }, () => `Agent ${id} is ${change}: version ${version}. See it: art-e agents show ${id}`);
+  out.result(
+    { id, version },
+    () => `Agent ${id} is ${change}: version ${version}. See it: ${commandLine`art-e agents show ${id}`}`,
+  );
 }
 
 /** `default` removes a setting, so that its default holds again. */
@@ -228,7 +232,10 @@ export const exportAgentCommand: Command = {
     const { checkOutputs } = await import("../../trace-formats/output-files.js");
     checkOutputs([{ flag: "--output", path: file, kind: "agent" }], [], { db: settings.db, overwrite });
     await writeFileAtomically(file, [yaml]);
-    out.result({ id, file }, () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${file}`);
+    out.result(
+      { id, file },
+      () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${shellWord(file)}`,
+    );
     return EXIT.done;
   },
 };

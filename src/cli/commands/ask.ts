@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
 import type { CitedMail } from "../../server/chat.js";
@@ -79,7 +80,7 @@ function refuseAgentElsewhere({ path, used }: ConfiguredFlags): void {
   throw new UserError(
     "ask_elsewhere",
     `${path}:${found.line}: ${found.name} is an agent that art-e ask cannot ask.`,
-    "Name one of art-e agents list with --agent, or add --config off.",
+    `Name one of ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );
 }
 
@@ -122,7 +123,7 @@ function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
       "",
       ...cited.map(sourceLine),
       ...(cited.length === 0 ? [] : [""]),
-      `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: art-e show ${trace.traceId}`,
+      `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
     ].join("\n"),
   );
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { commandLine, showDatabase } from "../../platform/command-line.js";
 import { type ExitCode, UserError } from "../../platform/errors.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
 import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
@@ -36,18 +37,15 @@ export const demoCommand: Command = {
     const { importCommand } = await import("./import.js");
     const { runCommand } = await import("./run.js");
     const { exportTracesCommand } = await import("./export-traces.js");
+    showDatabase(files.db);
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
-      [importCommand, { source: files.mail }, `art-e import ${files.mail} --db ${files.db}`],
+      [importCommand, { source: files.mail }, commandLine`art-e import ${files.mail}`],
       [
         runCommand,
         { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite, config: "off" },
-        `art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results} --db ${files.db}`,
+        commandLine`art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results}`,
       ],
-      [
-        exportTracesCommand,
-        { output: files.traces, overwrite },
-        `art-e export-traces -o ${files.traces} --db ${files.db}`,
-      ],
+      [exportTracesCommand, { output: files.traces, overwrite }, commandLine`art-e export-traces -o ${files.traces}`],
     ];
     let code: ExitCode = 0;
     for (const [command, flags, typed] of steps) {
@@ -57,22 +55,25 @@ export const demoCommand: Command = {
     }
     const [imported, run] = results;
     if (settings.json) out.result({ import: imported, run, files }, () => "");
-    out.note(nextSteps(programCall(settings.env), files.db, join(output, "report.html")));
+    out.note(nextSteps(programCall(settings.env), join(output, "report.html")));
     return code;
   },
 };
 
 /** Commands to try next. */
-function nextSteps(program: string, db: string, report: string): string {
+function nextSteps(program: string, report: string): string {
   const next = [
-    ["show latest/1", "one task: what the agent said and did"],
-    ["search marcus.hale@kestrelplains.example Merriwell base quantity", "the mail, as agents search it"],
-    [`report -o ${report}`, "the run as a page for the browser"],
-    ["serve", "a playground in the browser, and an API"],
+    [commandLine`art-e show latest/1`, "one task: what the agent said and did"],
+    [
+      commandLine`art-e search marcus.hale@kestrelplains.example Merriwell base quantity`,
+      "the mail, as agents search it",
+    ],
+    [commandLine`art-e report -o ${report}`, "the run as a page for the browser"],
+    [commandLine`art-e serve`, "a playground in the browser, and an API"],
   ] as const;
   return [
     "\nLook for yourself:",
-    ...next.map(([typed, shows]) => `  # ${shows}\n  ${program} ${typed} --db ${db}`),
+    ...next.map(([typed, shows]) => `  # ${shows}\n  ${typed.replace(/^art-e/, () => program)}`),
   ].join("\n");
 }
 

@@ -6,6 +6,7 @@ import type { GeneratedVariation, Generation } from "../../evals/generate.js";
 import type { Labelling, TraceToLabel } from "../../evals/labelling.js";
 import type { EvalLabel, LabelSummary } from "../../evals/labels.js";
 import type { Suggestion } from "../../evals/suggest.js";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
 import { estimateText } from "../../reports/text.js";
@@ -85,7 +86,8 @@ function chosenTable(chosen: readonly Candidate[]): string {
 
 function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number]): string {
   const label = `${definition.name}@${definition.version}`;
-  const next = definition.kind === "cases" ? `art-e evals use ${label}` : `art-e evals test ${label}`;
+  const next =
+    definition.kind === "cases" ? commandLine`art-e evals use ${label}` : commandLine`art-e evals test ${label}`;
   return `  ${label}${isNew ? "" : ` (was there: ${status})`}   next: ${next}`;
 }
 
@@ -136,7 +138,7 @@ export const labelTracesCommand: Command = {
     await withStore(context.settings, async (db) => {
       const options = { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed };
       const labelling = await openLabelling(db, options);
-      context.out.note(`On a page: art-e serve, then Label, or /#label/${labelling.runId ?? "chats"}.`);
+      context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
       const labelled = await askLabels(labelling, context);
       printSummary(labelled, labelling.summary(), context);
     });
@@ -245,7 +247,9 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     ),
     "",
     `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
-    ...saved.slice(0, 1).map(({ stored: { definition } }) => `Next: art-e evals test ${definition.name}`),
+    ...saved
+      .slice(0, 1)
+      .map(({ stored: { definition } }) => `Next: ${commandLine`art-e evals test ${definition.name}`}`),
   ].join("\n");
 }
 

@@ -5,6 +5,7 @@ import { criterionNameSchema, OVERALL } from "../../evals/labels.js";
 import type { Ranking } from "../../evals/ranking.js";
 import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
 import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
@@ -139,7 +140,8 @@ export const listEvalsCommand: Command = {
     const evals = await describeEvals(all, settings);
     out.result(
       evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
-      () => (evals.length === 0 ? "There are no evals. Make some: art-e evals suggest." : evalTable(evals)),
+      () =>
+        evals.length === 0 ? `There are no evals. Make some: ${commandLine`art-e evals suggest`}` : evalTable(evals),
     );
     return EXIT.done;
   },
@@ -194,8 +196,8 @@ export const useEvalCommand: Command = {
     const retired = former === null ? null : former.definition.version;
     out.result({ name: definition.name, version: definition.version, retired }, () =>
       [
-        `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}.`,
-        `Run it: art-e evals run ${definition.name}`,
+        `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+        `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
         ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
       ].join("\n"),
     );
@@ -307,7 +309,7 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
       .slice(0, LISTED)
       .map(
         ({ traceId, note }) =>
-          `  art-e show ${traceId}${note === null ? "" : `  (${note.replace(/\s+/g, " ").slice(0, 100)})`}`,
+          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${note.replace(/\s+/g, " ").slice(0, 100)})`}`,
       ),
     ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
   ].join("\n");
@@ -349,7 +351,7 @@ export const refineEvalCommand: Command = {
             "",
             readableFunction(refined.definition),
             "",
-            `Next: art-e evals test ${refined.definition.name}@${refined.definition.version}`,
+            `Next: ${commandLine`art-e evals test ${refined.definition.name}@${refined.definition.version}`}`,
           ].join("\n"),
     );
     return EXIT.done;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { gateText } from "../../reports/run-text.js";
 import type { Command } from "../command.js";
@@ -39,7 +40,8 @@ export const gateCommand: Command = {
     try {
       const run = await sources.open(flags.name);
       const why = unfinished(run.head);
-      if (why !== null) throw new UserError("run_unfinished", why, `Finish it: art-e run --resume ${run.head.runId}`);
+      if (why !== null)
+        throw new UserError("run_unfinished", why, `Finish it: ${commandLine`art-e run --resume ${run.head.runId}`}`);
       const gates = await openedGates.check(run);
       const { runId } = run.head;
       context.out.result(

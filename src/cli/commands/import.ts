@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
 import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { stripControls } from "../../platform/text.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
 import { type Command, programCall } from "../command.js";
 import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
-import { DEFAULT_DB, openProgress, type Progress, type Settings } from "../terminal.js";
+import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
 
@@ -100,7 +101,7 @@ interface Mailbox {
 }
 
 /** The largest mailboxes, of so many in all, and a command that searches the first; none where there is no mail. */
-function mailboxLines(mailboxes: readonly Mailbox[], total: number, { db, env }: Settings): string[] {
+function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Settings): string[] {
   const [first] = mailboxes;
   if (first === undefined) return [];
   const width = Math.max(...mailboxes.map(({ address }) => address.length));
@@ -109,12 +110,11 @@ function mailboxLines(mailboxes: readonly Mailbox[], total: number, { db, env }:
     return `  ${stripControls(address.padEnd(width))}  ${text}`;
   });
   const others = total - mailboxes.length;
-  const flag = db === DEFAULT_DB ? "" : ` --db ${db}`;
   return [
     "Mailboxes:",
     ...sizes,
     ...(others > 0 ? [`  and ${count(others)} more`] : []),
-    `Next: ${programCall(env)} search ${stripControls(first.address)} WORDS${flag}`,
+    `Next: ${commandLine`art-e search ${first.address} WORDS`.replace(/^art-e/, () => programCall(env))}`,
   ];
 }
 

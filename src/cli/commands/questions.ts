@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { programVersion } from "../../platform/program-version.js";
@@ -67,7 +68,7 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
       ...agreement.byCheck.map((one) => [`  ${one.check}`, estimate(one.agreement)] as const),
       ...(isSome ? [["Written", `${reviewedPath}: what was accepted or edited`] as const] : []),
     ]),
-    ...(isSome ? ["", `Next: art-e run --agent baseline --dataset ${reviewedPath} --limit 0`] : []),
+    ...(isSome ? ["", `Next: ${commandLine`art-e run --agent baseline --dataset ${reviewedPath} --limit 0`}`] : []),
   ].join("\n");
 }
 
@@ -96,7 +97,7 @@ function madeText(made: MadeQuestions): string {
         ]
       : []),
     "",
-    `Next: art-e run --agent baseline --dataset ${made.output} --limit 0`,
+    `Next: ${commandLine`art-e run --agent baseline --dataset ${made.output} --limit 0`}`,
   ].join("\n");
 }
 

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { openInBrowser } from "../../platform/processes.js";
@@ -203,5 +204,5 @@ function folderOf(traces: WrittenPage["head"]["traces"]): string {
 const WHERE = {
   embed: () => "their conversations are in the page.",
   folder: (folder: string) => `their conversations are in the folder ${folder} beside it: keep the two together.`,
-  none: () => "without their conversations: art-e show RUN/TASK shows them.",
+  none: () => `without their conversations: ${commandLine`art-e show RUN/TASK`} shows them.`,
 } as const;

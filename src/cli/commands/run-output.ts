@@ -1,5 +1,6 @@
 import { RunAggregate } from "../../analysis/aggregate.js";
 import type { RateLimiterState } from "../../models/rate-limiter.js";
+import { commandLine } from "../../platform/command-line.js";
 import { gateText, runSummary } from "../../reports/run-text.js";
 import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/estimate.js";
@@ -100,7 +101,7 @@ export function printTotals(
       ...(files.output === undefined ? [] : [`Results:  ${files.output}`]),
       ...(files.junit === undefined ? [] : [`JUnit:    ${files.junit}`]),
       ...(files.record === undefined ? [] : [`Replies:  ${files.record}`]),
-      `Traces:   art-e show ${totals.runId}/TASK, art-e export-traces --run ${totals.runId} -o traces.jsonl`,
+      `Traces:   ${commandLine`art-e show ${totals.runId}/TASK`}, ${commandLine`art-e export-traces --run ${totals.runId} -o traces.jsonl`}`,
     ];
     return [runSummary(totals), ...lines].join("\n");
   });

@@ -1,5 +1,6 @@
 import { API_KEY_VARIABLES, isProvider } from "../../models/names.js";
 import { limitHeapGrowth } from "../../platform/async.js";
+import { commandLine } from "../../platform/command-line.js";
 import { Interrupted } from "../../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/program-version.js";
@@ -59,7 +60,8 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   // A run that could not begin to answer has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
   if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
-  if (shortfall !== null) context.note(`${shortfall}. Ask again: art-e score --run ${end.totals.runId}`);
+  if (shortfall !== null)
+    context.note(`${shortfall}. Ask again: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);
   const { throwIfMissed } = await import("../../runs/gates.js");
   throwIfMissed(end.totals.runId, gates);
@@ -71,7 +73,7 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
   if (end.stopped !== null) throw stoppedError(end, end.stopped);
   if (failedTasks * 2 <= totalTasks) return EXIT.done;
   note(
-    `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: art-e export-traces --run ${runId} --failed; answer them again: art-e run --resume ${runId} --retry-failed`,
+    `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; answer them again: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
   );
   return EXIT.gate;
 }
@@ -154,7 +156,7 @@ function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun
 }
 
 function again(names: readonly string[], [first]: readonly PreparedRun[]): string {
-  return `To run them: art-e run --config ${first?.configured.path} --only ${names.join(",")}`;
+  return `To run them: ${commandLine`art-e run --config ${first?.configured.path ?? "FILE"} --only ${names.join(",")}`}`;
 }
 
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
@@ -163,7 +165,7 @@ const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
-  const resume = `art-e run --resume ${runId}`;
+  const resume = commandLine`art-e run --resume ${runId}`;
   if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Go on with: ${resume}`);
   const { why } = stopped;
   const hint = `${saved} ${hintFor(stopped, { resume, model, hasAnswers: totalTasks > 0 })}`;

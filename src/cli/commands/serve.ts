@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { programVersion } from "../../platform/program-version.js";
@@ -74,6 +75,8 @@ export const serveCommand: Command = {
     return withChatServices(timeouts, flags, context, async (services) => {
       const corpus = new CorpusSnapshots(services.db, context.settings.cacheDir, programVersion());
       // Takes half a second to load, which --help and a wrong flag need not wait for.
+      // Messages go to clients from now on, whom the files of this machine do not concern.
+      showDatabase(null);
       const { startServer } = await import("../../server/create-app.js");
       const running = await startServer(
         {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import type { JsonObject } from "../../platform/json.js";
 import type { ListedTask, ShownTask } from "../../suites/show-tasks.js";
@@ -113,7 +114,7 @@ export const listTasksCommand: Command = {
     const { listTasks } = await import("../../suites/show-tasks.js");
     const list = listTasks(dir, flags);
     if (list.unreadable > 0)
-      out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${dir} says why.`);
+      out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${shellWord(dir)} says why.`);
     out.result(list, () => [taskTable(list.tasks), "", countLine(list.tasks)].join("\n"));
     return EXIT.done;
   },
@@ -166,7 +167,7 @@ export const exportSuiteCommand: Command = {
     context.out.result(exported, () =>
       [
         `${exported.tasks} tasks in ${flags.output}`,
-        `Run an agent on them: art-e run --suite ${flags.output} -a baseline`,
+        `Run an agent on them: ${commandLine`art-e run --suite ${flags.output} -a baseline`}`,
       ].join("\n"),
     );
     return EXIT.done;

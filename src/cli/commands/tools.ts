@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
+import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
 import { stripControls } from "../../platform/text.js";
@@ -148,7 +149,7 @@ function readArguments(json: string): JsonValue {
     throw new UserError(
       "flag_invalid",
       "ARGUMENTS: expected a JSON object.",
-      `Quote it for the shell: art-e tools test ID '{"key": "value"}'.`,
+      `Quote it for the shell: ${commandLine`art-e tools test ID '{"key": "value"}'`}`,
       2,
       { cause },
     );
@@ -293,6 +294,7 @@ function firstLine(description: string): string {
 function printToolChange(id: string, change: "added" | "changed", out: Output): void {
   out.result(
     { id },
-    () => `Tool ${id} is ${change}. Test it: art-e tools test ${id} '{…}'. Attach it: art-e agents attach AGENT ${id}`,
+    () =>
+      `Tool ${id} is ${change}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}. Attach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
   );
 }

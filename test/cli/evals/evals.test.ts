@@ -234,7 +234,7 @@ describe("eval files", () => {
   });
 
   it.each([
-    ["{", /odd.json is no eval: /],
+    ["{", /odd.json is no eval: it is not JSON: /],
     [EVAL({ kind: "code" }), /kind: /],
     [EVAL({ name: "No Name" }), /name: expected small letters/],
     [EVAL({ pass: { all: [] } }), /pass.all: /],
@@ -252,5 +252,9 @@ describe("eval files", () => {
     mkdirSync(path("empty"));
     expect((await artE("evals import empty")).stderr).toContain("holds no .json or .py files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("nowhere.json is no eval");
+    write("grader.ts", "export const grade = () => true;");
+    expect((await artE("evals import grader.ts")).stderr).toContain(
+      "grader.ts is no eval: a file of an eval is JSON or Python (.py), and this is neither",
+    );
   });
 });

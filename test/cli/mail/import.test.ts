@@ -184,6 +184,6 @@ describe("import without a source", () => {
     await using hub = await startHub((_, response) => response.writeHead(404).end());
     const { code, stdout, stderr } = await artE("import --db none.db --quiet", { HF_ENDPOINT: hub.endpoint });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^art-e: could not download .*404.*\n {7}.*art-e import FOLDER\.\n$/);
+    expect(stderr).toMatch(/^art-e: could not download .*404.*\n {7}.*art-e import FOLDER --db none\.db\n$/);
   });
 });

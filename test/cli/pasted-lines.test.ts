@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, it } from "vitest";
+import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
+
+/** Command lines in messages do what they say when they are pasted, whatever the files are called. */
+
+const work = workFolder();
+const FOLDER = "Marcus' mail";
+const DB = `${FOLDER}/all of it.db`;
+const SHOWN = `--db 'Marcus'\\'' mail/all of it.db'`;
+
+beforeAll(async () => {
+  mkdirSync(work.path(FOLDER));
+  mkdirSync(work.path("bin"));
+  symlinkSync(BIN, work.path("bin/art-e"));
+  const imported = await artE(["import", MAIL]);
+  expect(imported).toContain(`search ${MARCUS} WORDS ${SHOWN}`);
+});
+
+/** All that a command line writes. */
+async function artE(words: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await work.artE([...words, "--db", DB], {
+    PATH: `${work.path("bin")}:${process.env.PATH}`,
+  });
+  return stdout + stderr;
+}
+
+/** The line after `before` runs in a shell. */
+function paste(text: string, before: string): string {
+  const line = text.slice(text.indexOf(before) + before.length).split("\n")[0] ?? "";
+  expect(line).toMatch(/^art-e /);
+  const env = { PATH: `${work.path("bin")}:${process.env.PATH}`, HOME: work.path("") };
+  return execFileSync("bash", ["-c", line], { cwd: work.path(""), env, encoding: "utf8" });
+}
+
+it("leads from a message to the command that it names", async () => {
+  const ran = await artE(["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "2", "-o", `${FOLDER}/r s.json`]);
+  const shown = ran.replace("/TASK", "/1").replace(/ --db '[^\n]*(?=, art-e)/, (flag) => `${flag}\n`);
+  expect(paste(shown, "Traces:   ")).toContain("Merriwell");
+
+  expect(paste(await artE(["runs", "show"]), "A task in full: ")).toContain("tool");
+  expect(paste(await artE(["runs", "delete", "latest"]), "Name the run: ")).toContain("baseline");
+  expect(paste(await artE(["agents", "clone", "baseline", "mine"]), "See it: ")).toContain("mine");
+
+  const named = await artE(["runs", "rename", "latest", "my run"]);
+  expect(named).toContain('is named "my run"');
+});
+
+it.each([
+  ["search", MARCUS, "Merriwell"],
+  ["show", "<no@mail>"],
+  ["gate", "latest", "--fail-under", "accuracy=1"],
+  ["run", "--resume", "latest", "--model-id", "openai/other"],
+  ["run", "-a", "nobody", "--dataset", QUESTIONS],
+  ["evals", "list"],
+  ["evals", "suggest"],
+  ["agents", "set", "baseline", "--max-turns", "2"],
+  ["tools", "delete", "email_search"],
+  ["runs", "show", "nothing"],
+])("names the database in what art-e %s says", async (...words) => {
+  const text = await artE(words);
+  const lines = text.match(/\bart-e (?:agents|evals|run|runs|score|search|show|stats|tools) [^\n]*/g) ?? [];
+  expect(lines.length, text).toBeGreaterThan(0);
+  for (const line of lines.filter((each) => !each.includes("--help"))) expect(line).toContain(SHOWN);
+});
+
+it("names no database where a plain call opens it", async () => {
+  const text = async (words: string) => {
+    const { stdout, stderr } = await work.artE(words);
+    return stdout + stderr;
+  };
+  expect(await text(`import ${MAIL}`)).toMatch(/search \S+ WORDS\n/);
+  work.write("art-e.yaml", `database: ./${FOLDER}/all of it.db\n`);
+  expect(await text("evals list")).toMatch(/art-e evals suggest$/m);
+  expect(await text("evals list --db art-e.db")).toMatch(/art-e evals suggest --db art-e\.db$/m);
+});
+
+it("does not name the files of the server's machine to clients of a server", async () => {
+  const started = work.start(["serve", "--port", "0", "--db", DB, "--json"]);
+  let written = "";
+  const url = await new Promise<string>((resolve) => {
+    started.child.stdout?.on("data", (chunk: string) => {
+      written += chunk;
+      const found = /"url": "([^"]+)"/.exec(written)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  const response = await fetch(`${url}/api/agents/nobody`);
+  const text = await response.text();
+  started.child.kill("SIGTERM");
+  expect(text).toContain("art-e agents list");
+  expect(text).not.toContain(join(FOLDER, "all"));
+});
