@@ -14,6 +14,8 @@ export const NEEDS = {
   notebooks:
     "Python packages that run notebooks, in the sandbox: nbclient and ipykernel of the system, or of the folder below /opt that ART_E_PYTHON_PACKAGES names",
   suites: "the folder of real task suites that ART_E_SUITES names",
+  origins:
+    "the two suites as their origins have them, with all scripts and archives: flowbook/ and spider2v/ in the folder that ART_E_SUITE_ORIGINS names",
   exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
   redis: "redis-server, version 6.2 or newer",
   terminal: "tmux, which shows what is on a terminal",
@@ -27,12 +29,14 @@ export type Need = keyof typeof NEEDS;
 export const CHROMIUM = process.env.ART_E_CHROMIUM ?? "/usr/bin/chromium";
 export const ENRON = process.env.ART_E_ENRON ?? "";
 export const SUITES = process.env.ART_E_SUITES ?? "";
+export const ORIGINS = process.env.ART_E_SUITE_ORIGINS ?? "";
 export const EXPORTS = process.env.ART_E_EXPORTS ?? "";
 
 const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   browser: () => existsSync(CHROMIUM),
   "real-mail": () => ENRON !== "",
   suites: () => SUITES !== "",
+  origins: () => ORIGINS !== "",
   exports: () => EXPORTS !== "",
   redis: () => spawnSync("redis-server", ["--version"]).status === 0,
   terminal: () => spawnSync("tmux", ["-V"]).status === 0,

@@ -32,7 +32,7 @@ export async function evaluateTask(
   options: EvaluationOptions,
   signal: AbortSignal,
 ): Promise<Grade> {
-  const context: EvaluationContext = { task, machine, options, signal };
+  const context: EvaluationContext = { task, machine, options, signal, notes: [] };
   try {
     if (task.evaluation === null) throw new CannotGrade("unsupported", "the task has no evaluation");
     const evaluate = task.dialect === "flowbook" ? evaluateFlowbook : evaluateSpider2v;
@@ -55,7 +55,7 @@ function toLine(text: string): string {
  */
 async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
   for (const metric of evaluation.metrics) requireGradable(metric, context);
-  const notes = await runPostconfig(evaluation.postconfig, context);
+  const before = await runPostconfig(evaluation.postconfig, context);
   const reasons: string[] = [];
   const metrics = evaluation.metrics.map((metric) => async () => {
     const score = await evaluateMetric(metric, context);
@@ -64,8 +64,8 @@ async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationC
   });
   if (metrics.length === 0) throw new CannotGrade("unsupported", "the task names no evaluation function");
   const score = await combineMetrics(evaluation.conjunction, metrics);
-  const before = notes.length > 0 ? [`before grading: ${notes.join(", ")}`] : [];
-  return { score, reason: score === 1 ? "" : [...reasons, ...before].join("; ") };
+  if (before.length > 0) context.notes.push(`before grading: ${before.join(", ")}`);
+  return { score, reason: score === 1 ? "" : [...reasons, ...context.notes].join("; ") };
 }
 
 /** Before anything is run: functions that are not known, and what needs an account or a screen. */

@@ -2,8 +2,9 @@ import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";
 import type { JsonObject } from "../platform/json.js";
+import type { CommandResult } from "../sandbox/task-machine.js";
 import { CannotGrade, type Collected, CollectedFile, type EvaluationContext, runCommand } from "./grading-function.js";
-import { argvOf, commandSchema, expandHome } from "./machine-commands.js";
+import { argvOf, commandSchema, describeFailure, expandHome } from "./machine-commands.js";
 import { placeInFolder, resolveSharedFile } from "./suite-files.js";
 
 /** `rule`: what the task's file says. */
@@ -120,21 +121,31 @@ const getVmScriptOutput: Getter = async (args, context) => {
     await context.machine.copyIn(source, path);
     await runCommand(context, ["chmod", "a+x", path], TIMEOUT_MS);
   }
-  const { exitCode, stdout } = await runCommand(context, ["/bin/bash", path], TIMEOUT_MS);
-  return exitCode === null ? null : stdout;
+  const result = await runCommand(context, ["/bin/bash", path], TIMEOUT_MS);
+  noteFailure(posix.basename(path), result, context);
+  return result.exitCode === null ? null : result.stdout;
 };
 
 /** `vm_command_line`: the stdout of a command. */
-const getVmCommandLine: Getter = async (args, context) => {
-  const { exitCode, stdout } = await runCommand(context, argvOf(commandSchema.parse(args)), TIMEOUT_MS);
-  return exitCode === null ? null : stdout;
-};
+const getVmCommandLine: Getter = async (args, context) => (await getCommandResult(args, context))?.stdout ?? null;
 
 /** `vm_command_error`: its stderr. */
-const getVmCommandError: Getter = async (args, context) => {
-  const { exitCode, stderr } = await runCommand(context, argvOf(commandSchema.parse(args)), TIMEOUT_MS);
-  return exitCode === null ? null : stderr;
-};
+const getVmCommandError: Getter = async (args, context) => (await getCommandResult(args, context))?.stderr ?? null;
+
+/** Null: it reached its time limit. */
+async function getCommandResult(args: JsonObject, context: EvaluationContext): Promise<CommandResult | null> {
+  const argv = argvOf(commandSchema.parse(args));
+  const result = await runCommand(context, argv, TIMEOUT_MS);
+  noteFailure(argv.join(" "), result, context);
+  return result.exitCode === null ? null : result;
+}
+
+/** As at the origin a script's exit code does not count; a program that it did not find explains its output. */
+function noteFailure(command: string, result: CommandResult, { notes }: EvaluationContext): void {
+  const notFound = result.stderr.split("\n").find((line) => /command not found|No such file or directory$/.test(line));
+  if (result.exitCode !== 0) notes.push(describeFailure(command, result));
+  else if (notFound !== undefined) notes.push(notFound.trim());
+}
 
 const dbtProfilesSchema = z.looseObject({ dirs: z.array(z.string()), dest: z.string().min(1) });
 

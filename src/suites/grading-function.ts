@@ -113,6 +113,8 @@ export interface EvaluationContext {
   readonly machine: TaskMachine;
   readonly options: EvaluationOptions;
   readonly signal: AbortSignal;
+  /** What went wrong on the way and may explain a score: a script that failed. */
+  readonly notes: string[];
 }
 
 /** What a user's function gets of it. */

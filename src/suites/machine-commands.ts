@@ -14,7 +14,8 @@ export function argvOf({ command, shell }: z.output<typeof commandSchema>): stri
 }
 
 const TIMEOUT_MS = 180_000;
-const LOG = `${HOME}/task_setup.log`;
+/** A name, as at the origin: its scripts put `/mnt/container/` before it. */
+const LOG = "task-setup.log";
 
 /**
  * Uploads a script and runs it, for set-up and for grading alike. Bash starts it, which also runs a script that has
@@ -31,6 +32,17 @@ export async function runFlowbookScript(
   const changed = await machine.run({ argv: ["chmod", "+x", path], ...options }, signal);
   if (changed.exitCode !== 0) return changed;
   return await machine.run({ argv: ["/bin/bash", "-c", '"$0"', path], ...options }, signal);
+}
+
+/** How a command ended that did not succeed, with the last line that it said: `init.sh ended with exit code 3: ...`. */
+export function describeFailure(command: string, { exitCode, stdout, stderr }: CommandResult): string {
+  const said = lastLine(stderr) || lastLine(stdout);
+  const ended = exitCode === null ? "reached its time limit" : `ended with exit code ${exitCode}`;
+  return `${command} ${ended}${said === "" ? "" : `: ${said}`}`;
+}
+
+export function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
 /** The origin's server expands `~`, and `$HOME` of variables. */

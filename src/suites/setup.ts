@@ -8,7 +8,14 @@ import type { SuiteDialect, SuiteTask, TaskState } from "../tasks/suite-task.js"
 import { type AccountSettings, findMissingAccount, ONLY_ACCOUNT_TASKS, settingsName } from "./accounts.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { attachInboxSchema } from "./email-task.js";
-import { argvOf, commandSchema, expandHome, type FunctionNeed, runFlowbookScript } from "./machine-commands.js";
+import {
+  argvOf,
+  commandSchema,
+  describeFailure,
+  expandHome,
+  type FunctionNeed,
+  runFlowbookScript,
+} from "./machine-commands.js";
 import { resolveSharedFile, resolveSuiteFile } from "./suite-files.js";
 import { ACCOUNT_TAG, parseArguments } from "./suite-folder.js";
 
@@ -119,15 +126,8 @@ function missingFile(path: string, where: string): ActionOutcome {
 }
 
 /** How a command that was to succeed ended. */
-function outcomeOf(argv: readonly string[], { exitCode, stdout, stderr }: CommandResult): ActionOutcome {
-  if (exitCode === 0) return DONE;
-  const said = lastLine(stderr) || lastLine(stdout);
-  const ended = exitCode === null ? "reached its time limit" : `ended with exit code ${exitCode}`;
-  return { state: "failed", reason: `${argv.join(" ")} ${ended}${said === "" ? "" : `: ${said}`}` };
-}
-
-function lastLine(text: string): string {
-  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+function outcomeOf(argv: readonly string[], result: CommandResult): ActionOutcome {
+  return result.exitCode === 0 ? DONE : { state: "failed", reason: describeFailure(argv.join(" "), result) };
 }
 
 const uploadFileSchema = z.looseObject({ local_path: z.string().min(1), remote_path: z.string().min(1) });

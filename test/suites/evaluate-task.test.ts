@@ -111,8 +111,11 @@ describe("a task of Flowbook", () => {
     expect((await evaluate(logs({ include: ["ok"], exclude: ["lab"] }), setting)).score).toBe(1);
     expect((await evaluate(logs({ include: ["ok"], exclude: ["python3"] }), setting)).score).toBe(0);
     expect((await evaluate(logs({}), setting)).score).toBe(0);
-    const failing = { ...setting, suite: { "eval.sh": "#!/bin/bash\nexit 3\n" } };
-    expect((await evaluate(logs({ include: [] }), failing)).reason).toContain("ended with 3");
+    const failing = (script: string) => ({ ...setting, suite: { "eval.sh": `#!/bin/bash\n${script}\nexit 3\n` } });
+    const reason = async (script: string) => (await evaluate(logs({ include: [] }), failing(script))).reason;
+    expect(await reason("")).toContain("eval.sh ended with exit code 3");
+    expect(await reason("echo no kernel >&2")).toContain("eval.sh ended with exit code 3: no kernel");
+    expect(await reason("echo no jupyter > $ROOT/home/user/eval.log")).toContain("exit code 3: no jupyter");
     expect(await evaluate(logs({ include: [] }), { ...setting, suite: {} })).toMatchObject({
       state: "unsupported",
       reason: "the script eval.sh is missing in the task's folder",
@@ -229,6 +232,17 @@ describe("a task of Spider2-V", () => {
     expect((await evaluate({ metrics: outputs(shell) }, setting)).score).toBe(1);
     const failing = call("vm_command_error", { command: ["/bin/sh", "-c", "echo ok >&2"] });
     expect((await evaluate({ metrics: outputs(failing) }, setting)).score).toBe(1);
+  });
+
+  it.each([
+    ["exits with an error", "echo no; echo no kernel >&2; exit 3", "eval.sh ended with exit code 3: no kernel"],
+    ["calls what is not there", "dream 1\necho no", "dream: command not found"],
+  ])("says of a score below 1 that the script %s", async (_, script, said) => {
+    const getter = call("vm_script_output", { src: "suite/eval.sh", dest: "/home/eval.sh" });
+    const metrics = [metric("check_include_exclude", getter, call("rule", { rules: { include: ["ok"] } }))];
+    const { score, reason } = await evaluate({ metrics }, { suite: { "eval.sh": script }, runs: true });
+    expect({ score, reason }).toEqual({ score: 0, reason: expect.stringContaining(said) });
+    expect(reason).toContain("check_include_exclude gives 0; ");
   });
 });
 

@@ -60,7 +60,7 @@ describe("set-up as Flowbook writes it", () => {
     });
     expect(read("home/user/Desktop/data/in.csv")).toBe("a\n1\n");
     expect(read("home/user/scripts/init.sh")).toBe(suite["init.sh"]);
-    expect(read("seen")).toBe("a\n1\n/home/user/task_setup.log\n".repeat(2));
+    expect(read("seen")).toBe("a\n1\ntask-setup.log\n".repeat(2));
   });
 
   it("runs a script without a first line that names its shell", async () => {

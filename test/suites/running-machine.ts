@@ -24,7 +24,11 @@ export class RunningMachine implements TaskMachine {
   run({ argv, env, timeoutMs }: MachineCommand): Promise<CommandResult> {
     this.commands.push(argv.join(" "));
     const [program = "", ...words] = argv.map((word) => (word.startsWith("/home/") ? join(this.root, word) : word));
-    const options = { env: { PATH: "/usr/bin:/bin", ROOT: this.root, ...env }, timeout: timeoutMs, cwd: this.root };
+    const options = {
+      env: { PATH: "/usr/bin:/bin", HOME: this.root, ROOT: this.root, ...env },
+      timeout: timeoutMs,
+      cwd: this.root,
+    };
     return new Promise((resolve) => {
       execFile(program, words, options, (error, stdout, stderr) => {
         resolve({ exitCode: error === null ? 0 : typeof error.code === "number" ? error.code : null, stdout, stderr });

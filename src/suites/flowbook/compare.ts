@@ -39,7 +39,7 @@ import {
   type FlowbookFunction,
   filePair,
 } from "../grading-function.js";
-import { runFlowbookScript } from "../machine-commands.js";
+import { describeFailure, lastLine, runFlowbookScript } from "../machine-commands.js";
 import { readCollectedFile, resolveSuiteFile } from "../suite-files.js";
 import { parseArguments } from "../suite-folder.js";
 
@@ -57,16 +57,21 @@ const compareScriptLogsSchema = z.looseObject({ eval_script: z.string(), vm_eval
 /**
  * Flowbook's `compare_script_logs`: runs a script of the task in the machine and looks for texts in the log that it
  * writes. The script lies at /home/user/NAME, as at the origin's commit 485a525; its newest one makes a folder of that
- * name. A script that fails is an error.
+ * name. A script that fails is an error, told by its log where it says nothing else.
  */
 export const compareScriptLogs: FlowbookFunction = async (args, context) => {
   const { eval_script, vm_eval_logs } = parseArguments(compareScriptLogsSchema, args);
-  await runScript(eval_script, context);
+  const { path, result } = await runScript(eval_script, context);
+  if (result.exitCode !== 0) {
+    const log = await collectResult(context, vm_eval_logs).then(readCollectedFile, () => Buffer.from(""));
+    const stderr = result.stderr.trim() || lastLine(log.toString("utf8"));
+    throw new Error(describeFailure(path, { ...result, stderr }));
+  }
   const log = decodeText(await readCollectedFile(await collectResult(context, vm_eval_logs)));
   return scoreLog(log, args.rules);
 };
 
-async function runScript(script: string, context: EvaluationContext): Promise<void> {
+async function runScript(script: string, context: EvaluationContext) {
   const source = await resolveSuiteFile(context.task.folder, script);
   if (source === null) throw new CannotGrade("unsupported", `the script ${script} is missing in the task's folder`);
   const { machine, signal } = context;
@@ -74,8 +79,7 @@ async function runScript(script: string, context: EvaluationContext): Promise<vo
     throw new CannotGrade("unsupported", `it runs ${script}, and this machine only holds files`);
   }
   const path = posix.join(HOME, posix.basename(script));
-  const { exitCode } = await runFlowbookScript(source, path, machine, signal);
-  if (exitCode !== 0) throw new Error(`${path} ended with ${exitCode ?? "its time limit"}`);
+  return { path, result: await runFlowbookScript(source, path, machine, signal) };
 }
 
 /** Every `include` in the log, no `exclude`. No rules at all score 0, unlike in Spider2-V. */
