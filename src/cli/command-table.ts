@@ -69,6 +69,18 @@ const SUITE_GROUP: CommandGroup = {
   ],
 };
 
+const ENV_GROUP: CommandGroup = {
+  usage: "env",
+  describe: "The benchmark as an environment that agents are trained in",
+  subcommands: [
+    {
+      usage: "export",
+      describe: "Write questions as folders of Harbor tasks, each with its mailbox and a command to search it",
+      load: async () => (await import("./commands/env.js")).exportEnvironmentCommand,
+    },
+  ],
+};
+
 const RUNS_GROUP: CommandGroup = {
   usage: "runs",
   describe: "List, show, name, tag and delete runs",
@@ -396,6 +408,7 @@ export const COMMANDS: readonly TableEntry[] = [
   AGENTS_GROUP,
   TOOLS_GROUP,
   SUITE_GROUP,
+  ENV_GROUP,
   EVALS_GROUP,
   {
     usage: "serve",

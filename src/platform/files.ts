@@ -1,18 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  accessSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, rmSync, type Stats, statSync } from "node:fs";
+import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "./errors.js";
 
@@ -96,26 +84,39 @@ export function checkNewFolder(flag: string, folder: string): void {
 }
 
 /**
- * Writes a new folder all or nothing: under a temporary name beside it, then renamed. Synchronous, so that no Ctrl-C
- * comes in between.
- * @param files texts by their path in the folder
+ * Writes a new folder all or nothing: under a temporary name beside it, then renamed. Stops between files when the
+ * signal aborts, and leaves nothing then.
+ * @param files contents by their path in the folder; what begins with `#!` may be executed
  */
-export function writeFolderAtomically(flag: string, folder: string, files: ReadonlyMap<string, string>): void {
+export async function writeFolderAtomically(
+  flag: string,
+  folder: string,
+  files: Iterable<readonly [path: string, content: string | Uint8Array]>,
+  signal?: AbortSignal,
+): Promise<void> {
   const temporary = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
+  removeOnExit(temporary);
   try {
-    for (const [path, text] of files) {
+    for (const [path, content] of files) {
+      signal?.throwIfAborted();
       const file = join(temporary, path);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text, { flag: "wx" });
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content, { flag: "wx", mode: isScript(content) ? 0o755 : 0o644 });
     }
     checkNewFolder(flag, folder);
-    renameSync(temporary, folder);
+    await rename(temporary, folder);
   } catch (cause) {
-    rmSync(temporary, { recursive: true, force: true });
-    if (cause instanceof UserError || !(cause instanceof Error && "code" in cause)) throw cause;
+    await rm(temporary, { recursive: true, force: true });
+    if (cause instanceof UserError || !(cause instanceof Error && "code" in cause) || signal?.aborted) throw cause;
     const hint = "Free some space or name another folder.";
     throw new UserError("output_unwritable", `${flag}: ${folder}: ${cause.message}`, hint, 1, { cause });
+  } finally {
+    temporaryFiles.delete(temporary);
   }
+}
+
+function isScript(content: string | Uint8Array): boolean {
+  return content[0] === "#" && content[1] === "!";
 }
 
 /** Checks an output file before anything is spent on its content. */
@@ -199,7 +200,7 @@ async function writeTo(
   }
 }
 
-/** Temporary files being written. A second Ctrl-C exits in the middle of it. */
+/** Temporary files and folders being written. A second Ctrl-C exits in the middle of it. */
 const temporaryFiles = new Set<string>();
 let hasExitListener = false;
 
@@ -208,7 +209,7 @@ function removeOnExit(path: string): void {
   if (hasExitListener) return;
   hasExitListener = true;
   process.on("exit", () => {
-    for (const temporary of temporaryFiles) rmSync(temporary, { force: true });
+    for (const temporary of temporaryFiles) rmSync(temporary, { recursive: true, force: true });
   });
 }
 

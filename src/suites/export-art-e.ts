@@ -42,7 +42,7 @@ export async function exportArtE(
     [INDEX, `${JSON.stringify({ [TOOL]: written.map(({ id }) => id) }, null, 2)}\n`],
     [OWN_ORACLE, oracle.map((line) => `${JSON.stringify(line)}\n`).join("")],
   ]);
-  writeFolderAtomically(flag, folder, files);
+  await writeFolderAtomically(flag, folder, files);
   return { folder, tasks: tasks.length };
 }
 

@@ -1,0 +1,55 @@
+import { EXIT } from "../../platform/errors.js";
+import { count } from "../../text/format.js";
+import type { Command } from "../command.js";
+import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+
+const FORMATS = ["harbor"] as const;
+
+const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
+const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
+
+const exportEnvironmentSchema = datasetSchema.extend(selectionSchema.shape).extend({
+  format: oneOf(FORMATS).default("harbor"),
+  output: text,
+  limit: wholeNumber(0).default(10),
+  org: text.regex(NAME, "expected letters, digits, -, _ and .").default("art-e"),
+  dockerImage: text.regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}").optional(),
+});
+
+export const exportEnvironmentCommand: Command = {
+  flags: {
+    format: { type: "string", requiresArg: true, describe: "harbor: folders of Harbor tasks [default: harbor]" },
+    output: { alias: "o", type: "string", requiresArg: true, describe: "The folder to write, which must not be there" },
+    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max tasks to write; 0 = all [default: 10]" },
+    org: { type: "string", requiresArg: true, describe: "Organization in the tasks' names [default: art-e]" },
+    "docker-image": {
+      type: "string",
+      requiresArg: true,
+      describe: "Image of each task, for readers that build none: {task} in it stands for the task",
+    },
+    ...DATASET_FLAGS,
+    ...SELECTION_FLAGS,
+  },
+  async run(argv, context) {
+    const { format: _, output, ...flags } = readFlags("env export", exportEnvironmentSchema, argv);
+    const { refuseContradictions } = await import("../../questions/dataset.js");
+    refuseContradictions(flags);
+    const { exportHarbor } = await import("../../suites/export-harbor.js");
+    const exported = await exportHarbor("--output", output, flags, context);
+    const { withoutGoldMail } = exported;
+    if (withoutGoldMail.length > 0) {
+      const some = withoutGoldMail.slice(0, 5).join(", ") + (withoutGoldMail.length > 5 ? ", ..." : "");
+      context.note(
+        `Tasks whose mailbox holds no gold mail up to their day: ${count(withoutGoldMail.length)} (${some}).`,
+      );
+    }
+    context.out.result(exported, () =>
+      [
+        `${count(exported.tasks)} tasks with ${count(exported.mails)} mails in ${output}`,
+        `Check them: harbor run -p ${output} -a oracle`,
+      ].join("\n"),
+    );
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,264 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import { stringify } from "smol-toml";
+import { checkMailboxes } from "../mail/corpus.js";
+import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mailbox.js";
+import { endOfDay } from "../mail/search-query.js";
+import { type AppContext, Interrupted } from "../platform/context.js";
+import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
+import { programVersion } from "../platform/program-version.js";
+import { artESuite, type QuestionOptions } from "../questions/dataset.js";
+import { isUnanswerable } from "../scoring/mail-scorers.js";
+import { type Db, withStore } from "../store/open-store.js";
+import type { Question, TaskSet } from "../tasks/question.js";
+import { count } from "../text/format.js";
+
+export interface HarborOptions extends QuestionOptions {
+  /** First part of the tasks' names, `org/task`. */
+  readonly org: string;
+  /** A built image of each task, with `{task}` for its folder's name. */
+  readonly dockerImage?: string | undefined;
+}
+
+export interface ExportedHarbor {
+  /** Absolute path. */
+  readonly folder: string;
+  readonly tasks: number;
+  /** Mails in all of their mailboxes together. */
+  readonly mails: number;
+  /** Tasks none of whose gold mails lies in their mailbox up to their day. */
+  readonly withoutGoldMail: readonly string[];
+}
+
+type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
+
+/**
+ * Writes questions as Harbor tasks: a folder each, with the mailbox up to the question's day and a command to search
+ * it in the environment, and the gold answer in the tests and the solution alone.
+ * @throws UserError where the folder is there already, or a mailbox has not been imported
+ */
+export async function exportHarbor(
+  flag: string,
+  path: string,
+  options: HarborOptions,
+  context: AppContext,
+): Promise<ExportedHarbor> {
+  const folder = resolve(path);
+  checkNewFolder(flag, folder);
+  const { set, tasks } = await artESuite("query_date", options, context).list();
+  return withStore(context.settings, async (db) => {
+    checkMailboxes(db, tasks);
+    const progress = context.progress("Harbor tasks");
+    const exported = { folder, tasks: tasks.length, mails: 0, withoutGoldMail: [] as string[] };
+    function* files(): Files {
+      const digests: { name: string; digest: string }[] = [];
+      for (const [i, question] of tasks.entries()) {
+        const id = folderName(question, set);
+        const task = harborTask(question, id, { db, set, options });
+        exported.mails += task.mails;
+        if (!task.hasGoldMail) exported.withoutGoldMail.push(id);
+        for (const [file, content] of task.files) yield [`${id}/${file}`, content];
+        digests.push({ name: `${options.org}/${id}`, digest: digestOf(task.files) });
+        progress.update(i + 1, tasks.length, `${count(i + 1)} of ${count(tasks.length)}`);
+      }
+      yield ["dataset.toml", datasetToml(basename(folder), digests, options)];
+      yield ["README.md", readme(basename(folder), set, tasks.length, options)];
+    }
+    try {
+      await writeFolderAtomically(flag, folder, files(), context.signal);
+    } catch (error) {
+      if (context.signal.aborted) throw new Interrupted(`export stopped: ${folder} was not written.`);
+      throw error;
+    } finally {
+      progress.stop();
+    }
+    return exported;
+  });
+}
+
+/** `test-00012`: the order of the folders is that of the ids. */
+function folderName({ id, split }: Question, set: TaskSet): string {
+  return `${split ?? set.split}-${String(id).padStart(5, "0")}`;
+}
+
+interface Source {
+  readonly db: Db;
+  readonly set: TaskSet;
+  readonly options: HarborOptions;
+}
+
+function harborTask(question: Question, id: string, source: Source) {
+  const lookup = openMailLookup(source.db);
+  const mailbox = readMailbox(question, lookup, source.db);
+  const gold = [...new Set(question.message_ids.flatMap((each) => [lookup.canonicalId(each), each]))];
+  const answer = { answer: question.answer, sources: [...new Set(question.message_ids.map(lookup.canonicalId))] };
+  const expected = { answer: question.answer, message_ids: gold, unanswerable: isUnanswerable(question) };
+  const files: (readonly [string, string | Uint8Array])[] = [
+    ["environment/Dockerfile", DOCKERFILE],
+    ["environment/mail", template("mail.py")],
+    ["environment/mailbox.jsonl.gz", gzipSync(mailbox.lines.join(""))],
+    ["instruction.md", instruction(question)],
+    ["solution/answer.json", json(answer)],
+    ["solution/solve.sh", template("solve.sh")],
+    ["task.toml", taskToml(question, id, source)],
+    ["tests/expected.json", json(expected)],
+    ["tests/grade.py", template("grade.py")],
+    ["tests/test.sh", template("test.sh")],
+  ];
+  const hasGoldMail = gold.length === 0 || gold.some((each) => mailbox.ids.has(each));
+  return { files, mails: mailbox.ids.size, hasGoldMail };
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+/** A file of `harbor/`, which is the same in every task. */
+function template(name: string): string {
+  return readFileSync(new URL(`harbor/${name}`, import.meta.url), "utf8");
+}
+
+const PAGE = 1_000;
+
+/** A mailbox up to the end of a day, newest first: a line of JSON for each mail, under one of its Message-IDs. */
+function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup, db: Db) {
+  const cutoff = endOfDay(query_date);
+  const listing = openMailboxListing(db, inbox_address, cutoff);
+  const ids = new Set<string>();
+  const lines: string[] = [];
+  let cursor: number | null = null;
+  for (;;) {
+    const heads = listing.list(cursor, PAGE);
+    for (const { messageId } of heads) {
+      const mail = lookup.get(messageId);
+      if (mail === null || mail.date === null || mail.date >= cutoff) continue;
+      const { sender, to, cc, bcc, subject, date, body } = mail;
+      lines.push(`${JSON.stringify({ message_id: messageId, date, sender, to, cc, bcc, subject, body })}\n`);
+      ids.add(messageId);
+    }
+    cursor = heads.at(-1)?.cursor ?? null;
+    if (heads.length < PAGE) return { ids, lines };
+  }
+}
+
+/** Single files only: some readers repeat nothing else. The image has bash, timeout, tar, gzip and find. */
+const DOCKERFILE = `FROM python:3.12-slim
+WORKDIR /app
+COPY mail /usr/local/bin/mail
+COPY mailbox.jsonl.gz /usr/local/share/mail/mailbox.jsonl.gz
+`;
+
+function instruction({ question, inbox_address, query_date }: Question): string {
+  return `${question}
+
+This is a question of the owner of the mailbox ${inbox_address}. Today is ${query_date}; the mailbox holds the mail up to today. Search it with the command \`mail\`, and read the mails that may hold the answer:
+
+\`\`\`bash
+mail search WORDS... [--from TEXT] [--to TEXT] [--after YYYY-MM-DD] [--before YYYY-MM-DD] [--limit N]
+mail read MESSAGE_ID
+\`\`\`
+
+Then write the answer, in a few words, with the Message-IDs of the mails that hold it:
+
+\`\`\`bash
+mail answer "THE ANSWER" --source "MESSAGE_ID"
+\`\`\`
+
+That writes the file \`/app/answer.json\`, which you may also write yourself: \`{"answer": "THE ANSWER", "sources": ["MESSAGE_ID"]}\`. If the mailbox does not hold the answer, answer "I don't know". Where there is no command \`mail\`, call \`python3 /usr/local/bin/mail\` instead.
+`;
+}
+
+function taskToml(question: Question, id: string, { set, options }: Source): string {
+  const { inbox_address, query_date, how_realistic, split } = question;
+  return stringify({
+    schema_version: "1.3",
+    artifacts: ["/app/answer.json"],
+    task: {
+      name: `${options.org}/${id}`,
+      description: "A question about the mail of one mailbox",
+      authors: [],
+      keywords: ["email", "search", "question-answering"],
+    },
+    metadata: {
+      category: "email",
+      tags: ["email", "search", "question-answering"],
+      dataset: set.revision === null ? basename(set.source) : set.source,
+      split: split ?? set.split,
+      question_id: question.id,
+      ...{ inbox_address, query_date, how_realistic },
+      exported_by: `art-e ${programVersion()}`,
+    },
+    agent: { timeout_sec: 600 },
+    verifier: { timeout_sec: 120 },
+    environment: {
+      build_timeout_sec: 600,
+      ...(options.dockerImage === undefined ? {} : { docker_image: options.dockerImage.replaceAll("{task}", id) }),
+      ...{ cpus: 1, memory_mb: 2048, storage_mb: 10_240 },
+      // The first search would make the index; here the agent's time does not pay for it.
+      healthcheck: { command: "python3 /usr/local/bin/mail index", timeout_sec: 120, retries: 3 },
+    },
+  });
+}
+
+/** As Harbor pins a task: SHA-256 over its files' paths and their SHA-256, in the order of the paths. */
+function digestOf(files: Files): string {
+  const lines = [...files].map(([path, content]) => `${path}\0${createHash("sha256").update(content).digest("hex")}\n`);
+  return `sha256:${createHash("sha256").update(lines.sort().join("")).digest("hex")}`;
+}
+
+function datasetToml(name: string, tasks: readonly { name: string; digest: string }[], { org }: HarborOptions): string {
+  const dataset = {
+    name: `${org}/${name.replace(/[^\w.-]/g, "-").replace(/^[.-]+|\.(?=\.)/g, "") || "art-e"}`,
+    description: "ART-E: questions about the mail of one mailbox, answered by searching it",
+  };
+  return stringify({ dataset, tasks });
+}
+
+function readme(name: string, { source }: TaskSet, tasks: number, { org }: HarborOptions): string {
+  return `# ${name}
+
+${count(tasks)} questions of ART-E as Harbor tasks, written by art-e ${programVersion()} from ${source}. Each is a question of the owner of
+a mailbox, asked on a certain day; the environment holds that mailbox up to that day and the command \`mail\`, which searches and reads it.
+
+\`\`\`bash
+harbor run -p . -a oracle                          # writes the gold answers: reward 1 on every task
+harbor run -p . -a claude-code -m anthropic/MODEL
+art-e run --suite . -a AGENT                       # without Harbor
+\`\`\`
+
+## Answer
+
+\`/app/answer.json\`: \`{"answer": "TEXT", "sources": ["MESSAGE_ID"]}\`. \`/app/answer.txt\`, and both names in \`/workdir\`, are read too; plain text may
+end in a line \`Sources: MESSAGE_ID, ...\`.
+
+## Reward
+
+\`tests/test.sh\` needs Python's standard library and no network. It writes \`/logs/verifier/reward.json\`, the same reward to \`reward.txt\`,
+and what it read to \`details.json\`.
+
+| score | is |
+| --- | --- |
+| \`reward\` | 0.8 x answer + 0.2 x \`sources_precision\`; where the question has no gold mail, the answer alone. 0 without an answer |
+| answer | 1 for an exact match, else the mean of \`semantic_score\`, \`number_match\` and \`date_match\`. "I don't know" is 1 where the question cannot be answered; elsewhere the reward is 0 |
+| \`exact_match\` | 1: equal to the gold answer up to case and white space |
+| \`semantic_score\` | Jaccard similarity of the sets of words |
+| \`number_match\`, \`date_match\` | 1: the answer holds every number, or every date and time, of the gold answer; left out where that has none |
+| \`sources_correct\` | 1: a gold mail is among the sources; left out where there is none |
+| \`sources_precision\` | share of the sources that are gold mails |
+
+## Images
+
+The Dockerfiles need nothing but \`python:3.12-slim\`. Some readers want images that are built already: export with
+\`--docker-image REGISTRY/NAME:{task}\`, then
+
+\`\`\`bash
+for task in */task.toml; do
+  task=\${task%/task.toml}
+  docker build -t "REGISTRY/NAME:$task" "$task/environment" && docker push "REGISTRY/NAME:$task"
+done
+\`\`\`
+
+The mail is in the images, and the gold answers are in \`tests/\` and \`solution/\`: keep test questions out of training, and publish only mail that may be.
+To publish it as ${org}/NAME, see \`harbor publish --help\`.
+`;
+}
