@@ -209,8 +209,8 @@ export async function callTool(
 }
 
 /** Text is passed on unchanged: as JSON it would be quoted and its line ends escaped. */
-function textOf({ value }: Extract<ToolResult, { ok: true }>): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
+  return typeof value === "string" ? value : (json ?? JSON.stringify(value));
 }
 
 function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMessage {

@@ -110,10 +110,10 @@ export function openPostings(db: Db): (filter: MailFilter) => FtsPostings {
 }
 
 /** Of all lists together; some 8 bytes each. */
-const MAX_KEPT_POSITIONS = 1_000_000;
+const MAX_KEPT_POSITIONS = 250_000;
 
 /** Results of searches, some 5 KB each. */
-const MAX_KEPT_RESULTS = 1_000;
+const MAX_KEPT_RESULTS = 250;
 
 /** What changes only with an import. Agents ask again for words that they, or others, have asked for before. */
 class KnownUntilImport {

@@ -29,6 +29,14 @@ export function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
+/** One object of the fields of both. */
+export function joinObjects(first: Buffer, second: Buffer): Buffer {
+  const isEmpty = second.length === "{}".length;
+  return isEmpty ? first : Buffer.concat([first.subarray(0, -1), COMMA, second.subarray(1)]);
+}
+
+const COMMA = Buffer.from(",");
+
 /**
  * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: the OpenAI SDK
  * would cost 10 % of the event-loop time of a call there.

@@ -194,11 +194,11 @@ export interface ToolContext {
 }
 
 /**
- * The result of a call. An error tells the model what was wrong and what would be right; `final` ends the agent loop
- * with this answer.
+ * The result of a call. An error tells the model what was wrong and what would be right. `json`: the value as text,
+ * where it was made already; `final` ends the agent loop with this answer.
  */
 export type ToolResult =
-  | { readonly ok: true; readonly value: JsonValue; readonly final?: FinalAnswer }
+  | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
   | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind };
 
 /** Distinguished because ART's reward weighs them differently. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { jsonBytes, jsonHeaders, postJson } from "../http.js";
+import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
@@ -34,29 +34,41 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const headers = jsonHeaders(openaiHeaders(endpoint));
   const { apiKey, timeoutMs } = endpoint;
   const bodyOf = bodyWriter(name, endpoint);
+  const toolsOf = toolsWriter();
   const rules = openaiRules(name, "chat");
   return {
     id: `openai/${name}`,
     complete: (request, signal) => {
       const sent = sentOf(rules, request);
       // Before the call, so that nothing but the bytes is kept while it is under way.
-      const body = jsonBytes(bodyOf(request, sent));
+      const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(request));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
       return attempt(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
     },
   };
 }
 
+/** All fields but those for the tools. */
 function bodyWriter(name: string, endpoint: Endpoint) {
   // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
-  return ({ system, messages, tools, toolChoice }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
+  return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
     model: name,
     messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
     [limit]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
-    ...toToolFields(tools, toolChoice),
   });
+}
+
+/** The fields for the tools, made once: all calls of a run have the same, and they are a third of most requests. */
+function toolsWriter(): (request: ModelRequest) => Buffer {
+  let last: (Pick<ModelRequest, "tools" | "toolChoice"> & { readonly bytes: Buffer }) | undefined;
+  return ({ tools, toolChoice }) => {
+    if (last?.tools !== tools || last.toolChoice !== toolChoice) {
+      last = { tools, toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
+    }
+    return last.bytes;
+  };
 }
 
 function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["toolChoice"]) {
