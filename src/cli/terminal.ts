@@ -265,6 +265,11 @@ export function openOutput(settings: Settings): Output {
   };
 }
 
+/** Of the terminal that results are written to; null: it is none. */
+export function terminalColumns(): number | null {
+  return process.stdout.isTTY ? process.stdout.columns : null;
+}
+
 /** Escapes the control characters 7F to 9F, which JSON leaves as they are and some terminals interpret. */
 function withoutC1(json: string): string {
   return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);

@@ -3,7 +3,18 @@ import { otherModels } from "../models/retry.js";
 import { commandLine } from "../platform/command-line.js";
 import { stripControls } from "../platform/text.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
-import { count, duration, estimate, oneDecimal, share, summaryBox, table, usd } from "../text/format.js";
+import {
+  count,
+  duration,
+  estimate,
+  type FittedColumn,
+  fittedTable,
+  oneDecimal,
+  share,
+  summaryBox,
+  table,
+  usd,
+} from "../text/format.js";
 import type { Headline, RunTotals, ScoreFigures } from "../traces/run-totals.js";
 import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
@@ -26,11 +37,33 @@ interface RunLine {
   readonly totalTasks: number;
 }
 
-/** One line a run, and below it what the score is where nobody judged. */
+const RUN_COLUMNS: readonly FittedColumn[] = [
+  // An id is needed whole, to be copied; a name after it can be cut.
+  { title: "run", least: 26 },
+  { title: "agent", least: 8 },
+  { title: "model", least: 12, leaveOut: 3 },
+  { title: "dataset", least: 12, leaveOut: 2 },
+  { title: "status" },
+  { title: "tasks" },
+  { title: "score" },
+  { title: "cost" },
+  { title: "started", leaveOut: 1 },
+  { title: "tags", least: 6, leaveOut: 4 },
+];
+
+/** Where the interval of a score has room. */
+const WIDE = 100;
+
+/**
+ * One line a run, and below it what the score is where nobody judged. `width`: of the terminal, which the table fits as
+ * far as it can; null: no terminal.
+ */
 export function runTable(
   runs: readonly (RunLine & { readonly headline: Headline | null; readonly costUsd: number | null })[],
+  width: number | null,
 ): string {
   if (runs.length === 0) return `No runs yet: ${commandLine`art-e run -a AGENT`} makes one.`;
+  const isNarrow = width !== null && width < WIDE;
   const rows = runs.map((run) => [
     run.name === null ? run.id : `${run.id} ${run.name}`,
     run.agentId,
@@ -38,14 +71,18 @@ export function runTable(
     datasetText(run),
     statusText(run.status),
     `${count(run.tasks)}/${count(run.totalTasks)}`,
-    headlineText(run.headline),
+    isNarrow ? headlineText(run.headline).replace(/ \[.*\]/, "") : headlineText(run.headline),
     usd(run.costUsd),
     run.startedAt.slice(0, 16).replace("T", " "),
     run.tags.join(" "),
   ]);
-  const columns = ["run", "agent", "model", "dataset", "status", "tasks", "score", "cost", "started", "tags"];
+  const { text, left } = fittedTable(RUN_COLUMNS, rows, width);
   const isUnjudged = runs.some(({ headline }) => headline?.scorer === "semanticScore");
-  return [table(columns, rows), ...(isUnjudged ? ["", UNJUDGED] : [])].join("\n");
+  return [
+    text,
+    ...(left.length === 0 ? [] : ["", `Without ${left.join(", ")}: the terminal is too narrow. --json has all.`]),
+    ...(isUnjudged ? ["", UNJUDGED] : []),
+  ].join("\n");
 }
 
 const UNJUDGED =
@@ -159,8 +196,8 @@ function shortened(question: string): string {
 /** Names a task of the list. */
 function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   if (first === undefined) return [];
-  const epoch = first.epoch > 1 ? `/${first.epoch}` : "";
-  return ["", `A task in full: ${commandLine`art-e show ${runId}/${first.taskId}${epoch}`}`];
+  const name = [runId, first.taskId, ...(first.epoch > 1 ? [first.epoch] : [])].join("/");
+  return ["", `A task in full: ${commandLine`art-e show ${name}`}`];
 }
 
 /** `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8` */

@@ -12,6 +12,58 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   return [line(heading), rule.join("  "), ...rows.map(line)].join("\n");
 }
 
+/** A column of a table that fits a terminal. */
+export interface FittedColumn {
+  readonly title: string;
+  /** Its cells may be cut to this many characters. */
+  readonly least?: number;
+  /** Left out where cutting is not enough, the highest first. */
+  readonly leaveOut?: number;
+}
+
+/**
+ * As `table`, at most `width` characters wide where that is possible; null: as wide as it is. `left` names the columns
+ * that are left out.
+ */
+export function fittedTable(
+  columns: readonly FittedColumn[],
+  rows: readonly (readonly string[])[],
+  width: number | null,
+): { readonly text: string; readonly left: readonly string[] } {
+  const natural = columns.map(({ title }, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const shown = columns.map((_, i) => i);
+  const left: string[] = [];
+  const excess = (widths: readonly number[]) =>
+    width === null ? 0 : shown.reduce((sum, i) => sum + (widths[i] ?? 0), 2 * (shown.length - 1)) - width;
+  const leastOf = (i: number) =>
+    Math.min(natural[i] ?? 0, Math.max(columns[i]?.least ?? Number.POSITIVE_INFINITY, columns[i]?.title.length ?? 0));
+  while (excess(columns.map((_, i) => leastOf(i))) > 0) {
+    const [least] = shown
+      .filter((i) => columns[i]?.leaveOut !== undefined)
+      .sort((a, b) => (columns[b]?.leaveOut ?? 0) - (columns[a]?.leaveOut ?? 0));
+    if (least === undefined) break;
+    left.push(columns[least]?.title ?? "");
+    shown.splice(shown.indexOf(least), 1);
+  }
+  const widths = [...natural];
+  while (excess(widths) > 0) {
+    const [widest] = shown
+      .filter((i) => (widths[i] ?? 0) > leastOf(i))
+      .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  const cut = (cell: string, i: number) =>
+    cell.length > (widths[i] ?? 0) ? `${cell.slice(0, (widths[i] ?? 1) - 1)}…` : cell;
+  return {
+    text: table(
+      shown.map((i) => columns[i]?.title ?? ""),
+      rows.map((row) => shown.map((i) => cut(row[i] ?? "", i))),
+    ),
+    left,
+  };
+}
+
 const RULE = "═".repeat(60);
 
 /** A titled block of aligned labels and values, as the published runner prints its results. */

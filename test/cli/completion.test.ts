@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 const { artE, path } = workFolder({ mail: MAIL });
 const PROGRAM = join(import.meta.dirname, "../../bin/art-e.js");
 
 let run: string;
 beforeAll(async () => {
-  run = JSON.parse((await artE(`run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --json`)).stdout).runId;
+  run = JSON.parse((await artE(`run -a baseline --dataset ${QUESTIONS} -l 2 --quiet --json`)).stdout).runId;
   writeFileSync(path("art-e"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
   chmodSync(path("art-e"), 0o755);
 });
@@ -39,6 +39,26 @@ describe("a word that is being typed", () => {
     }
   });
 
+  it("is offered mailboxes, tools, evals, tasks and traces", async () => {
+    expect(await offered("search", "marc")).toEqual([MARCUS]);
+    expect(await offered("ask", "marc")).toEqual([MARCUS]);
+    expect(await offered("mcp", "--inbox", "marc")).toEqual([MARCUS]);
+    expect(await offered("agents", "attach", "baseline", "email_s")).toEqual(["email_search"]);
+    expect(await offered("tools", "show", "email_g")).toEqual(["email_get"]);
+    expect(await offered("evals", "show", "")).toEqual([]);
+    expect(await offered("show", "la")).toEqual(["latest/"]);
+    expect(await offered("show", "latest/")).toEqual(["latest/1", "latest/2"]);
+    expect(await offered("show", `${run}/2`)).toEqual([`${run}/2`]);
+    expect(await offered("export-traces", "--run", run, "--ids", "")).toEqual(["1", "2"]);
+    expect(await offered("export-traces", "--ids", "1,")).toEqual(["1,1", "1,2"]);
+    expect(await offered("show", "nothing/")).toEqual([]);
+    const suite = join(import.meta.dirname, "../../fixtures/suites/demo");
+    const tasks = await offered("suite", "show", suite, "");
+    expect(tasks.length).toBeGreaterThan(2);
+    expect(await offered("run", "--suite", suite, "--task", tasks[0]?.slice(0, -1) ?? "")).toContain(tasks[0]);
+    expect(await offered("completion", "z")).toEqual(["zsh"]);
+  });
+
   it("is left to the shell where any word will do, and where there is no database", async () => {
     expect(await offered("run", "--suite", "")).toEqual([]);
     expect(await offered("import", "")).toEqual([]);
@@ -60,6 +80,14 @@ describe("the script", () => {
     );
     expect(stderr).toBe("");
     expect(stdout).toBe(`${run}\ncomplete -o bashdefault -o default -F _art_e art-e\n`);
+  });
+
+  it("of bash leaves no space after the name of a run, whose task comes next", () => {
+    const { stdout, stderr } = inBash(
+      `eval "$(art-e completion bash)"; compopt() { echo "compopt:$2"; }; COMP_WORDS=(art-e show ${run.slice(0, -1)}); COMP_CWORD=2; _art_e; echo $COMPREPLY`,
+    );
+    expect(stderr).toBe("");
+    expect(stdout).toBe(`compopt:nospace\n${run}/\n`);
   });
 
   it("is refused for another shell", async () => {

@@ -1,20 +1,28 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
-import { EXIT } from "../../platform/errors.js";
-import { COMPLETE, type Command } from "../command.js";
+import { readEnvironment } from "../../platform/environment.js";
+import { EXIT, type ExitCode } from "../../platform/errors.js";
+import { type Db, withReadOnly } from "../../store/open-store.js";
+import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "../command.js";
+import { configuredDatabase } from "../open-config.js";
 import { oneOf, readFlags } from "../read-flags.js";
+import { readSettings } from "../terminal.js";
 
+// A slash ends the name of a run, and its task is typed next.
 const SCRIPTS = {
   bash: `# art-e completion bash >> ~/.bashrc
 _art_e() {
   local IFS=$'\\n'
   COMPREPLY=($(art-e ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  [[ \${COMPREPLY-} == */ ]] && compopt -o nospace 2>/dev/null
 }
 complete -o bashdefault -o default -F _art_e art-e`,
   zsh: `# art-e completion zsh >> ~/.zshrc
 _art_e() {
   local -a found
   found=("\${(@f)$(art-e ${COMPLETE} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+  if [[ "$found" == */ ]]; then compadd -S '' -- $found; elif [[ -n "$found" ]]; then compadd -- $found; else _files; fi
 }
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _art_e art-e`,
@@ -33,3 +41,211 @@ export const completionCommand: Command = {
     return EXIT.done;
   },
 };
+
+/** Of what a word names one. */
+type Kind = "agents" | "evals" | "mailboxes" | "runs" | "shells" | "tasks" | "tools" | "traces" | "suiteTasks";
+
+/** What a flag's value names. */
+const OF_FLAGS: Readonly<Record<string, Kind>> = {
+  agent: "agents",
+  inbox: "mailboxes",
+  run: "runs",
+  resume: "runs",
+  repeat: "runs",
+  replay: "runs",
+  baseline: "runs",
+  ids: "tasks",
+  task: "suiteTasks",
+};
+
+/** What an argument names, by the first word of the command and the argument's name. */
+const OF_ARGUMENTS: Readonly<Record<string, Kind>> = {
+  "agents id": "agents",
+  "agents tool": "tools",
+  "ask inbox_address": "mailboxes",
+  "compare runs": "runs",
+  "completion shell": "shells",
+  "evals name": "evals",
+  "evals names": "evals",
+  "evals run": "runs",
+  "export-results runs": "runs",
+  "gate name": "runs",
+  "report runs": "runs",
+  "runs run": "runs",
+  "runs runs": "runs",
+  "search inbox_address": "mailboxes",
+  "show name": "traces",
+  "suite id": "suiteTasks",
+  "tools id": "tools",
+};
+
+/** What has been typed before the word that is to be completed. */
+interface Typed {
+  /** The word so far. */
+  readonly current: string;
+  /** The value of a flag. */
+  flag(name: string): string | undefined;
+  /** The folder of a suite. */
+  readonly suite: string | undefined;
+}
+
+/** How many runs, or addresses where no mailbox was imported as such, a shell offers. */
+const OFFERED = 50;
+
+/** Prints what the last word may become, one a line; nothing where any word will do, so that the shell offers files. */
+export async function complete(words: readonly string[], table: readonly TableEntry[]): Promise<ExitCode> {
+  const current = words.at(-1) ?? "";
+  const found = await candidates(words.slice(0, -1), current, table);
+  const fitting = found.filter((candidate) => candidate.startsWith(current)).sort();
+  for (const word of fitting) process.stdout.write(`${word}\n`);
+  return EXIT.done;
+}
+
+async function candidates(
+  before: readonly string[],
+  current: string,
+  table: readonly TableEntry[],
+): Promise<readonly string[]> {
+  const path = findEntry(positionalWords(before, GLOBAL_FLAGS), table);
+  const entry = path.at(-1);
+  if (entry === undefined) return current.startsWith("-") ? written(GLOBAL_FLAGS) : table.map(nameOf);
+  if (!("load" in entry)) return entry.subcommands.map(nameOf);
+  const command = await entry.load();
+  const flags = { ...command.flags, ...GLOBAL_FLAGS };
+  const given = positionalWords(before, flags).slice(path.length);
+  const givenTo = (name: string) => {
+    const at = before.findLastIndex((word) => findFlag(word, flags) === name);
+    return at === -1 ? undefined : before[at + 1];
+  };
+  const typed: Typed = {
+    current,
+    flag: givenTo,
+    suite: nameOf(path[0] ?? entry) === "suite" ? given[0] : givenTo("suite"),
+  };
+  const flag = findFlag(before.at(-1) ?? "", flags);
+  if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(OF_FLAGS[flag], typed);
+  if (current.startsWith("-")) return written(flags).filter((name) => !before.includes(name));
+  return valuesOf(OF_ARGUMENTS[`${nameOf(path[0] ?? entry)} ${argumentAt(command, given.length)}`], typed);
+}
+
+/** Without flags and their values. */
+function positionalWords(words: readonly string[], flags: Flags): string[] {
+  return words.filter((word, i) => {
+    const flag = findFlag(words[i - 1] ?? "", flags);
+    return !word.startsWith("-") && (flag === undefined || flags[flag]?.type === "boolean");
+  });
+}
+
+/** The entries that the words name, as far as they go: a command, or a group and its subcommand. */
+function findEntry([first, second]: readonly string[], table: readonly TableEntry[]): TableEntry[] {
+  const entry = table.find((each) => nameOf(each) === first);
+  if (entry === undefined) return [];
+  const sub = "load" in entry ? undefined : entry.subcommands.find((each) => nameOf(each) === second);
+  return sub === undefined ? [entry] : [entry, sub];
+}
+
+/** The name of a flag, by its name or its alias; undefined: the word is none. */
+function findFlag(word: string, flags: Flags): string | undefined {
+  if (!word.startsWith("-")) return undefined;
+  const name = word.replace(/^--?/, "");
+  return Object.keys(flags).find((each) => each === name || flags[each]?.alias === name);
+}
+
+function written(flags: Flags): string[] {
+  return Object.keys(flags).map((name) => `--${name}`);
+}
+
+/** The name of the argument at a position; the last one may take several. */
+function argumentAt({ positionals = {} }: Command, position: number): string | undefined {
+  const names = Object.keys(positionals);
+  const last = names.at(-1);
+  return names[position] ?? (last !== undefined && positionals[last]?.array === true ? last : undefined);
+}
+
+async function valuesOf(kind: Kind | undefined, { current, flag, suite }: Typed): Promise<readonly string[]> {
+  if (kind === undefined) return [];
+  if (kind === "shells") return Object.keys(SCRIPTS);
+  if (kind === "suiteTasks") return suite === undefined ? [] : lastOfList(current, suiteTasks(suite));
+  const env = readEnvironment();
+  const config = { db: flag("db"), config: flag("config") };
+  const { db: path } = readSettings(config, env, await configuredDatabase(config, env));
+  if (!existsSync(path)) return [];
+  const read = await readerOf(kind, current, flag("run") ?? flag("resume") ?? "latest");
+  try {
+    return withReadOnly(path, read);
+  } catch {
+    // No database of this version, or nothing like what was typed: a shell shows no errors while a word is typed.
+    return [];
+  }
+}
+
+/** Reads the names of a kind. Each is loaded only where it is asked for: a person waits for it. */
+async function readerOf(
+  kind: Exclude<Kind, "shells" | "suiteTasks">,
+  current: string,
+  run: string,
+): Promise<(db: Db) => readonly string[]> {
+  switch (kind) {
+    case "agents": {
+      const { listAgentIds } = await import("../../agents/registry-store.js");
+      return listAgentIds;
+    }
+    case "tools": {
+      const { listTools } = await import("../../tools/tool.js");
+      return (db) => listTools(db).map(({ id }) => id);
+    }
+    case "evals": {
+      const { listEvals } = await import("../../evals/store.js");
+      return (db) => [...new Set(listEvals(db).map(({ definition }) => definition.name))];
+    }
+    case "mailboxes": {
+      const { listImportedInboxes } = await import("../../mail/import-owners.js");
+      const { largestInboxes } = await import("../../mail/search-postings.js");
+      return (db) => {
+        const imported = listImportedInboxes(db);
+        return imported.size > 0 ? [...imported] : largestInboxes(db, OFFERED).map(({ address }) => address);
+      };
+    }
+    case "runs":
+      return readRuns();
+    case "tasks": {
+      const readTasks = await readTasksOf();
+      return (db) => lastOfList(current, readTasks(db, run));
+    }
+    case "traces": {
+      const readTasks = await readTasksOf();
+      const [name = ""] = current.split("/");
+      const runs = await readRuns();
+      return (db) =>
+        current.includes("/") ? readTasks(db, name).map((task) => `${name}/${task}`) : runs(db).map((id) => `${id}/`);
+    }
+  }
+}
+
+async function readRuns() {
+  const { newestRunIds } = await import("../../traces/runs-store.js");
+  return (db: Db) => ["latest", ...newestRunIds(db, OFFERED)];
+}
+
+async function readTasksOf() {
+  const { getRun } = await import("../../traces/runs-store.js");
+  const { listTaskIds } = await import("../../traces/traces-store.js");
+  return (db: Db, run: string) => listTaskIds(db, getRun(db, run).id).map(String);
+}
+
+/** `12,3`: what the last of several may become, with those before it. */
+function lastOfList(current: string, values: readonly string[]): string[] {
+  const before = current.slice(0, current.lastIndexOf(",") + 1);
+  return values.map((value) => before + value);
+}
+
+/** `examples/TOOL/ID` of a suite. */
+function suiteTasks(folder: string): string[] {
+  const examples = join(folder, "examples");
+  const foldersIn = (path: string) => (existsSync(path) ? readdirSync(path, { withFileTypes: true }) : []);
+  return foldersIn(examples)
+    .filter((tool) => tool.isDirectory())
+    .flatMap((tool) => foldersIn(join(examples, tool.name)))
+    .filter((task) => task.isDirectory())
+    .map(({ name }) => name);
+}

@@ -4,6 +4,7 @@ import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-tex
 import type { Command, Flags } from "../command.js";
 import { readFlags, text, wholeNumber } from "../read-flags.js";
 import { RUN_FILTER_FLAGS, runFilterShape } from "../selection-flags.js";
+import { terminalColumns } from "../terminal.js";
 
 const listRunsSchema = z.object({
   ...runFilterShape,
@@ -24,7 +25,7 @@ export const listRunsCommand: Command = {
     const { runsWithHeadlines } = await import("../../runs/manage.js");
     const { runs, total } = await runsWithHeadlines(filter, limit, settings);
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
-    out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs)));
+    out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs, terminalColumns())));
     if (total > runs.length) out.note(`${total - runs.length} older ones are not listed: --limit 0 lists all.`);
     return EXIT.done;
   },

@@ -13,6 +13,7 @@ import { CONFIG_FLAGS, OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
 import { oneOf, readFlags, text } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 import { DATASET_FLAGS, datasetSchema } from "../selection-flags.js";
+import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
 const schema = datasetSchema.extend({
@@ -106,7 +107,7 @@ async function printCorpusFigures({ settings, out }: CommandContext): Promise<vo
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
   const { runsWithHeadlines } = await import("../../runs/manage.js");
   const { runs } = await runsWithHeadlines({}, 0, settings);
-  out.result(runs, () => runTable(runs));
+  out.result(runs, () => runTable(runs, terminalColumns()));
 }
 
 interface RunFlags {
