@@ -21,7 +21,7 @@ import { databaseError } from "./store/database-error.js";
 export async function main(given: readonly string[]): Promise<ExitCode> {
   handleClosedOutput();
   if (given[0] === COMPLETE) {
-    const { complete } = await import("./cli/commands/completion.js");
+    const { complete } = await import("./cli/completion.js");
     return complete(given.slice(1), COMMANDS);
   }
   const args = withoutHelpCommand(given);

@@ -428,6 +428,6 @@ export const COMMANDS: readonly TableEntry[] = [
   {
     usage: "completion [shell]",
     describe: "Print a script that lets bash, zsh or fish complete commands, flags and ids",
-    load: async () => (await import("./commands/completion.js")).completionCommand,
+    load: async () => (await import("./completion.js")).completionCommand,
   },
 ];

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { readEnvironment } from "../../platform/environment.js";
-import { EXIT, type ExitCode } from "../../platform/errors.js";
-import { type Db, withReadOnly } from "../../store/open-store.js";
-import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "../command.js";
-import { configuredDatabase } from "../open-config.js";
-import { oneOf, readFlags } from "../read-flags.js";
-import { readSettings } from "../terminal.js";
+import { readEnvironment } from "../platform/environment.js";
+import { EXIT, type ExitCode } from "../platform/errors.js";
+import { type Db, withReadOnly } from "../store/open-store.js";
+import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "./command.js";
+import { configuredDatabase } from "./open-config.js";
+import { oneOf, readFlags } from "./read-flags.js";
+import { readSettings } from "./terminal.js";
 
 // A slash ends the name of a run, and its task is typed next.
 const SCRIPTS = {
@@ -187,20 +187,20 @@ async function readerOf(
 ): Promise<(db: Db) => readonly string[]> {
   switch (kind) {
     case "agents": {
-      const { listAgentIds } = await import("../../agents/registry-store.js");
+      const { listAgentIds } = await import("../agents/registry-store.js");
       return listAgentIds;
     }
     case "tools": {
-      const { listTools } = await import("../../tools/tool.js");
+      const { listTools } = await import("../tools/tool.js");
       return (db) => listTools(db).map(({ id }) => id);
     }
     case "evals": {
-      const { listEvals } = await import("../../evals/store.js");
+      const { listEvals } = await import("../evals/store.js");
       return (db) => [...new Set(listEvals(db).map(({ definition }) => definition.name))];
     }
     case "mailboxes": {
-      const { listImportedInboxes } = await import("../../mail/import-owners.js");
-      const { largestInboxes } = await import("../../mail/search-postings.js");
+      const { listImportedInboxes } = await import("../mail/import-owners.js");
+      const { largestInboxes } = await import("../mail/search-postings.js");
       return (db) => {
         const imported = listImportedInboxes(db);
         return imported.size > 0 ? [...imported] : largestInboxes(db, OFFERED).map(({ address }) => address);
@@ -223,13 +223,13 @@ async function readerOf(
 }
 
 async function readRuns() {
-  const { newestRunIds } = await import("../../traces/runs-store.js");
+  const { newestRunIds } = await import("../traces/runs-store.js");
   return (db: Db) => ["latest", ...newestRunIds(db, OFFERED)];
 }
 
 async function readTasksOf() {
-  const { getRun } = await import("../../traces/runs-store.js");
-  const { listTaskIds } = await import("../../traces/traces-store.js");
+  const { getRun } = await import("../traces/runs-store.js");
+  const { listTaskIds } = await import("../traces/traces-store.js");
   return (db: Db, run: string) => listTaskIds(db, getRun(db, run).id).map(String);
 }
 
