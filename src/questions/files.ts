@@ -1,9 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
-import { parse } from "csv-parse/sync";
-import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
-import { parquetHeader } from "hyparquet/src/column.js";
-import { compressors } from "hyparquet-compressors";
+import type { FileMetaData } from "hyparquet";
 import { z } from "zod";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
@@ -19,6 +16,8 @@ const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
  * @throws Error where the file is damaged or hyparquet does not support it
  */
 export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
+  const { parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import("hyparquet");
+  const { compressors } = await import("hyparquet-compressors");
   const file = new Uint8Array(bytes).buffer;
   const metadata = await parquetMetadataAsync(file);
   await checkSize(file, metadata);
@@ -34,6 +33,7 @@ export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
 const MAX_ROWS = 1_000_000;
 
 async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaData): Promise<void> {
+  const { parquetHeader } = await import("hyparquet/src/column.js");
   const rows = Number(num_rows);
   checkRowCount(rows, file.byteLength);
   if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows, more than ${MAX_ROWS}`);
@@ -98,7 +98,7 @@ export async function readRows(path: string, bytes: Buffer): Promise<QuestionRow
     throw unreadable(path, explainUnknownFormat(path, text));
   try {
     if (format === "parquet") return { rows: await parquetRows(bytes), lines: null };
-    if (format === "csv") return { rows: csvRows(text ?? ""), lines: null };
+    if (format === "csv") return { rows: await csvRows(text ?? ""), lines: null };
     if (format === "jsonl") {
       const rows = jsonLinesRows(text ?? "");
       return { rows, lines: (text ?? "").split("\n").filter((line) => line.trim() !== "") };
@@ -149,7 +149,8 @@ function splitInName(path: string): Split | null {
  * number or of the split counts as missing. The apostrophe before what a spreadsheet would execute is removed.
  * @throws Error (csv-parse) that names the line
  */
-function csvRows(text: string): RawRow[] {
+async function csvRows(text: string): Promise<RawRow[]> {
+  const { parse } = await import("csv-parse/sync");
   const records: Record<string, string>[] = parse(text, { columns: true, bom: true, skip_empty_lines: true });
   return records.map((record, i) => ({
     where: `row ${i + 1}`,

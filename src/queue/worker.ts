@@ -19,9 +19,9 @@ import { type IdentifiedSuite, identifySuite } from "../suites/folder-suite.js";
 import { isFailure } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { openExternalResources } from "../tools/mcp-connections.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
+import { openExternalResources } from "../tools/tool-handler.js";
 import { taskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import {

@@ -3,7 +3,6 @@ import type { AgentBackend } from "../agents/agent.js";
 import { AgentProcesses } from "../agents/agent-process.js";
 import { endpointAgent, withAgentRetry } from "../agents/endpoint-agent.js";
 import { playgroundAgent } from "../agents/playground-agent.js";
-import { openSubprocessAgent } from "../agents/subprocess-agent.js";
 import { parseModelName } from "../models/names.js";
 import { playgroundTokenOf, playgroundUrlOf } from "../models/open-model.js";
 import type { AppSettings } from "../platform/context.js";
@@ -142,6 +141,7 @@ async function openCommand(
   };
   const programs = new AgentProcesses({ argv, env }, onStderr, secretsOf(settings.env));
   const toolsFor = offeredTools(db, resources);
+  const { openSubprocessAgent } = await import("../agents/subprocess-agent.js");
   const backend = await openSubprocessAgent({ programs, toolsFor, version: programVersion(), priceOf });
   return {
     backend,

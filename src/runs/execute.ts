@@ -15,7 +15,7 @@ import {
 } from "../store/open-store.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
-import { type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
+import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
 import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { attemptPages } from "../traces/results-store.js";
@@ -209,7 +209,9 @@ async function answerAll(
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} under way will be finished; once more to stop now.`;
   });
-  const live = openLiveTraces(db, options, context);
+  const { otlp, otlpEndpoint } = options;
+  const isSending = otlp || otlpEndpoint !== undefined;
+  const live = isSending ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context) : null;
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);

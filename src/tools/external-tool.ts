@@ -4,8 +4,8 @@ import { runProcess } from "../platform/processes.js";
 import { redact, redactJson } from "../platform/text.js";
 import { compileResultSchema } from "./json-schema.js";
 import { toolError } from "./mailbox.js";
-import type { ExternalResources } from "./mcp-connections.js";
 import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
+import type { ExternalResources } from "./tool-handler.js";
 import { defineHandler, type Handler } from "./tool-handler.js";
 
 /** `${ENV:NAME}` stands for an environment variable; it is filled in for each call and never stored. */

@@ -1,4 +1,3 @@
-import type { LookupFunction } from "node:net";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
@@ -6,41 +5,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { CallToolResultSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
-import { ModuleWorkers } from "../platform/module-workers.js";
-import { startSupervised } from "../platform/processes.js";
 import { longestSecret, redact, redactEnd } from "../platform/text.js";
-
-/** Connections and workers of external tools: one per run, shared by its tasks, closed at its end. */
-export interface ExternalResources {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Loaded at the first use: the MCP SDK takes longer to load than everything else. */
-  readonly mcp: () => Promise<McpConnections>;
-  readonly modules: ModuleWorkers;
-  /** DNS lookup; the system's by default. */
-  readonly lookup?: LookupFunction | undefined;
-  /** Closes all connections and ends all programs and threads. */
-  close(): Promise<void>;
-}
-
-export function openExternalResources(env: ExternalResources["env"], lookup?: LookupFunction): ExternalResources {
-  let mcp: Promise<McpConnections> | null = null;
-  const connect = async () => {
-    return new McpConnections((argv, server) => startSupervised({ argv, env: server }));
-  };
-  const modules = new ModuleWorkers();
-  return {
-    env,
-    mcp() {
-      mcp ??= connect();
-      return mcp;
-    },
-    modules,
-    lookup,
-    async close() {
-      await Promise.all([mcp?.then((connections) => connections.close()), modules.close()]);
-    },
-  };
-}
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 

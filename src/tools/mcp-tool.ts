@@ -10,7 +10,8 @@ import {
   secretsIn,
   ToolFailed,
 } from "./external-tool.js";
-import type { ExternalResources, McpServer } from "./mcp-connections.js";
+import type { McpServer } from "./mcp-connections.js";
+import type { ExternalResources } from "./tool-handler.js";
 
 /** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
 export const serverSchema = z.union([

@@ -5,8 +5,8 @@ import { describeModule, importServerTools } from "../../src/agents/add-tool.js"
 import { callTool } from "../../src/agents/agent-loop.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { type ExternalResources, openExternalResources } from "../../src/tools/mcp-connections.js";
 import { getTool, listTools } from "../../src/tools/tool.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/tool-handler.js";
 import { never } from "../runs/demo-setup.js";
 import { stdioServerFile } from "../tools/sdk-servers.js";
 import { freshRegistry } from "./registry-db.js";

@@ -4,8 +4,9 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { jsonBytes, jsonHeaders, postJson } from "../../src/models/http.js";
 import type { ModelError } from "../../src/models/model.js";
-import { openaiClient, openaiHeaders } from "../../src/models/openai-client.js";
+import { openaiHeaders } from "../../src/models/openai-endpoint.js";
 import { toModelError } from "../../src/models/provider-errors.js";
+import { openaiClient } from "../../src/models/providers/openai-responses.js";
 
 interface Canned {
   readonly status: number;

@@ -9,7 +9,7 @@ import type { Services } from "../../src/server/route.js";
 import { ServedModels } from "../../src/server/served-models.js";
 import { ChatLimits } from "../../src/server/sse.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { openExternalResources } from "../../src/tools/mcp-connections.js";
+import { openExternalResources } from "../../src/tools/tool-handler.js";
 import { openDemo, openWith, type TestDb } from "../runs/demo-setup.js";
 
 /**

@@ -127,13 +127,13 @@ it("follows a server that has moved within its own address", async () => {
     if (request.url === "/old") return void response.writeHead(308, { location: pathname }).end();
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { host: _, connection: __, ...headers } = request.headers;
+    const { host: _, connection: __, "content-length": ___, ...headers } = request.headers;
     const answer = await fetch(`${origin}${request.url}`, {
       method: request.method ?? "GET",
       headers: headers as Record<string, string>,
       body: chunks.length === 0 ? null : Buffer.concat(chunks),
     });
-    const { "content-encoding": ___, "transfer-encoding": ____, ...told } = Object.fromEntries(answer.headers);
+    const { "content-encoding": ____, "transfer-encoding": _____, ...told } = Object.fromEntries(answer.headers);
     response.writeHead(answer.status, told).end(Buffer.from(await answer.arrayBuffer()));
   });
   await new Promise<void>((up) => proxy.listen(0, "127.0.0.1", up));

@@ -45,7 +45,7 @@ it("answers alike from whichever of several threads", async () => {
   await several.close();
 });
 
-it("sees what another connection has changed since", async () => {
+it("sees what another connection has imported since", async () => {
   const first = async () => JSON.stringify(await search("contract"));
   const [id = ""] = listed(await search("contract"));
   expect(await first()).not.toContain("Changed meanwhile");
@@ -53,6 +53,7 @@ it("sees what another connection has changed since", async () => {
     "UPDATE mails SET subject = ? WHERE id = (SELECT mail_id FROM messages WHERE message_id = ?)",
   );
   change.run("Changed meanwhile", id);
+  test.db.prepare("UPDATE corpus_state SET fingerprint = 'changed'").run();
   expect(await first()).toContain("Changed meanwhile");
 });
 

@@ -10,7 +10,7 @@ import {
   type SentParameters,
 } from "../model.js";
 import { type Endpoint, failureInReply, isOpenaiServer, isReasoningModel } from "../names.js";
-import { chatUrl, openaiHeaders } from "../openai-client.js";
+import { chatUrl, openaiHeaders } from "../openai-endpoint.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

@@ -1,6 +1,7 @@
+import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { withDeadline } from "../http.js";
+import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
@@ -10,7 +11,7 @@ import {
   type SentParameters,
 } from "../model.js";
 import { type Endpoint, isReasoningModel } from "../names.js";
-import { openaiClient, openaiHeaders } from "../openai-client.js";
+import { OPENAI_URL, openaiHeaders } from "../openai-endpoint.js";
 import { httpError } from "../provider-errors.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
@@ -25,6 +26,22 @@ import {
 } from "../tool-calls.js";
 
 const PROVIDER = "openai-responses";
+
+/** A client that knows only what it is handed: the SDK would read ten environment variables by itself. */
+export function openaiClient(endpoint: Endpoint): OpenAI {
+  return new OpenAI({
+    apiKey: endpoint.apiKey,
+    adminAPIKey: null,
+    baseURL: endpoint.baseUrl ?? OPENAI_URL,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    maxRetries: 0,
+    timeout: endpoint.timeoutMs,
+    logLevel: "off",
+    fetch: sdkFetch,
+  });
+}
 
 /** OpenAI's Responses API without its memory: nothing is stored there, every request brings the whole conversation. */
 export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
