@@ -18,12 +18,11 @@ import {
   createTool,
   type NewTool,
   setTools,
-  snapshotOf,
   updateAgent,
   updateTool,
   withNewVersion,
 } from "./registry.js";
-import { findAgent, getAgent } from "./registry-store.js";
+import { findAgent, getAgent, snapshotOf } from "./registry-store.js";
 
 /** An agent as YAML, with the definitions of its tools that are not built in. */
 export function exportAgent(db: Db, id: string): string {

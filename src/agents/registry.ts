@@ -1,16 +1,14 @@
-import { existsSync } from "node:fs";
 import { z } from "zod";
 import { parseModelName } from "../models/names.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
-import { type Db, openStore } from "../store/open-store.js";
-import { attachedOrDefault, checkAttached, DEFAULT_TOOL_IDS } from "../tools/load-tools.js";
+import type { Db } from "../store/open-store.js";
+import { checkAttached } from "../tools/load-tools.js";
 import {
-  type Agent,
-  type AttachedTool,
   agentSettingsSchema,
+  attachedOrDefault,
+  DEFAULT_TOOL_IDS,
   findTool,
   getTool,
   listAgentsWithTool,
@@ -20,44 +18,17 @@ import {
   type StoredTool,
   saveTool,
 } from "../tools/tool.js";
-import { getRun } from "../traces/runs-store.js";
 import { checkPrompt } from "./agent.js";
 import {
-  type AgentSnapshot,
-  countRunsOfVersion,
   findAgent,
   getAgent,
   getVersion,
   listAgentIds,
-  listAgents,
-  listVersions,
-  matchVersion,
   removeAgent,
   saveAgent,
   saveAgentTools,
-  saveVersion,
+  saveCurrentVersion,
 } from "./registry-store.js";
-
-/** Reads the registry. Without a database, one in memory shows the agents and tools of a new database. */
-export async function readRegistry<T>(settings: AppSettings, read: (db: Db) => T | Promise<T>): Promise<T> {
-  const db = existsSync(settings.db)
-    ? openStore(settings.db, { mustExist: true })
-    : openStore(":memory:", { mustExist: false });
-  return useAndClose(db, read);
-}
-
-/** Changes the registry; creates the database where there is none. */
-export async function changeRegistry<T>(settings: AppSettings, change: (db: Db) => T | Promise<T>): Promise<T> {
-  return useAndClose(openStore(settings.db, { mustExist: false }), change);
-}
-
-async function useAndClose<T>(db: Db, use: (db: Db) => T | Promise<T>): Promise<T> {
-  try {
-    return await use(db);
-  } finally {
-    db.close();
-  }
-}
 
 const changeableTool = {
   name: z.string().min(1).max(200),
@@ -316,104 +287,6 @@ function alreadyExists(id: string): UserError {
     `There is an agent "${id}" already.`,
     `Choose another id, or change it: ${commandLine`art-e agents set ${id}`}`,
   );
-}
-
-export interface AgentDescription extends Agent {
-  readonly version: number;
-  readonly builtin?: boolean;
-  readonly tools: readonly { readonly id: string; readonly config: string | null }[];
-}
-
-/** Every agent with the ids and configs of its tools. */
-export function describeAgents(db: Db) {
-  return listAgents(db).map((agent) => ({ ...agent, tools: toolIds(attachedOrDefault(db, agent.id)) }));
-}
-
-/** `ID`: the agent as it is now; `ID@VERSION`: as it was then. */
-export function describeAgent(db: Db, name: string): AgentDescription {
-  const [id = "", version] = name.split("@");
-  if (version === undefined) {
-    return { ...getAgent(db, id), version: currentVersion(db, id), tools: toolIds(attachedOrDefault(db, id)) };
-  }
-  if (!/^[1-9]\d{0,8}$/.test(version)) {
-    throw new UserError(
-      "version_unknown",
-      `"${name}" names no version.`,
-      `${commandLine`art-e agents versions ${id}`} lists them.`,
-    );
-  }
-  const stored = getVersion(db, id, Number(version));
-  return { ...stored.agent, version: stored.version, tools: fullTools(stored.tools) };
-}
-
-/** The agent of a run: the version that it used, with the settings that the run's flags changed. */
-export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
-  const { id, settings } = getRun(db, runName);
-  if (settings.elsewhere !== undefined) {
-    throw new UserError(
-      "agent_elsewhere",
-      `The agent of run ${id} is external (${settings.elsewhere.kind}), not in the registry.`,
-      "Its prompt and tools are not known here; the run's settings in a results file say where it was reached.",
-    );
-  }
-  const { agentId, agentVersion, prompt, model } = settings;
-  const { agent, tools } = getVersion(db, agentId, agentVersion);
-  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = settings;
-  const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens };
-  return {
-    ...agent,
-    prompt,
-    model,
-    settings: agentSettingsSchema.parse({ maxTurns, maxTokens, toolCalls, toolChoice, ...optional }),
-    version: agentVersion,
-    tools: fullTools(tools),
-  };
-}
-
-/** The versions of an agent, newest first, also of one that was deleted; none before its first change or run. */
-export function describeVersions(db: Db, agentId: string) {
-  const versions = listVersions(db, agentId);
-  // Throws for an agent that never existed.
-  if (versions.length === 0) getAgent(db, agentId);
-  return versions.map(({ version, createdAt, agent, tools }) => ({
-    version,
-    createdAt,
-    model: agent.model,
-    tools: tools.map(({ tool }) => tool.id),
-    runs: countRunsOfVersion(db, agentId, version),
-  }));
-}
-
-function toolIds(attached: readonly AttachedTool[]) {
-  return attached.map(({ tool, config }) => ({ id: tool.id, config }));
-}
-
-function fullTools(attached: readonly AttachedTool[]) {
-  return attached.map(({ tool, config }) => ({ ...tool, config }));
-}
-
-/** An agent as it is now, with the full rows of its tools. */
-export function snapshotOf(db: Db, agentId: string): AgentSnapshot {
-  return { agent: getAgent(db, agentId), tools: attachedOrDefault(db, agentId) };
-}
-
-/** The version number of an agent as it is now; it is stored under it when it is changed or run. */
-export function currentVersion(db: Db, agentId: string): number {
-  return matchVersion(db, snapshotOf(db, agentId)).version;
-}
-
-export interface AgentVersionName {
-  readonly id: string;
-  readonly version: number;
-}
-
-export function nameVersion(db: Db, id: string): AgentVersionName {
-  return { id, version: currentVersion(db, id) };
-}
-
-/** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
-export function saveCurrentVersion(db: Db, agentId: string): number {
-  return saveVersion(db, snapshotOf(db, agentId));
 }
 
 /** Makes a change in one transaction, and stores the versions of all agents before and after it. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { currentVersion } from "../agents/registry.js";
+import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { checkBaseUrl, parseModelName } from "../models/names.js";
 import { baseUrlOf, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
@@ -9,8 +9,8 @@ import type { AppContext } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
-import { attachedOrDefault, offeredToolIds, toolsDigest } from "../tools/load-tools.js";
-import { type Agent, agentSettingsSchema } from "../tools/tool.js";
+import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
+import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./agent-target.js";
 import { modelNameOf } from "./create-model.js";

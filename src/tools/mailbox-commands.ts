@@ -7,8 +7,7 @@ import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { toTool } from "./load-tools.js";
-import { prepareQuery, toResult } from "./mail-tools.js";
+import { emailSearch, prepareQuery, searchEmails, toResult } from "./mail-tools.js";
 import { openMailbox } from "./mailbox.js";
 import { getTool } from "./tool.js";
 
@@ -64,7 +63,7 @@ export function explainSearch(options: SearchOptions, settings: AppSettings): Pr
       },
       mailbox,
     );
-    if (!prepared.ok) throw new UserError("search_refused", prepared.error, `See art-e search --help.`);
+    if (!prepared.ok) throw refused(prepared.error);
     if (prepared.query === null) return { emails: [], total: 0, corrections: [] };
     const { hits, total, corrections } = mailbox.search.explainBestFirst(prepared.query);
     return { emails: hits.map((hit) => ({ ...toResult(hit), score: hit.explanation })), total, corrections };
@@ -85,21 +84,29 @@ interface SearchOptions {
   readonly cutoff?: string | undefined;
 }
 
-/** Calls the tools that agents call: the result is what an agent would see. */
+/** Calls the handlers of the tools that agents call: the result is what an agent would see. */
 export function searchMailbox(options: SearchOptions, settings: AppSettings): Promise<JsonValue> {
   return withStore(settings, async (db) => {
     const isBest = options.order === "best";
     const id = isBest ? "email_search" : "search_emails";
-    const tool = toTool({ tool: getTool(db, id), config: null }, { mailbox: openMailbox(db) });
+    const handler = isBest ? emailSearch : searchEmails;
     const inbox = resolveInbox(db, options.inbox_address);
-    const result = await tool.call(isBest ? bestArguments(inbox, options) : newestArguments(options), {
+    const args = handler.args.safeParse(isBest ? bestArguments(inbox, options) : newestArguments(options));
+    if (!args.success) throw refused(args.error.issues[0]?.message ?? "it cannot be used");
+    const context = {
       inbox,
       cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
       signal: new AbortController().signal,
-    });
+    };
+    const config = handler.config.parse(getTool(db, id).handlerConfig);
+    const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
     if (result.ok) return result.value;
-    throw new UserError("search_refused", result.error, `See art-e search --help.`);
+    throw refused(result.error);
   });
+}
+
+function refused(why: string): UserError {
+  return new UserError("search_refused", why, "See art-e search --help.");
 }
 
 function bestArguments(inbox: string, { words, limit, from, to, after, before }: SearchOptions): JsonValue {

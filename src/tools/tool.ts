@@ -216,3 +216,12 @@ export interface Tool {
   readonly parameters: JsonSchema;
   call(args: JsonValue, context: ToolContext): Promise<ToolResult>;
 }
+
+/** What an agent without rows in agent_tools gets. */
+export const DEFAULT_TOOL_IDS = ["email_search", "email_get", "return_final_answer"] as const;
+
+/** The tools of an agent, or those that an agent without any of its own gets. */
+export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
+  const attached = listAttachedTools(db, agentId);
+  return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));
+}

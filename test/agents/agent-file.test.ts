@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { exportAgent, importAgent } from "../../src/agents/agent-file.js";
-import { createAgent, createTool, snapshotOf, updateAgent, updateTool } from "../../src/agents/registry.js";
-import { getAgent } from "../../src/agents/registry-store.js";
+import { createAgent, createTool, updateAgent, updateTool } from "../../src/agents/registry.js";
+import { getAgent, snapshotOf } from "../../src/agents/registry-store.js";
 import { openEmpty } from "../runs/demo-setup.js";
 import { freshRegistry, refused } from "./registry-db.js";
 

@@ -4,16 +4,14 @@ import {
   cloneAgent,
   createAgent,
   createTool,
-  currentVersion,
   deleteAgent,
   deleteTool,
   detachTool,
   updateAgent,
   updateTool,
 } from "../../src/agents/registry.js";
-import { getAgent, getVersion, listVersions } from "../../src/agents/registry-store.js";
-import { attachedOrDefault } from "../../src/tools/load-tools.js";
-import { getTool } from "../../src/tools/tool.js";
+import { currentVersion, getAgent, getVersion, listVersions } from "../../src/agents/registry-store.js";
+import { attachedOrDefault, getTool } from "../../src/tools/tool.js";
 import { freshRegistry, refused } from "./registry-db.js";
 
 const at = freshRegistry();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AgentDescription, AgentVersionName } from "../../agents/registry.js";
+import type { AgentDescription, AgentVersionName } from "../../agents/registry-store.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
@@ -24,9 +24,9 @@ export const showAgentCommand: Command = {
     if (name === undefined) {
       throw new UserError("flag_missing", "agents show needs ID.", `${commandLine`art-e agents list`} shows them.`);
     }
-    const { describeAgent, describeAgentOfRun } = await import("../../agents/registry.js");
+    const { describeAgent, describeAgentOfRun } = await import("../../agents/registry-store.js");
     const describe = run === undefined ? describeAgent : describeAgentOfRun;
-    const { readRegistry } = await import("../../agents/registry.js");
+    const { readRegistry } = await import("../../agents/registry-store.js");
     printAgent(await readRegistry(settings, (db) => describe(db, name)), out);
     return EXIT.done;
   },
@@ -35,8 +35,7 @@ export const showAgentCommand: Command = {
 export const listAgentsCommand: Command = {
   flags: {},
   async run(_, { settings, out }) {
-    const { readRegistry } = await import("../../agents/registry.js");
-    const { describeAgents } = await import("../../agents/registry.js");
+    const { readRegistry, describeAgents } = await import("../../agents/registry-store.js");
     const agents = await readRegistry(settings, describeAgents);
     out.result(agents, () =>
       table(
@@ -63,8 +62,7 @@ export const importAgentCommand: Command = {
   async run(argv, { settings, out }) {
     const { file, replace } = readFlags("agents import", importAgentSchema, argv);
     const yaml = readText(file, "FILE");
-    const { nameVersion } = await import("../../agents/registry.js");
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { importAgent } = await import("../../agents/agent-file.js");
     const imported = await changeRegistry(settings, (db) => nameVersion(db, importAgent(db, yaml, file, replace).id));
     printChange(imported, "imported", out);
@@ -201,8 +199,7 @@ export const setAgentCommand: Command = {
     if (Object.keys({ ...columns, ...changes }).length === 0) {
       throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
     }
-    const { nameVersion } = await import("../../agents/registry.js");
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { updateAgent } = await import("../../agents/registry.js");
     const changed = await changeRegistry(settings, (db) =>
       nameVersion(db, updateAgent(db, flags.id, { ...columns, settings: changes }).id),
@@ -222,7 +219,7 @@ export const exportAgentCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { id, output: file, overwrite } = readFlags("agents export", exportAgentSchema, argv);
-    const { readRegistry } = await import("../../agents/registry.js");
+    const { readRegistry } = await import("../../agents/registry-store.js");
     const { exportAgent } = await import("../../agents/agent-file.js");
     const yaml = await readRegistry(settings, (db) => exportAgent(db, id));
     if (file === undefined) {
@@ -247,8 +244,7 @@ export const detachToolCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id, tool } = readFlags("agents detach", detachToolSchema, argv);
-    const { nameVersion } = await import("../../agents/registry.js");
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { detachTool } = await import("../../agents/registry.js");
     const changed = await changeRegistry(settings, (db) => {
       detachTool(db, id, tool);
@@ -266,7 +262,7 @@ export const deleteAgentCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("agents delete", deleteAgentSchema, argv);
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry-store.js");
     const { deleteAgent } = await import("../../agents/registry.js");
     await changeRegistry(settings, (db) => deleteAgent(db, id));
     out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
@@ -279,8 +275,7 @@ export const listVersionsCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("agents versions", deleteAgentSchema, argv);
-    const { readRegistry } = await import("../../agents/registry.js");
-    const { describeVersions } = await import("../../agents/registry.js");
+    const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
     const versions = await readRegistry(settings, (db) => describeVersions(db, id));
     out.result(versions, () =>
       versions.length === 0
@@ -333,8 +328,7 @@ export const createAgentCommand: Command = {
       settings: Object.fromEntries(Object.entries(agentSettings(flags)).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
-    const { nameVersion } = await import("../../agents/registry.js");
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { createAgent } = await import("../../agents/registry.js");
     const created = await changeRegistry(settings, (db) => nameVersion(db, createAgent(db, agent).id));
     printChange(created, "created", out);
@@ -349,8 +343,7 @@ export const cloneAgentCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id, new_id: newId } = readFlags("agents clone", cloneAgentSchema, argv);
-    const { nameVersion } = await import("../../agents/registry.js");
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { cloneAgent } = await import("../../agents/registry.js");
     const created = await changeRegistry(settings, (db) => nameVersion(db, cloneAgent(db, id, newId).id));
     printChange(created, "created", out);
@@ -367,8 +360,7 @@ export const attachToolCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const { id, tool, config } = readFlags("agents attach", attachToolSchema, argv);
-    const { nameVersion } = await import("../../agents/registry.js");
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { attachTool } = await import("../../agents/registry.js");
     const changed = await changeRegistry(settings, (db) => {
       attachTool(db, id, tool, config ?? null);

@@ -2,15 +2,14 @@ import { statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { checkHealth, type Finding, repairIndex } from "../../mail/health.js";
-import { listOwners, type Owner } from "../../mail/import-owners.js";
+import type { Finding } from "../../mail/health.js";
+import type { Owner } from "../../mail/import-owners.js";
 import type { AppContext } from "../../platform/context.js";
 import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/program-version.js";
-import { chooseSandbox } from "../../sandbox/choose-sandbox.js";
-import { type MachineAvailability, machineAvailability } from "../../sandbox/open-task-machine.js";
+import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";
-import { type Db, sqliteVersion, withStore } from "../../store/open-store.js";
+import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import type { Command } from "../command.js";
 import { readFlags } from "../read-flags.js";
@@ -89,6 +88,10 @@ interface DatabaseFacts {
 }
 
 async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
+  const { listOwners } = await import("../../mail/import-owners.js");
+  const { chooseSandbox } = await import("../../sandbox/choose-sandbox.js");
+  const { machineAvailability } = await import("../../sandbox/open-task-machine.js");
+  const { sqliteVersion } = await import("../../store/open-store.js");
   const { bavail, bsize } = await statfs(dirname(file));
   const ownersByBasis: Record<string, number> = {};
   for (const { basis } of listOwners(db)) ownersByBasis[basis ?? "none"] = (ownersByBasis[basis ?? "none"] ?? 0) + 1;
@@ -124,18 +127,22 @@ interface DatabaseCheck {
 }
 
 /** Checks the database file, its index and what this machine offers. `repair` rebuilds the full-text index first. */
-function checkDatabase(repair: boolean, context: AppContext): Promise<DatabaseCheck> {
+async function checkDatabase(repair: boolean, context: AppContext): Promise<DatabaseCheck> {
+  const { checkHealth, repairIndex } = await import("../../mail/health.js");
+  const { listOwners } = await import("../../mail/import-owners.js");
+  const { withStore } = await import("../../store/open-store.js");
   return withStore(context.settings, async (db) => {
-    if (repair) rebuildIndex(db, context);
+    if (repair) showRepair(context, (update) => repairIndex(db, update));
     context.note("Reading the whole file; a large one takes a while.");
     const findings = [...checkHealth(db)];
     return { findings, facts: await factsOf(db, context.settings.db), owners: listOwners(db) };
   });
 }
 
-function rebuildIndex(db: Db, { progress }: AppContext): void {
+/** Runs `repair`, which tells how many mails are indexed of how many, with a bar. */
+function showRepair({ progress }: AppContext, repair: (update: (done: number, total: number) => void) => void): void {
   const started = performance.now();
   const bar = progress("Indexing");
-  repairIndex(db, (done, total) => bar.update(done, total, mailProgress(done, performance.now() - started)));
+  repair((done, total) => bar.update(done, total, mailProgress(done, performance.now() - started)));
   bar.stop();
 }

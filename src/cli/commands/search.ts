@@ -47,8 +47,7 @@ export const searchCommand: Command = {
   },
   async run(argv, { settings, out }) {
     const flags = readFlags("search", schema, argv);
-    const { searchMailbox } = await import("../../tools/mailbox-commands.js");
-    const { explainSearch } = await import("../../tools/mailbox-commands.js");
+    const { searchMailbox, explainSearch } = await import("../../tools/mailbox-commands.js");
     if (flags.explain) {
       const found = await explainSearch(flags, settings);
       const scores = found.emails.map(({ score }) => explainedScore(score));

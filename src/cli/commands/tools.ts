@@ -17,7 +17,7 @@ export const listToolsCommand: Command = {
   async run(argv, { settings, out }) {
     const { category = null } = readFlags("tools list", listToolsSchema, argv);
     const { listTools } = await import("../../tools/tool.js");
-    const { readRegistry } = await import("../../agents/registry.js");
+    const { readRegistry } = await import("../../agents/registry-store.js");
     const tools = await readRegistry(settings, (db) => listTools(db, category));
     out.result(tools, () =>
       table(
@@ -135,7 +135,7 @@ export const testToolCommand: Command = {
     } = readFlags("tools test", tryToolSchema, argv);
     const call = { id, args: readArguments(json), config, inbox, before };
     const { testTool } = await import("../../agents/add-tool.js");
-    const { readRegistry } = await import("../../agents/registry.js");
+    const { readRegistry } = await import("../../agents/registry-store.js");
     const result = await readRegistry(settings, (db) => testTool(db, call, settings, signal));
     out.result(result, () => stripControls(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
@@ -168,7 +168,7 @@ export const setToolCommand: Command = {
   async run(argv, { settings, out, signal }) {
     const { id, ...flags } = readFlags("tools set", setToolSchema, argv);
     const described = toolDescription(flags);
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry-store.js");
     const { changeTool } = await import("../../agents/add-tool.js");
     await changeRegistry(settings, (db) => changeTool(db, id, described, settings, signal));
     printToolChange(id, "changed", out);
@@ -183,7 +183,7 @@ export const deleteToolCommand: Command = {
   flags: {},
   async run(argv, { settings, out }) {
     const { id } = readFlags("tools delete", deleteToolSchema, argv);
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry-store.js");
     const { deleteTool } = await import("../../agents/registry.js");
     await changeRegistry(settings, (db) => deleteTool(db, id));
     out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
@@ -197,7 +197,7 @@ export const showToolCommand: Command = {
   async run(argv, { settings, out }) {
     const { id } = readFlags("tools show", deleteToolSchema, argv);
     const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
-    const { readRegistry } = await import("../../agents/registry.js");
+    const { readRegistry } = await import("../../agents/registry-store.js");
     const { agents, ...tool } = await readRegistry(settings, (db) => ({
       ...getTool(db, id),
       agents: listAgentsWithTool(db, id).map((agent) => agent.id),
@@ -247,7 +247,7 @@ export const addToolCommand: Command = {
         "Name one of --http URL, --command PROGRAM, --module FILE, --mcp SERVER.",
       );
     }
-    const { changeRegistry } = await import("../../agents/registry.js");
+    const { changeRegistry } = await import("../../agents/registry-store.js");
     const { addServerTools, addTool } = await import("../../agents/add-tool.js");
     if (kind === "mcp") {
       refuseNames({ id, ...flags });

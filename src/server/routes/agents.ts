@@ -4,19 +4,24 @@ import {
   agentChangesSchema,
   attachTool,
   createAgent,
-  currentVersion,
   deleteAgent,
   detachTool,
   newAgentSchema,
   restoreVersion,
-  snapshotOf,
   updateAgent,
 } from "../../agents/registry.js";
-import { type AgentVersion, findAgent, getAgent, listAgents, listVersions } from "../../agents/registry-store.js";
+import {
+  type AgentVersion,
+  currentVersion,
+  findAgent,
+  getAgent,
+  listAgents,
+  listVersions,
+  snapshotOf,
+} from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
 import { trimEndOf } from "../../platform/text.js";
-import { attachedOrDefault } from "../../tools/load-tools.js";
-import { getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
+import { attachedOrDefault, getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
 import { defineRoute, type Route, type Services } from "../route.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
 import { checkToolPermissions } from "./tools.js";
