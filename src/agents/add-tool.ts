@@ -6,13 +6,13 @@ import { ModuleFailed } from "../platform/module-workers.js";
 import { flagName, redact, splitShellWords, trimEndOf } from "../platform/text.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open-store.js";
+import { type ExternalResources, openExternalResources } from "../tools/external-resources.js";
 import { cleanEnvironment, ToolFailed } from "../tools/external-tool.js";
 import { addInboxArgument, checkAttached, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { isTaskOnly, listServerTools, McpFailed, type ServerTool } from "../tools/mcp-connections.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
 import { getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
-import { type ExternalResources, openExternalResources } from "../tools/tool-handler.js";
 import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
 interface ToolCall {

@@ -18,10 +18,10 @@ import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js"
 import { type IdentifiedSuite, identifySuite } from "../suites/folder-suite.js";
 import { isFailure } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
+import { openExternalResources } from "../tools/external-resources.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import { openExternalResources } from "../tools/tool-handler.js";
 import { taskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ExternalResources } from "./external-resources.js";
 import {
   argvSchema,
   cleanEnvironment,
@@ -11,7 +12,6 @@ import {
   ToolFailed,
 } from "./external-tool.js";
 import type { McpServer } from "./mcp-connections.js";
-import type { ExternalResources } from "./tool-handler.js";
 
 /** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
 export const serverSchema = z.union([

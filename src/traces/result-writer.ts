@@ -1,7 +1,7 @@
 import { UserError } from "../platform/errors.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
-import { openRowWriter, type ResultRow, toResultRow } from "./results-store.js";
+import { openRowWriter, type ResultRow, toResultRow } from "./result-row.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 

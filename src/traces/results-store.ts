@@ -208,61 +208,6 @@ export function dataVersion(db: Db): string {
   return `${db.pragma("data_version", { simple: true })}/${own}`;
 }
 
-/** A finished task as it is stored; trace and result are JSON. */
-export interface ResultRow {
-  readonly runId: string;
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly traceId: string;
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly startedAt: string;
-  readonly ending: string;
-  readonly failed: 0 | 1;
-  readonly score: number | null;
-  readonly trace: string;
-  readonly result: string;
-}
-
-export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): ResultRow {
-  return {
-    runId: trace.runId,
-    taskId: trace.taskId,
-    epoch: trace.epoch,
-    traceId: trace.traceId,
-    agentId: trace.agentId,
-    sessionId: trace.sessionId,
-    startedAt: trace.startedAt,
-    ending: trace.ending,
-    failed: failed ? 1 : 0,
-    score: result.semanticScore,
-    trace: JSON.stringify(trace),
-    result: JSON.stringify(result),
-  };
-}
-
-/** Saves trace and result of a finished task in one transaction. A new attempt supersedes the last one. */
-export function openRowWriter(db: Db): (row: ResultRow) => void {
-  const addTrace = db.prepare(
-    `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)
-     VALUES (@traceId, @runId, @taskId, @agentId, @sessionId, @startedAt, @ending, @trace)`,
-  );
-  const supersede = db.prepare(
-    "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0",
-  );
-  const addResult = db.prepare(
-    `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, semantic_score, result)
-     VALUES (@runId, @taskId, @epoch,
-       (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
-       @traceId, @failed, @score, @result)`,
-  );
-  return db.transaction((row: ResultRow) => {
-    supersede.run(row);
-    addTrace.run(row);
-    addResult.run(row);
-  });
-}
-
 /** A finished task, or a superseded failed attempt, which still counts for its cost. */
 interface Attempt {
   readonly result: TaskResult;

@@ -1,6 +1,7 @@
 import type { Db } from "../../src/store/open-store.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { openRowWriter, saveTasks, toResultRow } from "../../src/traces/results-store.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { saveTasks } from "../../src/traces/results-store.js";
 import type { RunSettings } from "../../src/traces/run-settings.js";
 import { insertRun, type NewRun } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";

@@ -1,0 +1,37 @@
+import type { LookupFunction } from "node:net";
+import { ModuleWorkers } from "../platform/module-workers.js";
+import { startSupervised } from "../platform/processes.js";
+import type { McpConnections } from "./mcp-connections.js";
+
+/** Connections and workers of external tools: one per run, shared by its tasks, closed at its end. */
+export interface ExternalResources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Loaded at the first use: the MCP SDK takes longer to load than everything else. */
+  readonly mcp: () => Promise<McpConnections>;
+  readonly modules: ModuleWorkers;
+  /** DNS lookup; the system's by default. */
+  readonly lookup?: LookupFunction | undefined;
+  /** Closes all connections and ends all programs and threads. */
+  close(): Promise<void>;
+}
+
+export function openExternalResources(env: ExternalResources["env"], lookup?: LookupFunction): ExternalResources {
+  let mcp: Promise<McpConnections> | null = null;
+  const connect = async () => {
+    const { McpConnections } = await import("./mcp-connections.js");
+    return new McpConnections((argv, server) => startSupervised({ argv, env: server }));
+  };
+  const modules = new ModuleWorkers();
+  return {
+    env,
+    mcp() {
+      mcp ??= connect();
+      return mcp;
+    },
+    modules,
+    lookup,
+    async close() {
+      await Promise.all([mcp?.then((connections) => connections.close()), modules.close()]);
+    },
+  };
+}
