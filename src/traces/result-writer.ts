@@ -44,7 +44,7 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
 export const FILE_LOST = "FILE_LOST";
 
 /** Characters of traces held in memory. */
-const MAX_CHARS = 4_000_000;
+const MAX_CHARS = 1_000_000;
 
 /** The last traces of a run as JSON, up to `MAX_CHARS`, for the case that the database file is lost. */
 class RecentTraces {
