@@ -1,58 +1,48 @@
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { emailAnswer } from "./email-task.js";
-import { compareCsv, compareScriptLogs, compareTextFile } from "./flowbook/compare.js";
-import { evaluateMultipleNotebooks, NOTEBOOK_FUNCTIONS } from "./flowbook/notebooks.js";
 import { GETTERS, SCRIPT_GETTERS } from "./getters.js";
 import type { FlowbookFunction, MetricFunction } from "./grading-function.js";
 import type { FunctionNeed } from "./machine-commands.js";
-import { checkYamlFile } from "./spider2v/check-yaml.js";
-import {
-  areOutputsCleared,
-  checkIncludeExclude,
-  compareImages,
-  compareIpynbFiles,
-  compareJsonFile,
-  compareNotebookCells,
-  compareNotebookOutputs,
-  compareSql,
-  diffTextFile,
-  exactMatch,
-  isCellExecuted,
-  isInList,
-  isNotInList,
-  literalMatch,
-  spider2vCompareCsv,
-  spider2vCompareTextFile,
-} from "./spider2v/compare-files.js";
-import { compareTable } from "./spider2v/compare-table.js";
-import { checkLocalDatabase } from "./spider2v/databases.js";
+
+/** Loaded where it grades: a run over questions, and the list of a suite, need only the names of functions. */
+function lazily<Name extends string, Args extends unknown[]>(
+  load: () => Promise<Readonly<Record<Name, (...args: Args) => number | Promise<number>>>>,
+  name: Name,
+) {
+  return async (...args: Args): Promise<number> => (await load())[name](...args);
+}
+
+const tables = () => import("./spider2v/compare-table.js");
+const files = () => import("./spider2v/compare-files.js");
+const flowbook = () => import("./flowbook/compare.js");
+const notebooks = () => import("./flowbook/notebooks.js");
 
 /** Spider2-V's evaluation functions that grade files and texts, of the origin's commit c2a3a6c2. */
 export const SPIDER2V_FUNCTIONS: Readonly<Record<string, MetricFunction>> = {
-  are_jupyter_outputs_cleared: areOutputsCleared,
-  check_include_exclude: checkIncludeExclude,
-  check_local_database: checkLocalDatabase,
-  check_yaml_file: checkYamlFile,
-  compare_csv: spider2vCompareCsv,
-  compare_ipynb_files: compareIpynbFiles,
-  compare_json_file: compareJsonFile,
-  compare_jupyterlab_images: compareImages,
-  compare_notebook_cells: compareNotebookCells,
-  compare_notebook_outputs: compareNotebookOutputs,
-  compare_sql: compareSql,
-  compare_table: compareTable,
-  compare_text_file: spider2vCompareTextFile,
-  diff_text_file: diffTextFile,
-  exact_match: exactMatch,
-  is_in_list: isInList,
-  is_jupyter_cell_executed: isCellExecuted,
-  is_not_in_list: isNotInList,
-  literal_match: literalMatch,
+  are_jupyter_outputs_cleared: lazily(files, "areOutputsCleared"),
+  check_include_exclude: lazily(files, "checkIncludeExclude"),
+  check_local_database: lazily(() => import("./spider2v/databases.js"), "checkLocalDatabase"),
+  check_yaml_file: lazily(() => import("./spider2v/check-yaml.js"), "checkYamlFile"),
+  compare_csv: lazily(files, "spider2vCompareCsv"),
+  compare_ipynb_files: lazily(files, "compareIpynbFiles"),
+  compare_json_file: lazily(files, "compareJsonFile"),
+  compare_jupyterlab_images: lazily(files, "compareImages"),
+  compare_notebook_cells: lazily(files, "compareNotebookCells"),
+  compare_notebook_outputs: lazily(files, "compareNotebookOutputs"),
+  compare_sql: lazily(files, "compareSql"),
+  compare_table: lazily(tables, "compareTable"),
+  compare_text_file: lazily(files, "spider2vCompareTextFile"),
+  diff_text_file: lazily(files, "diffTextFile"),
+  exact_match: lazily(files, "exactMatch"),
+  is_in_list: lazily(files, "isInList"),
+  is_jupyter_cell_executed: lazily(files, "isCellExecuted"),
+  is_not_in_list: lazily(files, "isNotInList"),
+  literal_match: lazily(files, "literalMatch"),
 };
 
 /** Those that run a script of the task in the machine. */
 const FLOWBOOK_SCRIPT_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
-  compare_script_logs: compareScriptLogs,
+  compare_script_logs: lazily(flowbook, "compareScriptLogs"),
 };
 
 /** Of ART-E's tasks, which are written in Flowbook's form. */
@@ -63,10 +53,15 @@ const EMAIL_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
 /** Flowbook's evaluation functions, of the origin's commit df6b762, and those of ART-E's tasks. */
 export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   ...FLOWBOOK_SCRIPT_FUNCTIONS,
-  compare_csv: compareCsv,
-  compare_text_file: compareTextFile,
-  ...NOTEBOOK_FUNCTIONS,
-  evaluate_multiple_notebooks: evaluateMultipleNotebooks,
+  compare_csv: lazily(flowbook, "compareCsv"),
+  compare_text_file: lazily(flowbook, "compareTextFile"),
+  compare_notebook_cells: lazily(notebooks, "compareNotebookCells"),
+  compare_notebook_outputs: lazily(notebooks, "compareNotebookOutputs"),
+  is_jupyter_cell_executed: lazily(flowbook, "isCellExecuted"),
+  compare_ipynb_files: lazily(notebooks, "compareIpynbFiles"),
+  compare_jupyterlab_images: lazily(flowbook, "compareImages"),
+  are_jupyter_outputs_cleared: lazily(flowbook, "areOutputsCleared"),
+  evaluate_multiple_notebooks: lazily(notebooks, "evaluateMultipleNotebooks"),
   ...EMAIL_FUNCTIONS,
 };
 

@@ -22,7 +22,7 @@ const SOURCES = {
   functions: null,
   accounts: { folder: null, env: {} },
 };
-const graders = new built.GradingProcesses(SOURCES, { heapMb: 96, busyMs: 4_000 });
+const graders = new built.GradingProcesses(SOURCES, { heapMb: 96, busyMs: 60_000 });
 afterAll(() => graders.close());
 
 interface Files {

@@ -15,7 +15,7 @@ import { parseArguments } from "../suite-folder.js";
 import { areOutputsCleared, compareImages, isCellExecuted } from "./compare.js";
 
 /** Flowbook's `compare_notebook_cells`: as many cells, equal types and stripped sources. Spider2-V does not strip. */
-const compareNotebookCells: FlowbookFunction = async (args, context) => {
+export const compareNotebookCells: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
   const { result, expected } = await collectFiles(context, vm_result, local_expected);
   const [cells, others] = [readNotebook(result), readNotebook(expected)];
@@ -33,7 +33,7 @@ const compareNotebookCells: FlowbookFunction = async (args, context) => {
 const pairOnly = z.strictObject(filePair.shape);
 
 /** Flowbook's `compare_notebook_outputs`. */
-const compareNotebookOutputs: FlowbookFunction = async (args, context) => {
+export const compareNotebookOutputs: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(pairOnly, args);
   const { result, expected } = await collectFiles(context, vm_result, local_expected);
   return Number(haveEqualOutputs(readNotebook(result), readNotebook(expected)));
@@ -43,7 +43,7 @@ const compareNotebookOutputs: FlowbookFunction = async (args, context) => {
  * Flowbook's `compare_ipynb_files`: type and stripped source of each cell and, of code cells, the stripped texts of all
  * streams joined by newlines; data, errors and counts are not looked at. Spider2-V compares the raw JSON.
  */
-const compareIpynbFiles: FlowbookFunction = async (args, context) => {
+export const compareIpynbFiles: FlowbookFunction = async (args, context) => {
   const { local_expected, vm_result } = parseArguments(filePair, args);
   const { result, expected } = await collectFiles(context, vm_result, local_expected);
   const [cells, others] = [readNotebook(result).map(summarize), readNotebook(expected).map(summarize)];
@@ -64,7 +64,7 @@ function summarize(cell: NotebookCell) {
 const sourceOf = (cell: NotebookCell) => stripText(requireString(requireKey(cell, "source"), "source"));
 
 /** What it can combine. */
-export const NOTEBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
+const NOTEBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   compare_notebook_cells: compareNotebookCells,
   compare_notebook_outputs: compareNotebookOutputs,
   is_jupyter_cell_executed: isCellExecuted,
