@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { workFolder } from "./cli/art-e.js";
 import { cliFiles } from "./docs/cli-files.js";
+import { NOTICES, noticesWithPackages } from "./docs/notices.js";
 import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -98,19 +99,43 @@ describe("the documentation", () => {
     ).toEqual([...pages.keys()].sort());
   });
 
-  it("names every command and flag that --help lists", async () => {
+  it("names the license of every package that is installed with it (npm run docs writes them)", () => {
+    expect(read(NOTICES)).toBe(noticesWithPackages());
+  });
+
+  it("names every command and flag that --help lists, with the command beside the flag", async () => {
     const { stdout } = await artE("--help");
     const commands = [...stdout.matchAll(/^ {2}art-e ([a-z-]+)/gm)].map(([, name = ""]) => name);
     expect(commands).toContain("import");
     const helps = await Promise.all(
       commands.map(async (name) => [name, (await artE(`${name} --help`)).stdout] as const),
     );
+    const index = read(join(ROOT, "docs/cli/README.md"));
+    const table = linesOf(read(join(ROOT, "docs/cli/flags.md")));
     const missing = helps.flatMap(([name, help]) => {
-      const page = read(join(ROOT, `docs/cli/${name}.md`)) + read(join(ROOT, "docs/cli/README.md"));
       const flags = [...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
-      return flags.filter((flag) => !new RegExp(`\`${flag}[\` ]`).test(page)).map((flag) => `${name} ${flag}`);
+      const rows = (flag: string) => table.filter((line) => new RegExp(`\`${flag}[\` ]`).test(line));
+      const isListed = (flag: string) =>
+        new RegExp(`\`${flag}[\` ]`).test(index) || rows(flag).some((line) => new RegExp(`[ |]${name}\\b`).test(line));
+      return flags.filter((flag) => !isListed(flag)).map((flag) => `${name} ${flag}`);
     });
     expect(missing).toEqual([]);
+  });
+
+  it("names files of the source that there are", () => {
+    const { text } = MANUAL.find(({ name }) => name === "docs/architecture.md") ?? { text: "" };
+    const rooms = [...text.matchAll(/^\| `([a-z-]+)`.*\| (`.+) \|$/gm)].flatMap(([, room, files = ""]) =>
+      [...files.matchAll(/`([^`]+)`/g)].map(([, file]) => `${room}/${file}`),
+    );
+    const files = [...text.matchAll(/`([a-z-]+\/[\w/.-]+?)`/g)].map(([, file = ""]) => file);
+    expect(rooms.length).toBeGreaterThan(20);
+    expect(files.length).toBeGreaterThan(60);
+    const isThere = (path: string) =>
+      ["", ".ts", ".tsx"].some(
+        (extension) => existsSync(join(ROOT, "src", path + extension)) || existsSync(join(ROOT, path + extension)),
+      );
+    const named = new Set([...rooms, ...files.filter((path) => !path.includes("NAME"))]);
+    expect([...named].filter((path) => !isThere(path) && !isThere(`web/${path}`))).toEqual([]);
   });
 
   it("has no link to a file that does not exist", () => {

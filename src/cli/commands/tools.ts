@@ -295,6 +295,6 @@ function printToolChange(id: string, change: "added" | "changed", out: Output): 
   out.result(
     { id },
     () =>
-      `Tool ${id} is ${change}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}. Attach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
+      `Tool ${id} is ${change}. Test it: ${commandLine`art-e tools test ${id} '{…}'`}\nAttach it: ${commandLine`art-e agents attach AGENT ${id}`}`,
   );
 }

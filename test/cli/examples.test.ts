@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { machinesStart } from "../suites/machines-start.js";
+import { MAIL, ROOT, workFolder } from "./art-e.js";
+
+/** What stands in examples/ works as its README says. */
+
+const { artE, path, readJson } = workFolder({ mail: MAIL });
+const EXAMPLES = join(ROOT, "examples");
+
+let provider: FakeProvider;
+beforeAll(async () => {
+  for (const name of ["examples", "fixtures"]) symlinkSync(join(ROOT, name), path(name));
+  provider = await startFakeProvider(({ turn, question }) => {
+    const command = "sort -u ~/Desktop/names.txt -o ~/Desktop/names.txt";
+    return question.includes("names.txt") && turn === 0
+      ? { toolCalls: [{ name: "run_shell", arguments: { command } }] }
+      : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "I don't know", sources: [] } }] };
+  });
+});
+afterAll(() => provider.close());
+
+const ran = async (line: string | readonly string[]) => {
+  const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url };
+  const { code, stdout, stderr } = await artE(line, variables);
+  expect({ line, code, stderr: code === 0 ? "" : stderr }).toEqual({ line, code: 0, stderr: "" });
+  return stdout;
+};
+
+it("the README names every example, with commands that there are", () => {
+  const page = readFileSync(join(EXAMPLES, "README.md"), "utf8");
+  const linked = [...page.matchAll(/^\| \[([^\]]+)\]/gm)].map(([, name]) => name);
+  expect(linked.sort()).toEqual(
+    readdirSync(EXAMPLES)
+      .filter((name) => name !== "README.md")
+      .sort(),
+  );
+});
+
+it("the program is the one that the page on external agents shows, and finds mail", async () => {
+  const program = readFileSync(join(EXAMPLES, "first_mail.py"), "utf8");
+  const page = readFileSync(join(ROOT, "docs/external-agents.md"), "utf8");
+  expect(page).toContain(program.slice(program.indexOf("import ")));
+  const line = ["run", "-a", "first-mail", "--agent-command", "python3 examples/first_mail.py", "-l", "5"];
+  await ran([...line, "--dataset", "fixtures/demo/questions.jsonl", "--quiet", "-o", path("first.json")]);
+  const { taskResults } = readJson("first.json");
+  expect(taskResults.map(({ ending }: { ending: string }) => ending)).toEqual(Array(5).fill("answered"));
+  expect(taskResults.some(({ sourcesCorrect }: { sourcesCorrect: boolean }) => sourcesCorrect)).toBe(true);
+});
+
+it("the agent and the tool can be imported, joined and run", async () => {
+  await ran("agents import examples/agent.yaml");
+  await ran("tools add business_days --module examples/business-days.ts");
+  expect(
+    JSON.parse(await ran(["tools", "test", "business_days", '{"from": "2001-03-01", "to": "2001-03-15"}'])),
+  ).toEqual({
+    days: 10,
+  });
+  await ran("agents attach careful business_days");
+  expect(await ran("run -a careful --dataset fixtures/demo/questions.jsonl -l 1 --no-judge")).toContain("1 completed");
+});
+
+it("the settings make two runs, whose gates are met", async () => {
+  const { runs } = JSON.parse(await ran("run --config examples/settings.yaml --json --quiet"));
+  const shown = runs.map(({ name, totalTasks, gates }: { name: string; totalTasks: number; gates: object[] }) => [
+    name,
+    totalTasks,
+    gates.length,
+  ]);
+  expect(shown).toEqual([
+    ["one-source", 20, 1],
+    ["all-sources", 30, 1],
+  ]);
+});
+
+it("the suite has no errors", async () => {
+  expect(await ran("suite check examples/suite")).toContain("1 tasks read, 0 errors");
+});
+
+describe("in a sandbox", needs("sandbox", machinesStart), () => {
+  it("the scorer scores a stored run", async () => {
+    await ran("run -a baseline --dataset fixtures/demo/questions.jsonl -l 3 --quiet");
+    await ran("evals import examples/brief.py");
+    const { evals } = JSON.parse(await ran("evals run brief@1 --json"));
+    expect(evals).toEqual([expect.objectContaining({ name: "brief" })]);
+  });
+
+  it("the suite's task is solved by an agent that does it, and not by one that does nothing", async () => {
+    const score = async (agent: string) => {
+      await ran(`run --suite examples/suite -a ${agent} --quiet -o ${agent}.json`);
+      return readJson(`${agent}.json`).taskResults[0].suite.score;
+    };
+    expect(await score("data-worker")).toBe(1);
+    expect(await score("noop")).toBe(0);
+  });
+});
