@@ -283,7 +283,7 @@ const ASKS_DATE =
 const ASKS_NUMBER =
   /\b(how (many|much|long|large|big|high|old|often)|what (is|was|were|are) the (price|amount|number|percentage|rate|cost|total|volume|phone|fax|extension)|what (price|amount|number|percentage|rate|percent))\b/i;
 const RELATIVE_DAY =
-  /\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b|\b(jan|febr?u?|march|april|may|june|july|august|sept|octo|novem|decem)\w*|\b(next|last|this) (week|month|quarter|year)\b/i;
+  /\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b|\b(january|february|march|april|june|july|august|september|october|november|december|(in|of|by|since|until|till|early|mid|late|next|last) may)\b|\b(next|last|this) (week|month|quarter|year)\b/i;
 
 const answerComplete: Feature = {
   meaning: "1 where the last reply of the model was not cut off by its limit of tokens, else 0",

@@ -65,7 +65,7 @@ const MAX_WORDS = 3;
 
 /** Dates first: their digits are no numbers. */
 const DATE_OR_NUMBER =
-  /\b\d{4}-\d{2}-\d{2}\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}\b(?:,? \d{4}\b)?|(?<![\w.,:])[$€£]?\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/gi;
+  /\b\d{4}-\d{2}-\d{2}\b|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.? \d{1,2}\b(?!,\d{3}(?!\d)|\.\d)(?:,? \d{4}\b)?|(?<![\w.,:])[$€£]?\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/gi;
 
 /**
  * What later answers to the same task must hold, from an answer that is known to be good: what gold and this answer

@@ -154,7 +154,7 @@ MONTH = (
     "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z])"
+DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z]|,\d{3}(?!\d)|\.\d)"
 YEAR = r"(\d{4}|'\d{2})(?!\d)"
 HOUR_MINUTE = r"(\d{1,2})(?:[:.](\d{2}))?"
 AM_PM = r"([ap])\.?m\b\.?"
@@ -193,7 +193,7 @@ def am_or_pm(hour, minute):
 
 DATE_PATTERNS = [
     (r"(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])", lambda y, m, d: valid_day(year_of(y), int(m), int(d))),
-    (rf"(?<![\w:/.-]){DAY}~+(?:of~+)?{MONTH}(?![a-z])(?:,?~+{YEAR})?",
+    (rf"(?<![\w:/.,-]){DAY}~+(?:of~+)?{MONTH}(?![a-z])(?:,?~+{YEAR})?",
      lambda d, name, y: valid_day(year_of(y), month_of(name), int(d))),
     (rf"(?<![a-z]){MONTH}~+(?:the~+)?{DAY}(?:,?~+(?:of~+)?{YEAR})?",
      lambda name, d, y: valid_day(year_of(y), month_of(name), int(d))),
@@ -437,7 +437,8 @@ ASKS_NUMBER = (
 )
 RELATIVE_DAY = (
     r"\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b"
-    r"|\b(jan|febr?u?|march|april|may|june|july|august|sept|octo|novem|decem)\w*"
+    r"|\b(january|february|march|april|june|july|august|september|october|november|december"
+    r"|(in|of|by|since|until|till|early|mid|late|next|last) may)\b"
     r"|\b(next|last|this) (week|month|quarter|year)\b"
 )
 

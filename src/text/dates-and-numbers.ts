@@ -117,7 +117,8 @@ interface DatesAndTimes {
 const NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const MONTH =
   "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
-const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?![\\d:]|[a-z])";
+// "May 12,500" and "may 4.5" are a word and a number.
+const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?![\\d:]|[a-z]|,\\d{3}(?!\\d)|\\.\\d)";
 const YEAR = "(\\d{4}|'\\d{2})(?!\\d)";
 const HOUR_MINUTE = "(\\d{1,2})(?:[:.](\\d{2}))?";
 const AM_PM = "([ap])\\.?m\\b\\.?";
@@ -128,7 +129,7 @@ type Groups = readonly (string | undefined)[];
 const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay | null])[] = [
   [/(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])/g, ([y, m, d]) => validDay(yearOf(y), Number(m), Number(d))],
   [
-    new RegExp(`(?<![\\w:/.-])${DAY}\\s+(?:of\\s+)?${MONTH}(?![a-z])(?:,?\\s+${YEAR})?`, "g"),
+    new RegExp(`(?<![\\w:/.,-])${DAY}\\s+(?:of\\s+)?${MONTH}(?![a-z])(?:,?\\s+${YEAR})?`, "g"),
     ([d, name, y]) => validDay(yearOf(y), monthOf(name), Number(d)),
   ],
   [

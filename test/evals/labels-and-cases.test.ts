@@ -71,6 +71,20 @@ describe("regression cases", () => {
     expect(regressionCaseOf(scored({ answer: "I don't know." }, { answer: "I don't know." }), common)).toBeNull();
   });
 
+  it.each([
+    ["Volumes decreased 12,500 MMBtu.", ["12,500", "volumes", "decreased", "mmbtu"]],
+    ["Volumes may 12,500 MMBtu", ["12,500", "volumes", "may", "mmbtu"]],
+    ["Deliveries marched 3 miles", ["3", "deliveries", "marched", "miles"]],
+    ["By December 12, 2001 at Maybe 4.5", ["December 12, 2001", "4.5", "maybe"]],
+  ])("take a month's name only as a word, and no day out of a number: %s", (answer, mustContain) => {
+    const made = regressionCaseOf(scored({ answer, sources: [] }, { answer }), () => 1);
+    expect(made?.must_contain).toEqual(mustContain);
+    const other = answer.replace("12,500", "99,999").replace(/\b3\b/, "8").replace("4.5", "4.6");
+    expect(
+      runCases({ cases: [made ?? { task: 1, must_contain: [], must_cite: [] }] }, scored({ answer: other })).score,
+    ).toBe(0);
+  });
+
   const cases = [{ task: 1, must_contain: ["$1,500,000", "2001-05-14"], must_cite: ["<gold@x>", "<copy@x>"] }];
   it.each([
     ["It is 1.5 million from 5/14/01", ["<copy@x>"], 1, "all that the case demands is there"],

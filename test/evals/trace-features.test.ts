@@ -45,6 +45,8 @@ const ANSWERS = [
   "5/14/01 or 14/5/2001; 2001-05-14; the 3rd of June; March 2000; noon until 2 p.m.",
   "0930 hours, 12:00 noon, midnight, 3-5 pm, from 8 to 10:30 am",
   "Twenty-five percent, 25%, one hundred and twenty-five thousand, a dozen, 5mm, 3.5k, 2bn, -4.5, (713) 853-1575",
+  "Volumes decreased 12,500 MMBtu; they may 12,500 more, or maybe 4.5 in march 12.5",
+  "It may be so, perhaps by late May",
   "I don't know.",
   "I could not find any information about it in the mailbox.",
   "Unfortunately, the emails do not mention it. However, it is probably 42.",

@@ -270,7 +270,7 @@ MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z])"
+DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z]|,\d{3}(?!\d)|\.\d)"
 YEAR = r"(\d{4}|'\d{2})(?!\d)"
 HOUR_MINUTE = r"(\d{1,2})(?:[:.](\d{2}))?"
 AM_PM = r"([ap])\.?m\b\.?"
@@ -320,7 +320,7 @@ def half_day(hour, minute, half):
 DATE_PATTERNS = [
     (r"(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])", lambda y, m, d: valid_day(year_of(y), int(m), int(d))),
     (
-        rf"(?<![\w:/.-]){DAY}{S}+(?:of{S}+)?{MONTH}(?![a-z])(?:,?{S}+{YEAR})?",
+        rf"(?<![\w:/.,-]){DAY}{S}+(?:of{S}+)?{MONTH}(?![a-z])(?:,?{S}+{YEAR})?",
         lambda d, name, y: valid_day(year_of(y), month_of(name), int(d)),
     ),
     (
