@@ -1,3 +1,4 @@
+import { isEvalScore } from "../evals/definition.js";
 import { type AnsweredBy, addReplies, addUsage, answeredByField, NO_USAGE, type Usage } from "../models/model.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
@@ -177,7 +178,8 @@ export class AllScores {
       if (sums === undefined) continue;
       const entry = this.known[name] ?? unknownScorer(name, sums);
       entries[name] = entry;
-      scores[name] = sums.figures(entry, this.onlyFailed.get(name) ?? this.failedQuestions, this.asked > 1);
+      const onlyFailed = isEvalScore(name) ? NONE_FAILED : (this.onlyFailed.get(name) ?? this.failedQuestions);
+      scores[name] = sums.figures(entry, onlyFailed, this.asked > 1);
     }
     return { scores, slices: this.slices.figures(entries) };
   }
@@ -190,7 +192,8 @@ export class AllScores {
     const completed = isOfSuite ? this.question : this.question.filter(({ ending }) => !isFailure(ending));
     const failed = this.question.length - completed.length;
     this.asked = Math.max(this.asked, this.question.length);
-    const scored = scoresOf(completed);
+    // An eval judges failed tasks too: what it gave them counts like every other value.
+    const scored = scoresOf(this.question, (name, result) => isEvalScore(name) || completed.includes(result));
     if (failed > 0) this.addFailed(first, failed, scored);
     for (const [name, values] of scored) {
       let sums = this.byScorer.get(name);
@@ -198,7 +201,7 @@ export class AllScores {
         sums = new ScoreAggregate();
         this.byScorer.set(name, sums);
       }
-      sums.add(values, failed, first.inbox);
+      sums.add(values, isEvalScore(name) ? 0 : failed, first.inbox);
     }
     this.slices.add(first, this.question.length, scored);
     this.question = [];
@@ -211,15 +214,21 @@ export class AllScores {
       if ((scored.get(name) ?? []).length > 0) continue;
       if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
     }
-    if (scored.size === 0) this.failedQuestions.add(failed, 0, 0);
+    if ([...scored.keys()].every(isEvalScore)) this.failedQuestions.add(failed, 0, 0);
   }
 }
 
-/** By scorer, the values of a question's completed tasks. */
-function scoresOf(completed: readonly TaskResult[]): Map<string, number[]> {
+const NONE_FAILED = new ClusteredMean();
+
+/** By scorer, the values of a question's tasks that count. */
+function scoresOf(
+  question: readonly TaskResult[],
+  counts: (scorer: string, result: TaskResult) => boolean,
+): Map<string, number[]> {
   const scored = new Map<string, number[]>();
-  for (const { scores } of completed) {
-    for (const [name, value] of Object.entries(scores)) {
+  for (const result of question) {
+    for (const [name, value] of Object.entries(result.scores)) {
+      if (!counts(name, result)) continue;
       const values = scored.get(name) ?? [];
       if (value !== null) values.push(value);
       scored.set(name, values);

@@ -100,8 +100,8 @@ interface Pair extends ValuePair {
   readonly taskId: TaskId;
 }
 
-/** Relative: sums of the same numbers in another order differ in their last digits. */
-const ROUNDING = 1e-9;
+/** Sums of the same numbers in another order differ in their last digits, also from 0. */
+const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
 /** The questions that both runs have a value of the metric for. */
 export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
@@ -109,7 +109,8 @@ export function pairsOf(metric: string, baseline: ComparableRun, candidate: Comp
     const before = values[metric];
     const after = candidate.questions.get(taskId)?.values[metric];
     if (before === undefined || after === undefined) return [];
-    const isSame = Math.abs(after - before) <= ROUNDING * Math.max(Math.abs(before), Math.abs(after));
+    const isSame =
+      Math.abs(after - before) <= ROUNDING.absolute + ROUNDING.relative * Math.max(Math.abs(before), Math.abs(after));
     return [{ taskId, before, after: isSame ? before : after }];
   });
 }

@@ -1,17 +1,27 @@
+import { isEvalScore } from "../evals/definition.js";
 import { NO_ESTIMATE } from "../statistics/estimate.js";
 import { type Gate, scorerOfMetric, type Threshold } from "../traces/score.js";
 import type { MetricComparison, RunHead } from "./compare.js";
 
+/** The least share of a run's tasks that an eval must judge, where nothing else is said. */
+export const MIN_COVERAGE = 0.9;
+
 /**
  * Whether a run's score over its completed tasks reaches its limit: at least that, or at most if lower is better. A
- * missing score does not pass.
+ * missing score does not pass. An eval counts over all tasks, and must have judged enough of them.
  */
-export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"]): Gate {
+export function failUnder(
+  { metric, limit }: Threshold,
+  { scores, totalTasks }: Pick<RunHead, "scores" | "totalTasks">,
+  minCoverage: number,
+): Gate {
   const scorer = scorerOfMetric(metric, scores);
   const score = scores[scorer];
   const better = score?.better ?? "higher";
   const { value, n, low, high } = score ?? NO_ESTIMATE;
-  const passed = value !== null && (better === "higher" ? value >= limit : value <= limit);
+  const coverage = isEvalScore(scorer) ? { judged: n, tasks: totalTasks, least: minCoverage } : null;
+  const isCovered = coverage === null || coverage.judged >= coverage.least * coverage.tasks;
+  const isReached = value !== null && (better === "higher" ? value >= limit : value <= limit);
   return {
     kind: "fail_under",
     metric,
@@ -20,7 +30,8 @@ export function failUnder({ metric, limit }: Threshold, scores: RunHead["scores"
     limit,
     baseline: null,
     figure: { value, n, low, high },
-    passed,
+    coverage,
+    passed: isReached && isCovered,
   };
 }
 
@@ -42,6 +53,7 @@ export function noWorseThan(
     limit,
     baseline,
     figure: difference,
+    coverage: null,
     passed: worst !== null && worst > -limit,
   };
 }

@@ -344,6 +344,7 @@ export const SECTIONS = {
   },
   gates: {
     "fail-under": fieldAs("failUnder", thresholds),
+    "min-coverage": field("minCoverage"),
     baseline: field("baseline", { path: "source" }),
     "no-worse-than": field("noWorseThan"),
     metric: field("metric"),

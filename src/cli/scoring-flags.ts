@@ -65,6 +65,11 @@ export const GATE_FLAGS: Flags = {
     requiresArg: true,
     describe: "accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)",
   },
+  "min-coverage": {
+    type: "number",
+    requiresArg: true,
+    describe: "With --fail-under eval:NAME: the least share of the tasks that the eval must judge [default: 0.9]",
+  },
   baseline: {
     type: "string",
     requiresArg: true,
@@ -97,6 +102,7 @@ const thresholds = text
 
 export const gateShape = {
   failUnder: thresholds.optional(),
+  minCoverage: numberBetween(0, 1).optional(),
   baseline: text.optional(),
   noWorseThan: numberBetween(0, 1_000).optional(),
   metric: text.optional(),

@@ -7,24 +7,41 @@ import { runTitle } from "./text.js";
 const MAX_NAME_CHARS = 120;
 
 /**
- * A run as JUnit XML, in chunks: a test case per task, wrong answers as failures, failed tasks as errors, tasks without
- * that score as skipped. Iterates the results twice, as the counts come first.
+ * A run as JUnit XML, in chunks: of each score a suite with a test case per task, wrong answers as failures, failed
+ * tasks as errors, tasks without that score as skipped. Iterates the results once more, as the counts come first.
  */
-export function* junit(run: RunHead, scorer: string, results: () => Iterable<TaskResult>): Generator<string> {
-  const better = run.scores[scorer]?.better ?? "higher";
-  const counts: Record<TaskOutcome, number> = { right: 0, wrong: 0, failed: 0, unscored: 0 };
+export function* junit(
+  run: RunHead,
+  scorers: readonly string[],
+  results: () => Iterable<TaskResult>,
+): Generator<string> {
+  const suites = scorers.map((scorer) => {
+    const better = run.scores[scorer]?.better ?? "higher";
+    return { scorer, better, counts: { right: 0, wrong: 0, failed: 0, unscored: 0 } };
+  });
   let ms = 0;
   for (const task of results()) {
-    counts[taskOutcome(task, scorer, better)]++;
+    for (const { scorer, better, counts } of suites) counts[taskOutcome(task, scorer, better)]++;
     ms += task.executionTimeMs;
   }
-  const tests = counts.right + counts.wrong + counts.failed + counts.unscored;
-  const sums = `tests="${tests}" failures="${counts.wrong}" errors="${counts.failed}" skipped="${counts.unscored}" time="${seconds(ms)}"`;
-  const name = `${runTitle(run)}, ${scorer}`;
+  const all = suites.map(({ counts }) => counts);
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
-  yield `<testsuites name="art-e" ${sums}>\n  <testsuite name="${escapeAttribute(name)}" id="${escapeAttribute(run.runId)}" ${sums}>\n`;
-  for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));
-  yield "  </testsuite>\n</testsuites>\n";
+  yield `<testsuites name="art-e" ${sumsOf(all, ms * suites.length)}>\n`;
+  for (const { scorer, better, counts } of suites) {
+    const name = escapeAttribute(`${runTitle(run)}, ${scorer}`);
+    const id = escapeAttribute(suites.length === 1 ? run.runId : `${run.runId} ${scorer}`);
+    yield `  <testsuite name="${name}" id="${id}" ${sumsOf([counts], ms)}>\n`;
+    for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));
+    yield "  </testsuite>\n";
+  }
+  yield "</testsuites>\n";
+}
+
+function sumsOf(counts: readonly Readonly<Record<TaskOutcome, number>>[], ms: number): string {
+  const sum = (...outcomes: TaskOutcome[]) =>
+    counts.reduce((all, one) => all + outcomes.reduce((n, outcome) => n + one[outcome], 0), 0);
+  const tests = sum("right", "wrong", "failed", "unscored");
+  return `tests="${tests}" failures="${sum("wrong")}" errors="${sum("failed")}" skipped="${sum("unscored")}" time="${seconds(ms)}"`;
 }
 
 function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome): string {

@@ -204,7 +204,16 @@ function hint(runId: string, [first]: readonly TaskLine[]): string[] {
 export function gateText(gate: Gate): string {
   const { metric, scorer, figure, passed } = gate;
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": there is no such score" : ""}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, wanted ${formatThreshold(gate)}${figure.n === 0 ? ": there is no such score" : formatCoverage(gate)}`;
+}
+
+/** `; judged 16 of 30 tasks (0.533), wanted at least 0.9 of them (--min-coverage)` */
+function formatCoverage({ coverage }: Gate): string {
+  if (coverage === null || coverage.judged === coverage.tasks) return "";
+  const { judged, tasks, least } = coverage;
+  const isEnough = judged >= least * tasks;
+  const told = `; judged ${judged} of ${tasks} tasks`;
+  return isEnough ? told : `${told} (${share(judged / tasks)}), wanted at least ${least} of them (--min-coverage)`;
 }
 
 function formatFigure({ kind, figure }: Gate): string {

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { type ComparableRun, comparableRun, compareRuns, incomparable, type RunHead } from "../analysis/compare.js";
-import { failUnder, noWorseThan } from "../analysis/gates.js";
+import { failUnder, MIN_COVERAGE, noWorseThan } from "../analysis/gates.js";
 import { isEvalScore } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
@@ -55,10 +55,15 @@ class Gates {
   /** Checks a finished run, and writes the JUnit file and the step summary. */
   async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
-    const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head.scores));
+    const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
+    const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head, minCoverage));
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
-    const scorer = scorerOfMetric(this.metric, head.scores);
-    if (this.options.junit !== undefined) await writeFileAtomically(this.options.junit, junit(head, scorer, results));
+    // What the files call wrong is what the gates are about.
+    const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
+    const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
+    const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
+    const { junit: path } = this.options;
+    if (path !== undefined) await writeFileAtomically(path, junit(head, [scorer, ...others], results));
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
     if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.context);
     return gates;
@@ -116,6 +121,8 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
 /** What a run must reach, and files about it. */
 export interface GateOptions {
   readonly failUnder?: readonly { readonly metric: string; readonly limit: number }[] | undefined;
+  /** The least share of the tasks that an eval among them must judge. */
+  readonly minCoverage?: number | undefined;
   /** A run or a results file. */
   readonly baseline?: string | undefined;
   readonly noWorseThan?: number | undefined;
@@ -126,13 +133,15 @@ export interface GateOptions {
 /**
  * Refuses contradictions and unknown metrics before anything is spent. Which scores the judge gives is not known yet.
  */
-function checkGateOptions({ failUnder = [], baseline, noWorseThan, metric, junit }: GateOptions): void {
+function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, metric, junit }: GateOptions): void {
   const without =
     baseline === undefined && noWorseThan !== undefined
       ? "--no-worse-than goes with --baseline"
       : baseline === undefined && junit === undefined && metric !== undefined
         ? "--metric goes with --baseline or --junit"
-        : null;
+        : minCoverage !== undefined && !failUnder.some((threshold) => isEvalScore(threshold.metric))
+          ? "--min-coverage goes with --fail-under eval:NAME=LIMIT"
+          : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
   const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];

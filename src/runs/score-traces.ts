@@ -209,15 +209,15 @@ export async function withVerdict(
 /**
  * Scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it left behind
  * is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that are not run now
- * stay. Evals run over all traces together. Throws only the signal's reason.
+ * stay. Evals run over all traces together, those of
+ * failed tasks too: what an eval says of an ending is its own matter. Throws only the signal's reason.
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
   const scored = traces.map((trace) => (isScorable(trace) ? withOwnScores(trace, scoring) : trace));
   const { definitions } = scoring.evals;
   if (definitions.length === 0) return scored;
-  const outcomes = await scoring.evals.run(scored.filter(isScorable), signal);
-  let next = 0;
-  return scored.map((trace) => (isScorable(trace) ? withEvals(trace, definitions, outcomes[next++] ?? []) : trace));
+  const outcomes = await scoring.evals.run(scored, signal);
+  return scored.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
 }
 
 function isScorable(trace: Trace): boolean {

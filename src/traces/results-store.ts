@@ -24,7 +24,7 @@ export function tracesAfter(db: Db, runId: string, after: TaskCursor | null, lim
   const rows = db
     .prepare(
       `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
-       WHERE r.run_id = ? AND r.superseded = 0 AND r.failed = 0 AND (r.task_id, r.epoch) > (?, ?)
+       WHERE r.run_id = ? AND r.superseded = 0 AND (r.task_id, r.epoch) > (?, ?)
        ORDER BY r.task_id, r.epoch LIMIT ?`,
     )
     .pluck()

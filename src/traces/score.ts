@@ -143,6 +143,8 @@ export interface Gate {
   readonly baseline: string | null;
   /** The score, or the paired difference from the baseline. */
   readonly figure: Estimate;
+  /** Of an eval: how many of the tasks it judged, and the least share that counts. Null of other scores. */
+  readonly coverage: { readonly judged: number; readonly tasks: number; readonly least: number } | null;
   readonly passed: boolean;
 }
 

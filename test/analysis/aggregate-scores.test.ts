@@ -41,6 +41,21 @@ describe("a score over a run", () => {
     expect(scores.semanticScore).toMatchObject({ value: 0.375, n: 2, overAll: { value: 0.15, n: 5 } });
   });
 
+  it("of an eval counts what it gave failed tasks, and never a failure that it did not judge", () => {
+    const ended = (value: number | null) => ({ "eval:ends": value });
+    const { scores } = figuresOf([
+      task(1, { exactMatch: 1, ...ended(1) }),
+      failed(2, { scores: ended(0) }),
+      failed(3, { scores: ended(0) }),
+      failed(4),
+    ]);
+    const rate = { value: Number((1 / 3).toFixed(12)), n: 3 };
+    const { value, n, overAll } = scores["eval:ends"] ?? { value: null, n: 0, overAll: { value: null, n: 0 } };
+    expect({ value: Number(value?.toFixed(12)), n }).toEqual(rate);
+    expect({ value: Number(overAll.value?.toFixed(12)), n: overAll.n }).toEqual(rate);
+    expect(scores.exactMatch).toMatchObject({ value: 1, n: 1, overAll: { value: 0.25, n: 4 } });
+  });
+
   it("counts a failed question without gold mail for no score that is about gold mail", () => {
     const { scores } = figuresOf([
       failed(1, { goldSources: 0 }),

@@ -5,6 +5,7 @@ import { gateText } from "../../src/reports/run-text.js";
 import { figures, run } from "./runs.js";
 
 describe("a threshold", () => {
+  const totalTasks = 300;
   const scores = {
     exactMatch: figures({ value: 0.742, low: 0.69, high: 0.789, n: 300 }),
     hallucination: figures({ value: 0.1, better: "lower" }),
@@ -12,27 +13,43 @@ describe("a threshold", () => {
   };
 
   it("is reached by a score of at least that, at most where lower is better", () => {
-    const passed = (metric: string, limit: number) => failUnder({ metric, limit }, scores).passed;
+    const passed = (metric: string, limit: number) => failUnder({ metric, limit }, { scores, totalTasks }, 0.9).passed;
     expect([passed("exactMatch", 0.742), passed("exactMatch", 0.743)]).toEqual([true, false]);
     expect([passed("hallucination", 0.1), passed("hallucination", 0.09)]).toEqual([true, false]);
   });
 
   it("is missed where there is no such score", () => {
-    const gate = failUnder({ metric: "sources", limit: 0 }, scores);
+    const gate = failUnder({ metric: "sources", limit: 0 }, { scores, totalTasks }, 0.9);
     expect(gate.passed).toBe(false);
     expect(gateText(gate)).toBe("missed  sources (sourcesCorrect) -, wanted at least 0: there is no such score");
-    expect(failUnder({ metric: "judgeCorrect", limit: 0 }, scores).passed).toBe(false);
+    expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores, totalTasks }, 0.9).passed).toBe(false);
   });
 
   it("of accuracy is about the judge's verdict where there was a judge, else about exact match", () => {
     const accuracy = { metric: "accuracy", limit: 0.8 };
-    expect(gateText(failUnder(accuracy, scores))).toBe(
+    expect(gateText(failUnder(accuracy, { scores, totalTasks }, 0.9))).toBe(
       "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, wanted at least 0.8",
     );
     const judged = { ...scores, judgeCorrect: figures({ value: 0.9 }) };
-    expect(failUnder(accuracy, judged)).toMatchObject({ scorer: "judgeCorrect", passed: true });
+    expect(failUnder(accuracy, { scores: judged, totalTasks }, 0.9)).toMatchObject({
+      scorer: "judgeCorrect",
+      passed: true,
+    });
     const unread = { ...scores, judgeCorrect: figures({ value: null, n: 0 }) };
-    expect(failUnder(accuracy, unread).scorer).toBe("exactMatch");
+    expect(failUnder(accuracy, { scores: unread, totalTasks }, 0.9).scorer).toBe("exactMatch");
+  });
+});
+
+describe("a threshold of an eval", () => {
+  const head = { scores: { "eval:tone": figures({ value: 1, n: 16 }) }, totalTasks: 30 };
+
+  it("is missed where the eval judged too few tasks, and the message is about that", () => {
+    const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.9);
+    expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, tasks: 30, least: 0.9 } });
+    expect(gateText(gate)).toMatch(
+      /; judged 16 of 30 tasks \(0\.533\), wanted at least 0\.9 of them \(--min-coverage\)$/,
+    );
+    expect(failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.5).passed).toBe(true);
   });
 });
 

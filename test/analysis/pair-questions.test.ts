@@ -17,6 +17,15 @@ it("has a letter for each task of the first run in its order, none of them for t
   expect(pairOutcomes({ ...higher, better: "lower" }, baseline, candidate)).toBe("wlt--");
 });
 
+it("takes what rounding leaves for equal, also beside 0", () => {
+  const pairs = pairOutcomes(
+    { metric: "goldRank", better: "higher" },
+    runOf({ 1: 0, 2: 0.3 }),
+    runOf({ 1: 1e-16, 2: 0.1 + 0.2 }),
+  );
+  expect(pairs).toBe("tt");
+});
+
 it("counts as the comparison does", () => {
   const values = (seed: number) =>
     runOf(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [i + 1, ((i * seed) % 7) / 7])));

@@ -4,7 +4,7 @@ import { junit } from "../../src/reports/junit-report.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { head, task } from "../analysis/runs.js";
 
-const xml = (...results: TaskResult[]) => [...junit(head(), "exactMatch", () => results)].join("");
+const xml = (...results: TaskResult[]) => [...junit(head(), ["exactMatch"], () => results)].join("");
 
 const FOUR = [
   task(1, { exactMatch: 1 }, { question: "Who?", executionTimeMs: 1_500, inbox: "ann@x.example" }),
@@ -30,10 +30,19 @@ describe("JUnit XML", () => {
 
   it("of nothing is an empty suite", () => expect(xml()).toContain('tests="0" failures="0"'));
 
+  it("has a suite for each score that is gated by", () => {
+    const tasks = [task(1, { exactMatch: 0, foundGold: 1 }), task(2, { exactMatch: 0, foundGold: 1 })];
+    const text = [...junit(head(), ["foundGold", "exactMatch"], () => tasks)].join("");
+    expect(text).toContain('<testsuites name="art-e" tests="4" failures="2"');
+    expect(text).toContain('foundGold" id="run_a foundGold" tests="2" failures="0"');
+    expect(text).toContain('exactMatch" id="run_a exactMatch" tests="2" failures="2"');
+    checkWellFormed(text);
+  });
+
   it("takes 1 for wrong where lower is better", () => {
     const scores = { exactMatch: { ...head().scores.exactMatch, better: "lower" as const } };
     const run = head({ scores: scores as never });
-    const text = [...junit(run, "exactMatch", () => FOUR.slice(0, 2))].join("");
+    const text = [...junit(run, ["exactMatch"], () => FOUR.slice(0, 2))].join("");
     expect(text).toMatch(/name="1 Who\?".+>\n +<failure/);
   });
 

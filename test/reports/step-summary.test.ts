@@ -6,7 +6,7 @@ import { head, task } from "../analysis/runs.js";
 describe("a step summary", () => {
   it("has the figures with their intervals, the gates, and what went wrong", () => {
     const run = head();
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run.scores));
+    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run, 0.9));
     const results = [
       task(1, { exactMatch: 1 }),
       task(2, { exactMatch: 0 }, { question: "When", agentAnswer: "May", groundTruth: "June" }),

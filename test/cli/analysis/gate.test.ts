@@ -83,6 +83,7 @@ describe("gate", () => {
     ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
     ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
     ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
+    ["gate base.json --fail-under sources=0.5 --min-coverage 0.5", "--min-coverage goes with --fail-under eval:NAME"],
     ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
     ["gate base.json --fail-under sources=80", "--fail-under sources=80: sources is from 0 to 1."],
     ["gate base.json --fail-under goldRank=0.5", "--fail-under goldRank=0.5: goldRank is of at least 1."],
