@@ -76,7 +76,7 @@ export interface CommandHelp {
 
 /** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
 export interface Command {
-  readonly positionals?: Readonly<Record<string, PositionalOptions & Pick<Options, "defaultDescription">>>;
+  readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly flags: Flags;
   readonly help?: CommandHelp;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;

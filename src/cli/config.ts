@@ -6,7 +6,8 @@ import { UserError } from "../platform/errors.js";
 import { isLoopback, parseHttpUrl } from "../platform/http.js";
 import { didYouMean, flagName } from "../platform/text.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../platform/yaml.js";
-import { RUN_FLAGS, type RunFlags, runSchema } from "./commands/run-flags.js";
+import { type RunFlags, runSchema } from "./commands/run-flags.js";
+import { describe } from "./read-flags.js";
 
 /**
  * Refuses what a file that merely lies in the folder may not say: where keys of the environment are sent, and which
@@ -184,7 +185,9 @@ function probablyMeant(key: string, section: string | undefined, known: readonly
       .map(([other]) => `${name}.${other}`),
   );
   if (elsewhere.length > 0) return `Did you mean ${elsewhere.join(" or ")}? `;
-  return word in RUN_FLAGS ? `--${word} is for the command line only. ` : "";
+  return Object.keys(shape).some((flag) => flagName(flag) === `--${word}`)
+    ? `--${word} is for the command line only. `
+    : "";
 }
 
 function fieldsOf(section: string | undefined): Readonly<Record<string, ConfigField>> | undefined {
@@ -431,6 +434,5 @@ function sectionSchema(name: SectionName, fields: Readonly<Record<string, Config
 
 /** With what `--help` says of the flag. */
 function described({ flag, schema }: ConfigField): z.ZodType {
-  const written = flagName(flag);
-  return schema.describe(`${RUN_FLAGS[written.slice("--".length)]?.describe ?? ""} (${written})`);
+  return schema.describe(`${describe(shape[flag]) ?? ""} (${flagName(flag)})`);
 }

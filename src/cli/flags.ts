@@ -2,7 +2,7 @@ import { z } from "zod";
 import { JUDGE_MODELS } from "../models/names.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
-import { checkToken, type Flags } from "./command.js";
+import { checkToken } from "./command.js";
 import { oneOf, text } from "./read-flags.js";
 import { readText } from "./read-text.js";
 import type { Settings } from "./terminal.js";
@@ -23,15 +23,11 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   return checkToken(token);
 }
 
-export const QUEUE_FLAGS: Flags = {
-  queue: {
-    type: "string",
-    requiresArg: true,
-    describe: "The Redis server with the queue: redis://HOST:PORT; required [ART_E_QUEUE_URL]",
-  },
+export const queueShape = {
+  queue: text
+    .optional()
+    .meta({ description: "The Redis server with the queue: redis://HOST:PORT; required [ART_E_QUEUE_URL]" }),
 };
-
-export const queueShape = { queue: text.optional() };
 
 export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, { env }: Settings): string {
   const url = queue ?? env.ART_E_QUEUE_URL;
@@ -43,16 +39,12 @@ export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, {
   );
 }
 
-export const PROTOCOL_FLAGS: Flags = {
-  protocol: {
-    type: "string",
-    requiresArg: true,
-    describe:
+export const protocolShape = {
+  protocol: oneOf(["art"]).optional().meta({
+    description:
       "art: as the published ART-E figures were made: agent art-e, the first 100 test questions with one gold mail, known bad ones left out, no cutoff, its judge; flags beside it win",
-  },
+  }),
 };
-
-export const protocolShape = { protocol: oneOf(["art"]).optional() };
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -84,24 +76,18 @@ async function artJudge(env: Environment): Promise<string> {
   );
 }
 
-export const OVERWRITE_FLAGS: Flags = {
-  overwrite: { type: "boolean", describe: "Write over an output file that is of another kind" },
+export const overwriteShape = {
+  overwrite: z.boolean().default(false).meta({ description: "Write over an output file that is of another kind" }),
 };
 
-export const overwriteShape = { overwrite: z.boolean().default(false) };
-
-export const CONFIG_FLAGS: Flags = {
-  config: {
-    type: "string",
-    requiresArg: true,
-    describe:
+export const configShape = {
+  config: text.optional().meta({
+    description:
       "A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the database, if there is one]",
-  },
-  only: {
-    type: "string",
-    requiresArg: true,
-    describe: "Only these of the runs in the file of settings, separated by commas",
-  },
+  }),
+  only: text.optional().meta({
+    description: "Only these of the runs in the file of settings, separated by commas",
+  }),
 };
 
 /** A number of tasks at once, or `auto`. */

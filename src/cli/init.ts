@@ -12,22 +12,19 @@ import { checkWritable, writeFileAtomically } from "../platform/files.js";
 import { registryIdSchema } from "../tools/tool.js";
 import type { Command, CommandContext } from "./command.js";
 import { CONFIG_NAME } from "./open-config.js";
-import { readFlags, text } from "./read-flags.js";
+import { declaredIn, readFlags, text } from "./read-flags.js";
 
 const SCHEMA = fileURLToPath(new URL("../../schema/config.schema.json", import.meta.url));
 
-const schema = z.object({ yes: z.boolean().default(false), output: text.default(CONFIG_NAME) });
+const schema = z.object({
+  yes: z.boolean().default(false).meta({ description: "Ask nothing: the defaults, by the API keys that are set" }),
+  output: text
+    .default(CONFIG_NAME)
+    .meta({ description: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`, alias: "o" }),
+});
 
 export const initCommand: Command = {
-  flags: {
-    yes: { type: "boolean", describe: "Ask nothing: the defaults, by the API keys that are set" },
-    output: {
-      alias: "o",
-      type: "string",
-      requiresArg: true,
-      describe: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`,
-    },
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const { yes, output } = readFlags("init", schema, argv);
     checkWritable("--output", output);

@@ -1,30 +1,21 @@
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
-import type { Flags } from "./command.js";
 import { oneOf, text } from "./read-flags.js";
 
-/** Where and how traces are sent. */
-export const OTLP_FLAGS: Flags = {
-  otlp: { type: "boolean", describe: "Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names" },
-  "otlp-endpoint": {
-    type: "string",
-    requiresArg: true,
-    describe: "Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS",
-  },
-  scores: {
-    type: "string",
-    requiresArg: true,
-    describe: `Send the scores too, to the API of ${SCORE_APIS.join(" or ")} at the same server`,
-  },
-  "no-content": { type: "boolean", describe: "Of OTLP: without what was said, called, answered and explained" },
-};
-
 export const otlpShape = {
-  otlp: z.boolean().default(false),
-  otlpEndpoint: text.optional(),
-  scores: oneOf(SCORE_APIS).optional(),
-  noContent: z.boolean().default(false),
+  otlp: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names" }),
+  otlpEndpoint: text.optional().meta({ description: "Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS" }),
+  scores: oneOf(SCORE_APIS)
+    .optional()
+    .meta({ description: `Send the scores too, to the API of ${SCORE_APIS.join(" or ")} at the same server` }),
+  noContent: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Of OTLP: without what was said, called, answered and explained" }),
 };
 
 const shape = z.object(otlpShape);

@@ -212,6 +212,11 @@ function reword(
   }
   const [, flag] = /^Not enough arguments following: (.+)$/.exec(line) ?? [];
   if (flag !== undefined) return `${flag.length === 1 ? "-" : "--"}${flag} needs a value.`;
+  const [, missing] = /^Missing required arguments?: (.+)$/.exec(line) ?? [];
+  if (missing !== undefined) {
+    const flags = missing.split(", ").map((name) => `--${name}`);
+    return `${flags.join(" and ")} ${flags.length === 1 ? "is" : "are"} missing.`;
+  }
   const [, given] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
   if (given !== undefined) return `${path} needs ${missingArguments(inUse?.usage ?? "", Number(given))}.`;
   return /[.!?]$/.test(line) ? line : `${line}.`;

@@ -2,6 +2,71 @@ import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import { flagName } from "../platform/text.js";
+import type { Command, Flags } from "./command.js";
+
+declare module "zod" {
+  /** How an argument or a flag is shown, beside its description. */
+  interface GlobalMeta {
+    /** Another name, as `l` or `csv-path`. */
+    alias?: string;
+  }
+}
+
+/** The arguments and flags of a command, as the parser takes them: the fields of its schema that have a description. */
+export function declaredIn(
+  { shape }: z.ZodObject,
+  positionals: readonly string[] = [],
+): Required<Pick<Command, "flags" | "positionals">> {
+  const described = Object.entries(shape).flatMap(([name, field]) => {
+    const { alias } = (field as z.ZodType).meta() ?? {};
+    const description = describe(field as z.ZodType);
+    return description === undefined ? [] : [{ name, field: field as z.ZodType, description, alias }];
+  });
+  const flags = described
+    .filter(({ name }) => !positionals.includes(name))
+    .map(({ name, field, description, alias }): [string, Flags[string]] => {
+      const { type, isArray, isRequired } = typeOf(field);
+      const options = { ...(alias === undefined ? {} : { alias }), type, describe: description };
+      const value = {
+        requiresArg: true,
+        ...(isArray ? { array: true } : {}),
+        ...(isRequired ? { demandOption: true } : {}),
+      };
+      return [flagName(name).slice("--".length), type === "boolean" ? options : { ...options, ...value }];
+    });
+  const args = described
+    .filter(({ name }) => positionals.includes(name))
+    .sort((a, b) => positionals.indexOf(a.name) - positionals.indexOf(b.name))
+    .map(({ name, field, description }) => {
+      const array = typeOf(field).isArray ? { array: true } : {};
+      return [name, { type: "string" as const, ...array, describe: description }];
+    });
+  return { positionals: Object.fromEntries(args), flags: Object.fromEntries(flags) };
+}
+
+/** What a field means, with its default where the description names none: `Mails to show [default: 10]`. */
+export function describe(field: z.ZodType): string | undefined {
+  const { description } = field;
+  const fallback = field instanceof z.ZodDefault ? field.def.defaultValue : undefined;
+  const isShown = typeof fallback === "number" || typeof fallback === "string";
+  return isShown && description?.includes("[default: ") === false
+    ? `${description} [default: ${fallback}]`
+    : description;
+}
+
+/** What is typed for a field: below its defaults and what is made of it. */
+function typeOf(field: z.ZodType): { type: "boolean" | "number" | "string"; isArray: boolean; isRequired: boolean } {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) {
+    return { ...typeOf(field.def.innerType as z.ZodType), isRequired: false };
+  }
+  if (field instanceof z.ZodPipe) return typeOf(field.def.in as z.ZodType);
+  // Of a number and a text, the text: yargs would make a number of any digits.
+  const isArray =
+    field instanceof z.ZodArray ||
+    (field instanceof z.ZodUnion && field.options.some((option) => typeOf(option as z.ZodType).isArray));
+  const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
+  return { type, isArray, isRequired: type !== "boolean" };
+}
 
 /** Checks a command's flags. The error names the first invalid one as the user writes it. */
 export function readFlags<T extends z.ZodType>(

@@ -1,512 +1,255 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
+import { type CommandEntry, type Flags, GLOBAL_FLAGS, nameOf } from "../../src/cli/command.js";
+import { COMMANDS } from "../../src/cli/command-table.js";
+import { groupFlags, placeholderOf } from "../../src/cli/parser.js";
+import { main } from "../../src/cli.js";
 import { programVersion } from "../../src/platform/program-version.js";
-import { type Ended, workFolder } from "./art-e.js";
 
-const COMMANDS =
-  "demo init import questions run worker queue score judge stats runs compare gate report export-results export-traces import-traces eval-search search show doctor agents tools suite evals serve ask mcp completion".split(
-    " ",
-  );
+/** What --help says of the program, of every command and of every subcommand, from the flags that they declare. */
 
-/** The subcommands whose flags are checked one by one. */
-const SUBCOMMANDS = [
-  "judge calibrate",
-  "agents create",
-  "agents set",
-  "agents export",
-  "tools list",
-  "tools add",
-  "tools set",
-  "tools test",
-  "suite list",
-  "suite show",
-  "suite check",
-  "evals label",
-  "evals suggest",
-  "evals generate",
-  "evals test",
-  "evals list",
-  "evals show",
-  "evals review",
-  "evals rank",
-  "evals refine",
-  "evals use",
-  "evals retire",
-  "evals run",
-  "evals export",
-  "evals import",
-  "questions make",
-  "questions check",
-  "queue status",
-  "queue clean",
-];
+afterEach(() => vi.restoreAllMocks());
 
-const { artE } = workFolder();
-const helps = new Map<string, Ended>();
-
-beforeAll(async () => {
-  const commands = [...COMMANDS, ...SUBCOMMANDS];
-  const ended = await Promise.all([artE("--help"), ...commands.map((command) => artE(`${command} --help`))]);
-  for (const [i, help] of ended.entries()) helps.set(["art-e", ...commands][i] ?? "", help);
-});
-
-const globalPart = (text: string) => text.slice(text.indexOf("\nGlobal:"));
-
-/** Without what every help ends with. */
-function ownPart(command: string): string {
-  const text = helps.get(command)?.stdout ?? "";
-  return text.slice(0, text.indexOf("\nGlobal:"));
+async function printed(...words: string[]): Promise<string> {
+  let text = "";
+  const write = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+    text += String(chunk);
+    return true;
+  });
+  const code = await main(words);
+  write.mockRestore();
+  expect(code).toBe(0);
+  return text;
 }
 
-describe("--help", () => {
-  it("goes to stdout and ends well, for the program and every command", () => {
-    for (const [command, help] of helps) expect(help, command).toMatchObject({ code: 0, stderr: "" });
-  });
+const GLOBAL = /\nGlobal:\n(?: +(?:-\w, )?--.*\n)+/;
 
-  it("ends with the flags that every command has; that of the program with the exit codes", () => {
-    const [shared = "", exitCodes] = globalPart(helps.get("art-e")?.stdout ?? "").split("\n\n");
-    expect(shared).toMatchInlineSnapshot(`
-      "
-      Global:
-            --db           The database [ART_E_DB, art-e.yaml, default: ./art-e.db]                                   [string]
-            --cache-dir    For downloads [ART_E_CACHE_DIR, default: ./.art-e-cache]                                   [string]
-            --json         Results as JSON on stdout, and nothing else there                                         [boolean]
-            --quiet        No progress and no notes                                                                  [boolean]
-            --no-progress  No progress                                                                               [boolean]
-            --verbose      Errors with their stack                                                                   [boolean]
-        -h, --help         Show help                                                                                 [boolean]
-            --version      Show version number                                                                       [boolean]"
-    `);
-    expect(exitCodes).toMatchInlineSnapshot(`
-      "Exit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),
-      130 interrupted.
-      "
-    `);
-    for (const command of [...COMMANDS, ...SUBCOMMANDS])
-      expect(globalPart(helps.get(command)?.stdout ?? ""), command).toBe(`${shared}\n`);
-  });
+/** Lines that are wrapped or padded to columns are compared by their words. */
+const inWords = (text: string) => text.replace(/\s+/g, " ");
 
-  it("is as wide as 120 columns at most", () => {
-    const lines = [...helps.values()].flatMap((help) => help.stdout.split("\n"));
-    expect(lines.filter((line) => line.length > 120)).toEqual([]);
-  });
+/** `-l, --limit N`; without a placeholder where yargs makes the list. */
+function writtenFlag(name: string, { alias = [] }: Flags[string], value = ""): string {
+  const others = [alias].flat();
+  const short = others.find((each) => each.length === 1);
+  const long = [name, ...others.filter((each) => each.length > 1)].map((each) => `--${each}`);
+  return `${short === undefined ? "" : `-${short}, `}${long.join(", ")}${value}`;
+}
 
-  it("of the program lists the commands, each of which stands below", () => {
-    const listed = [...ownPart("art-e").matchAll(/^ {2}art-e ([a-z-]+)/gm)].map(([, name]) => name);
-    expect(listed).toEqual(COMMANDS);
-    expect(ownPart("art-e")).toMatchInlineSnapshot(`
-      "art-e <command>
+const SUBCOMMANDS = COMMANDS.flatMap((entry) =>
+  "load" in entry ? [] : entry.subcommands.map((sub): [string, CommandEntry] => [`${nameOf(entry)} ${sub.usage}`, sub]),
+);
+const ALONE = COMMANDS.flatMap((entry): [string, CommandEntry][] => ("load" in entry ? [[entry.usage, entry]] : []));
 
-      Runs the ART-E benchmark: how well an agent answers a person's questions from that person's mailbox.
+it.each([...ALONE, ...SUBCOMMANDS])(
+  "art-e %s: usage, what it does, arguments, its flags and no others",
+  async (usage, entry) => {
+    const { flags, positionals = {}, help } = await entry.load();
+    const text = await printed(...usage.replace(/ [<[].*/, "").split(" "), "--help");
+    expect(text.startsWith(`art-e ${usage}\n\n${entry.describe}\n`)).toBe(true);
+    expect(text).toMatch(GLOBAL);
+    expect(text.split("\n").filter((line) => line.length > 120)).toEqual([]);
 
-      Commands:
-        art-e demo                              Try everything on a bundled mailbox, offline and without an API key
-        art-e init                              Write a file of settings for run and gate, after three questions
-        art-e import [source..]                 Import mail into the database
-        art-e questions                         Make questions from imported mail, and check or review those of any dataset
-        art-e run                               Let an agent answer the questions, and score its answers
-        art-e worker                            Answer tasks of runs on a queue, beside other machines (run --queue)
-        art-e queue                             What is on a queue of runs, and how to clean it
-        art-e score                             Score the stored traces of a run again, without calling its agent
-        art-e judge                             Measure a judge: how far it agrees with people
-        art-e stats                             Figures of the dataset, the imported mail, or a run
-        art-e runs                              List, show, name, tag and delete runs
-        art-e compare <runs..>                  Compare runs question by question: is the difference real?
-        art-e gate <name>                       Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
-        art-e report [runs..]                   Write runs as an HTML page, as Markdown, or as a CSV of tasks
-        art-e export-results [runs..]           Write runs as tables (tasks, turns, tool calls) in Parquet, CSV or JSON lines,
-                                                for pandas, DuckDB and R
-        art-e export-traces                     Write the traces of a run as JSON lines
-        art-e import-traces <file>              Read traces of another database or another program, to score, show, report and
-                                                export them
-        art-e eval-search                       Measure how well the search finds the gold mail, with the question itself as
-                                                the query
-        art-e search <inbox_address> <words..>  Search a mailbox as an agent would
-        art-e show <name>                       Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its
-                                                Message-ID)
-        art-e doctor                            Check the database: integrity, index, query plans, owners, disk
-        art-e agents                            List, show, create, change and delete agents; attach and detach tools; export
-                                                and import
-        art-e tools                             List, show, add, change and delete tools, and call one to test it
-        art-e suite                             List, show, check and export task suites: folders of tasks with set-up and
-                                                evaluation functions
-        art-e evals                             Label traces, make evals from the labels, prove them on traces they have not
-                                                seen, and run them
-        art-e serve                             Serve the agents over HTTP: the API, a playground page, and an
-                                                OpenAI-compatible endpoint
-        art-e ask <inbox_address> <question..>  Answer one question from a mailbox, with its sources
-        art-e mcp                               Start an MCP server for one mailbox: search, read, and the mails as resources
-        art-e completion [shell]                Print a script that lets bash, zsh or fish complete commands, flags and ids
-      "
-    `);
-  });
+    const own = inWords(text.replace(GLOBAL, ""));
+    for (const [name, { describe = "" }] of Object.entries(positionals)) expect(own).toContain(` ${name} ${describe}`);
+    for (const [name, options] of Object.entries(flags)) {
+      const value = help === undefined ? "" : placeholderOf(name, options, help);
+      expect(own).toContain(` ${writtenFlag(name, options, value)} ${options.describe}`);
+      expect(options.describe?.length).toBeGreaterThan(0);
+    }
+    const listed = [...text.replace(GLOBAL, "").matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+    expect(listed.sort()).toEqual(Object.keys(flags).sort());
+    for (const [line] of help?.examples ?? []) expect(text).toContain(`  ${line}\n`);
+  },
+);
 
-  it("of demo", () => {
-    expect(ownPart("demo")).toMatchInlineSnapshot(`
-      "art-e demo
+it.each(COMMANDS.filter((entry) => !("load" in entry)).map((entry) => [nameOf(entry), entry] as const))(
+  "art-e %s: its subcommands",
+  async (name, group) => {
+    const text = inWords(await printed(name, "--help"));
+    const subcommands = "load" in group ? [] : group.subcommands;
+    for (const { usage, describe } of subcommands) expect(text).toContain(` art-e ${name} ${usage} ${describe}`);
+  },
+);
 
-      Try everything on a bundled mailbox, offline and without an API key
+it("art-e: every command, the flags of all, and the exit codes", async () => {
+  const text = await printed("--help");
+  for (const { usage, describe } of COMMANDS) expect(inWords(text)).toContain(` art-e ${usage} ${describe}`);
+  for (const [name, { describe }] of Object.entries(GLOBAL_FLAGS))
+    expect(inWords(text)).toContain(`--${name} ${describe}`);
+  expect(text.slice(text.indexOf("\nExit codes:"))).toBe(
+    "\nExit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),\n130 interrupted.\n",
+  );
+});
 
-      Options:
-        -o, --output     Folder for the files it writes [default: ./demo-output]                                      [string]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
-      "
-    `);
-  });
+it("groups name flags that there are", async () => {
+  for (const [, entry] of ALONE) {
+    const { flags, help } = await entry.load();
+    if (help === undefined) continue;
+    expect(
+      Object.values(help.groups)
+        .flat()
+        .filter((name) => flags[name] === undefined),
+    ).toEqual([]);
+    expect(Object.keys(help.placeholders).filter((name) => flags[name] === undefined)).toEqual([]);
+    expect(groupFlags(help, flags).map(({ title }) => title)).not.toContain("Other");
+  }
+});
 
-  it("of import", () => {
-    expect(ownPart("import")).toMatchInlineSnapshot(`
-      "art-e import [source..]
+it("art-e search looks like this", async () => {
+  expect((await printed("search", "--help")).replace(GLOBAL, "")).toMatchInlineSnapshot(`
+    "art-e search <inbox_address> <words..>
 
-      Import mail into the database
+    Search a mailbox as an agent would
 
-      Positionals:
-        source  Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files
-                                                                               [array] [default: downloads corbt/enron-emails]
+    Positionals:
+      inbox_address  The mailbox: its email address                                                      [string] [required]
+      words          What to look for; a whole question is fine                             [array] [required] [default: []]
 
-      Options:
-        -c, --csv-path      The same as SOURCE                                                                        [string]
-        -l, --limit         Mails to read; 0 = all [default: 0]                                                       [number]
-        -b, --batch-size    Mails per batch; Ctrl-C is checked between batches [default: 1000]                        [number]
-            --filter        none, or art: ART's three rules [default: none]                                           [string]
-            --format        The form, if not recognised: maildir, tar, kaggle-csv, parsed-csv, parquet, mbox, eml     [string]
-            --owner-map     TSV of owner folder and address, over what the mail says                                  [string]
-            --strict        Stop at the first mail that cannot be used, and import nothing                           [boolean]
-            --single-index  Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two
-                                                                                                                     [boolean]
-      "
-    `);
-  });
+    Options:
+      -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
+          --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
+          --from     Only mail sent by this address                                                                 [string]
+          --to       Only mail to, cc or bcc this address                                                           [string]
+          --after    Only mail sent on or after this day                                                            [string]
+          --before   Only mail sent before this day                                                                 [string]
+          --cutoff   As for a question of this day: later mail is invisible                                         [string]
+          --explain  Show where each hit's score comes from, and which words were corrected                        [boolean]
+    "
+  `);
+});
 
-  it("of stats", () => {
-    expect(ownPart("stats")).toMatchInlineSnapshot(`
-      "art-e stats
+it("art-e run looks like this", async () => {
+  const text = await printed("run", "--help");
+  expect(text.slice(0, text.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
+    "art-e run
 
-      Figures of the dataset, the imported mail, or a run
+    Let an agent answer the questions, and score its answers
 
-      Options:
-        -s, --split                Dataset split: train or test [default: test]                                       [string]
-            --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
-                                   corbt/enron_emails_sample_questions                                                [string]
-            --use-json             Load by the JSON rows API instead of the Parquet file                             [boolean]
-            --revision             Revision of the dataset [default: abc84674]                                        [string]
-            --corpus               Of the imported mail, with its fingerprint                                        [boolean]
-            --run                  Of a run: its id, the beginning of it, or latest                                   [string]
-            --runs                 List the runs, as art-e runs list does                                            [boolean]
-            --by                   With --run: a table by inbox, realism, sources, year; of a suite by tool, difficulty,
-                                   guidance, app, tag                                                                 [string]
-            --metric               With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]
-                                                                                                                      [string]
-            --csv                  With --run: a folder for tables too, as of report --csv                            [string]
-            --overwrite            Write over an output file that is of another kind                                 [boolean]
-            --config               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
-                                   database, if there is one]                                                         [string]
-            --only                 Only these of the runs in the file of settings, separated by commas                [string]
-      "
-    `);
-  });
+    Examples:
+      # 100 questions of the test split, with the agent's own model
+      art-e run -a email-search -l 100 -o results.json
+      # what it would cost with another model; nothing is spent
+      art-e run -a email-search --model-id openai/gpt-5.1 --dry-run
+      # go on where a run stopped, and try its failed tasks again
+      art-e run --resume latest --retry-failed
 
-  it("of compare", () => {
-    expect(ownPart("compare")).toMatchInlineSnapshot(`
-      "art-e compare <runs..>
+    What to run:
+      -a, --agent ID                  Agent to test (art-e agents list); required
+          --name NAME                 Name the new run, which can then be asked for by it
+          --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
+                                      the database, if there is one]
+          --only NAME,NAME            Only these of the runs in the file of settings, separated by commas
+          --watch                     Serve a page on this machine that shows the run as it goes on
+          --resume RUN                Go on with a run: its id, the beginning of it, or latest
+          --repeat RUN                A new run that asks what RUN asked, with the agent and the settings it had
+          --retry-failed              With --resume: answer the failed tasks again too
+          --force                     With --resume, --repeat: go on though something has changed, and record what differs
+          --dry-run                   Estimate tokens, cost and time, and spend nothing
+          --stats                     Show the dataset's statistics and exit
 
-      Compare runs question by question: is the difference real?
+    Questions:
+      -s, --split SPLIT               Dataset split: train or test [default: test]
+      -l, --limit N                   Max tasks to run; 0 = all [default: 10]
+          --ids ID,ID                 Only these task ids, separated by commas
+          --inbox ADDRESS             Only questions about this mailbox
+          --min-realism N             Only questions at least so realistic, 0-1
+          --max-sources N             Only questions with at most so many gold mails (ART: 1)
+          --exclude-known-bad         Leave out the questions ART found to be wrong
+          --shuffle                   In random order, by --seed
+          --seed N                    Seed of --shuffle [default: 1]
+          --epochs N                  Ask every question so many times [default: 1]
+          --protocol NAME             art: as the published ART-E figures were made: agent art-e, the first 100 test
+                                      questions with one gold mail, known bad ones left out, no cutoff, its judge; flags
+                                      beside it win
+          --dataset, --csv-path FILE  A file of questions (Parquet, CSV, JSON, JSONL) instead of
+                                      corbt/enron_emails_sample_questions
+          --use-json                  Load by the JSON rows API instead of the Parquet file
+          --revision COMMIT           Revision of the dataset [default: abc84674]
+          --partial-inboxes           Also ask about mailboxes that are not imported as such
+          --cutoff WHICH              query_date (later mail is invisible) or off [default: query_date]
 
-      Positionals:
-        runs  The baseline and what to compare with it: run ids, latest, or results files     [array] [required] [default: []]
+    Tasks of a suite:
+          --suite FOLDER              A task suite's folder: its tasks instead of questions about mailboxes
+          --task ID,ID                Task ids, or their beginnings, separated by commas
+          --tool FOLDER               Tasks of this folder of examples/, such as jupyter
+          --tag TAG,TAG               Tasks with all of these tags, separated by commas
+          --index FILE                Tasks that an index file lists, such as test_one.json
+          --counterparts WHICH        both: whole pairs, counterparts added; abstract or verbose: one of each pair
+          --oracle FILE               Oracle file for the agent oracle [default: the suite's oracle.jsonl]
+          --functions FILE            A module of your own set-up and evaluation functions; it runs with your rights
+          --account-settings FOLDER   A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's
+                                      settings/]
 
-      Options:
-            --metric     Scores to compare, separated by commas; flips are of the first [default: accuracy, then all] [string]
-            --flips      Show so many questions each that were lost and won [default: 5]                              [number]
-            --published  Show the published ART-E figures [default: where there was a judge]                         [boolean]
-            --force      Compare though dataset, split, mail or cutoff differ                                        [boolean]
-      "
-    `);
-  });
+    Model:
+          --model-id PROVIDER/NAME    The model, as provider/name or name [default: the agent's own, else
+                                      anthropic/claude-sonnet-5-5]
+          --model-provider NAME       anthropic, openai, google, offline, replay [default: as the model's name tells]
+          --base-url URL              Address of a compatible server
+          --wire-api API              chat or responses, for openai [default: by server]
+          --temperature N             0-2 [default: the agent's, else the provider's]
+          --max-turns N               Model calls a task [default: the agent's, 10]
+          --max-tokens N              Tokens of one reply [default: the agent's, 2048]
+          --reasoning-tokens N        Tokens for reasoning beside them [default: the agent's, else by the model]
+          --price IN,OUT              IN,OUT[,CACHED]: US dollars for a million tokens
+          --cache                     Keep the model's replies in the cache folder, and answer from them
+          --record FILE               Keep the model's replies in FILE, for --model-id replay/FILE
 
-  it("of gate", () => {
-    expect(ownPart("gate")).toMatchInlineSnapshot(`
-      "art-e gate <name>
+    An agent elsewhere:
+          --agent-url URL             The agent is the model --agent of this OpenAI-compatible address, and runs its own
+                                      tools
+          --agent-command COMMAND     The agent is a program: questions as JSON lines on its stdin, answers on its stdout
+          --tell-task                 With --api-url: put mailbox and day into the question too
+          --api-url URL               The agent is one of this server with the playground API [API_URL]
+      -w, --workspace ID              With --api-url: the workspace [WORKSPACE_ID]
 
-      Pass or fail a finished run: thresholds, no worse than a baseline, JUnit XML
+    Speed:
+          --concurrency N             Tasks under way at once, or auto: as many as the server takes [default: auto]
+          --rpm N                     At most so many requests a minute
+          --tpm N                     At most so many tokens a minute, in and out
+          --queue URL                 Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT
+                                      [ART_E_QUEUE_URL]
+          --request-timeout SECONDS   Seconds a model call may take before it is tried again [default: 180]
+          --task-timeout SECONDS      Seconds a task may take [default: 600]
 
-      Positionals:
-        name  A run: its id, the beginning of it, latest, or a results file                                [string] [required]
+    Limits:
+          --max-cost USD              Stop the run at so many US dollars; it can be resumed
+          --max-task-cost USD         End a task at so many US dollars
+          --max-run-tokens N          Stop the run at so many tokens, in and out
+          --max-time MINUTES          Stop the run after so many minutes
+          --max-failures N            Stop the run at so many failed tasks, or a share: 5%
+          --unsafe-host-python        Let execute_python run outside any sandbox, with your rights
 
-      Options:
-            --fail-under     accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is better)
-                                                                                                                      [string]
-            --baseline       A run or a results file that --metric must not be worse than                             [string]
-            --no-worse-than  With --baseline: exit with 3 unless it is surely worse by less than this [default: 0.02] [number]
-            --metric         The score of --baseline and --junit [default: accuracy]                                  [string]
-            --junit          Write every task as a test case to FILE (JUnit XML)                                      [string]
-            --overwrite      Write over an output file that is of another kind                                       [boolean]
-            --config         A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the
-                             database, if there is one]                                                               [string]
-            --only           Only these of the runs in the file of settings, separated by commas                      [string]
-      "
-    `);
-  });
+    Scores:
+          --scorers NAME,NAME         Scorers besides the five of the results file, separated by commas; eval:NAME runs an
+                                      eval [default: all there are]
+          --judge MODEL               Model that judges the answers: provider/model, art or art:provider/model (the
+                                      published protocol), or off [default: the agent's provider's cheap model, where there
+                                      is a key]
+          --no-judge                  The same as --judge off
+          --judge-votes N             Ask the judge so many times; most votes win [default: 1]
+          --judge-base-url URL        Address of a compatible server for the judge
 
-  it("of report", () => {
-    expect(ownPart("report")).toMatchInlineSnapshot(`
-      "art-e report [runs..]
+    Results and gates:
+      -o, --output FILE               Save the results to a JSON file
+          --overwrite                 Write over an output file that is of another kind
+          --fail-under SCORE=N        accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is
+                                      better)
+          --min-coverage SHARE        With --fail-under eval:NAME: the least share of the tasks that the eval must judge
+                                      [default: 0.9]
+          --baseline RUN              A run or a results file that --metric must not be worse than
+          --no-worse-than N           With --baseline: exit with 3 unless it is surely worse by less than this [default:
+                                      0.02]
+          --metric SCORE              The score of --baseline and --junit [default: accuracy]
+          --junit FILE                Write every task as a test case to FILE (JUnit XML)
 
-      Write runs as an HTML page, as Markdown, or as a CSV of tasks
-
-      Positionals:
-        runs  Runs: ids, latest, or results files; several are compared with the first [default: latest] [array] [default: []]
-
-      Options:
-        -o, --output     File to write [default: stdout; a page on a terminal: art-e-report.html]                     [string]
-            --open       Open the page in the browser                                                                [boolean]
-            --overwrite  Write over an output file that is of another kind                                           [boolean]
-            --format     html (a page), md (for a pull request), csv (a line a task) [default: html]                  [string]
-            --csv        Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations,
-                         pairs                                                                                        [string]
-            --traces     Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside)
-                         [default: auto]                                                                              [string]
-      "
-    `);
-  });
-
-  it("of export-traces", () => {
-    expect(ownPart("export-traces")).toMatchInlineSnapshot(`
-      "art-e export-traces
-
-      Write the traces of a run as JSON lines
-
-      Options:
-            --run             Its id, the beginning of it, or latest [default: latest]                                [string]
-            --chats           The traces of all chats instead of a run's                                             [boolean]
-            --session         The traces of one chat session                                                          [string]
-            --format          jsonl, iofold, inspect, inspect-json, otlp, chat, atif, art [default: jsonl]            [string]
-            --dialect         With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]  [string]
-            --reward          With --format art: a score, or art for ART's own reward [default: that of --band]       [string]
-            --for             evals: a folder with the traces of each band and a manifest that says why               [string]
-        -o, --output          File to write [default: stdout]                                                         [string]
-            --overwrite       Write over an output file that is of another kind                                      [boolean]
-            --otlp            Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names                   [boolean]
-            --otlp-endpoint   Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS                              [string]
-            --scores          Send the scores too, to the API of langfuse or phoenix at the same server               [string]
-            --no-content      Of OTLP: without what was said, called, answered and explained                         [boolean]
-            --by              The score that the next four go by [default: semantic; of a suite: taskScore]           [string]
-            --band            Only scores high (> 0.8), medium (0.5-0.8), low (< 0.5)                                 [string]
-            --min-score       Only scores of at least this: 0.5, or by name: readGold=1,judgeCorrect=1                [string]
-            --max-score       Only scores of at most this                                                             [string]
-            --best-of-epochs  Of each question's repeats only the one with the best score                            [boolean]
-            --failed          Only failed tasks                                                                      [boolean]
-            --ids             Only these tasks: 3,7                                                                   [string]
-        -l, --limit           At most so many, by task id                                                             [number]
-      "
-    `);
-  });
-
-  it("of eval-search", () => {
-    expect(ownPart("eval-search")).toMatchInlineSnapshot(`
-      "art-e eval-search
-
-      Measure how well the search finds the gold mail, with the question itself as the query
-
-      Options:
-        -s, --split                Dataset split: train or test [default: test]                                       [string]
-            --dataset, --csv-path  A file of questions (Parquet, CSV, JSON, JSONL) instead of
-                                   corbt/enron_emails_sample_questions                                                [string]
-            --use-json             Load by the JSON rows API instead of the Parquet file                             [boolean]
-            --revision             Revision of the dataset [default: abc84674]                                        [string]
-        -l, --limit                Max questions; 0 = all [default: 0]                                                [number]
-            --min-realism          Only questions at least so realistic, 0-1                                          [number]
-            --max-sources          Only questions with at most so many gold mails (ART: 1)                            [number]
-            --ids                  Only these task ids, separated by commas                                           [string]
-            --inbox                Only questions about this mailbox                                                  [string]
-            --exclude-known-bad    Leave out the questions ART found to be wrong                                     [boolean]
-            --shuffle              In random order, by --seed                                                        [boolean]
-            --seed                 Seed of --shuffle [default: 1]                                                     [number]
-      "
-    `);
-  });
-
-  it("of search", () => {
-    expect(ownPart("search")).toMatchInlineSnapshot(`
-      "art-e search <inbox_address> <words..>
-
-      Search a mailbox as an agent would
-
-      Positionals:
-        inbox_address  The mailbox: its email address                                                      [string] [required]
-        words          What to look for; a whole question is fine                             [array] [required] [default: []]
-
-      Options:
-        -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
-            --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
-            --from     Only mail sent by this address                                                                 [string]
-            --to       Only mail to, cc or bcc this address                                                           [string]
-            --after    Only mail sent on or after this day                                                            [string]
-            --before   Only mail sent before this day                                                                 [string]
-            --cutoff   As for a question of this day: later mail is invisible                                         [string]
-            --explain  Show where each hit's score comes from, and which words were corrected                        [boolean]
-      "
-    `);
-  });
-
-  it("of show", () => {
-    expect(ownPart("show")).toMatchInlineSnapshot(`
-      "art-e show <name>
-
-      Show a trace (its id, or RUN/TASK such as latest/12) or a mail (its Message-ID)
-
-      Positionals:
-        name  A traceId, RUN/TASK, or the Message-ID of a mail                                             [string] [required]
-      "
-    `);
-  });
-
-  it("of doctor", () => {
-    expect(ownPart("doctor")).toMatchInlineSnapshot(`
-      "art-e doctor
-
-      Check the database: integrity, index, query plans, owners, disk
-
-      Options:
-            --repair  Make the full-text index anew from the mails, then check                                       [boolean]
-            --owners  List every owner folder with its address and how it was found                                  [boolean]
-      "
-    `);
-  });
-
-  it("of agents", () => {
-    expect(ownPart("agents")).toMatchInlineSnapshot(`
-      "art-e agents
-
-      List, show, create, change and delete agents; attach and detach tools; export and import
-
-      Commands:
-        art-e agents list                 List all agents
-        art-e agents show [id]            Show an agent, one of its versions (ID@VERSION), or the agent of a run (--run)
-        art-e agents versions <id>        List the versions of an agent, with the number of runs of each
-        art-e agents create <id>          Create an agent
-        art-e agents set <id>             Change an agent
-        art-e agents clone <id> <new_id>  Copy an agent under another id
-        art-e agents delete <id>          Delete an agent; its runs and versions stay
-        art-e agents attach <id> <tool>   Give an agent a tool
-        art-e agents detach <id> <tool>   Take a tool from an agent
-        art-e agents export <id>          Write an agent with its own tools as YAML
-        art-e agents import <file>        Create an agent from a YAML file
-      "
-    `);
-  });
-
-  it("of tools", () => {
-    expect(ownPart("tools")).toMatchInlineSnapshot(`
-      "art-e tools
-
-      List, show, add, change and delete tools, and call one to test it
-
-      Commands:
-        art-e tools list                   List all tools
-        art-e tools show <id>              Show a tool with its parameters and the agents that have it
-        art-e tools add [id]               Add a tool: a web address, a program, a module, or those of an MCP server
-        art-e tools set <id>               Change a tool
-        art-e tools delete <id>            Delete a tool that no agent has
-        art-e tools test <id> [arguments]  Call a tool once; exit with 1 if the call fails
-      "
-    `);
-  });
-
-  it("of suite and its subcommands", () => {
-    expect(ownPart("suite")).toMatchInlineSnapshot(`
-      "art-e suite
-
-      List, show, check and export task suites: folders of tasks with set-up and evaluation functions
-
-      Commands:
-        art-e suite list <dir>       List tasks, with what they are graded by
-        art-e suite show <dir> <id>  Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
-        art-e suite check <dir>      Check the files of all tasks, or grade what an oracle file says an agent left behind
-                                     (--oracle)
-        art-e suite image <name>     Print the Dockerfile of a snapshot: the programs and modules that its tasks find
-        art-e suite export <suite>   Write the questions of ART-E as a suite's folder, to be run with art-e run --suite
-      "
-    `);
-    expect(ownPart("suite list")).toMatchInlineSnapshot(`
-      "art-e suite list <dir>
-
-      List tasks, with what they are graded by
-
-      Positionals:
-        dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
-
-      Options:
-            --task          Task ids, or their beginnings, separated by commas                                        [string]
-            --tool          Tasks of this folder of examples/, such as jupyter                                        [string]
-            --tag           Tasks with all of these tags, separated by commas                                         [string]
-            --index         Tasks that an index file lists, such as test_one.json                                     [string]
-            --counterparts  both: whole pairs, counterparts added; abstract or verbose: one of each pair              [string]
-      "
-    `);
-    expect(ownPart("suite show")).toMatchInlineSnapshot(`
-      "art-e suite show <dir> <id>
-
-      Show a task: its instruction, set-up, evaluation, and what is wrong or odd about it
-
-      Positionals:
-        dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
-        id   The task's id, or the beginning of it                                                         [string] [required]
-      "
-    `);
-    expect(ownPart("suite check")).toMatchInlineSnapshot(`
-      "art-e suite check <dir>
-
-      Check the files of all tasks, or grade what an oracle file says an agent left behind (--oracle)
-
-      Positionals:
-        dir  The suite: a folder that holds examples/<tool>/<id>/<id>.json                                 [string] [required]
-
-      Options:
-            --oracle     Grade the lines of an oracle file instead, and compare with their scores                     [string]
-            --functions  A module of your own set-up and evaluation functions; it runs with your rights               [string]
-      "
-    `);
-  });
-
-  it("of a subcommand shows its own flags and no others", () => {
-    const flagsOf = (command: string) =>
-      [...ownPart(command).matchAll(/^ +(?:-\w, +)?(--[a-z-]+)/gm)].map(([, flag]) => flag).join(" ");
-    expect(Object.fromEntries(SUBCOMMANDS.map((command) => [command, flagsOf(command)]))).toMatchInlineSnapshot(`
-      {
-        "agents create": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice --tools",
-        "agents export": "--output --overwrite",
-        "agents set": "--name --description --prompt --model --max-turns --max-tokens --reasoning-tokens --temperature --tool-calls --tool-choice",
-        "evals export": "--format --output",
-        "evals generate": "--model --price --max-cost --name --rounds --criterion --seed",
-        "evals import": "",
-        "evals label": "--from --score --chats --criterion --seed",
-        "evals list": "--all",
-        "evals rank": "--limit --criterion --seed",
-        "evals refine": "--criterion --seed",
-        "evals retire": "",
-        "evals review": "--criterion",
-        "evals run": "--run",
-        "evals show": "--code",
-        "evals suggest": "--name --cases --criterion --seed",
-        "evals test": "--thresholds --criterion",
-        "evals use": "--anyway",
-        "judge calibrate": "--judge --no-judge --judge-votes --judge-base-url",
-        "questions check": "--split --dataset --use-json --revision --limit --min-realism --max-sources --ids --inbox --exclude-known-bad --shuffle --seed --checker --checker-base-url --max-cost",
-        "questions make": "--inbox --number --output --model --base-url --checker --checker-base-url --max-cost --unanswerable --train --seed --dry-run --overwrite",
-        "queue clean": "--queue --all",
-        "queue status": "--queue",
-        "suite check": "--oracle --functions",
-        "suite list": "--task --tool --tag --index --counterparts",
-        "suite show": "",
-        "tools add": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema --mcp --prefix",
-        "tools list": "--category",
-        "tools set": "--category --name --description --parameters --http --method --headers --allow-private --command --cwd --module --env --timeout --max-bytes --max-result-chars --result-schema",
-        "tools test": "--config --inbox --before",
-      }
-    `);
-  });
+    Traces to a server:
+          --otlp                      Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names
+          --otlp-endpoint URL         Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS
+          --scores API                Send the scores too, to the API of langfuse or phoenix at the same server
+          --no-content                Of OTLP: without what was said, called, answered and explained
+    "
+  `);
 });
 
 it("--version tells the version of package.json and nothing else", async () => {
-  expect(await artE("--version")).toEqual({ code: 0, stdout: `${programVersion()}\n`, stderr: "" });
+  expect(await printed("--version")).toBe(`${programVersion()}\n`);
 });

@@ -50,7 +50,7 @@ const code = (entry: TableEntry) => `\`${nameOf(entry)}\``;
 function sections(usage: string, { positionals = {}, flags, help }: Command): string[] {
   const args = Object.entries(positionals).map(([name, options]) => {
     const [meaning, fallback] = splitDefault(options.describe ?? "");
-    return [`\`${name}\``, meaning, escapeMarkdown(options.defaultDescription ?? fallback)];
+    return [`\`${name}\``, meaning, fallback];
   });
   return [
     `\`\`\`\nart-e ${usage}\n\`\`\``,

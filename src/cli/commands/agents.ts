@@ -4,17 +4,19 @@ import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { table } from "../../text/format.js";
-import type { Command, Flags } from "../command.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { jsonObject, numberBetween, oneOf, readFlags, text, wholeNumber, wordList } from "../read-flags.js";
+import type { Command } from "../command.js";
+import { overwriteShape } from "../flags.js";
+import { declaredIn, jsonObject, numberBetween, oneOf, readFlags, text, wholeNumber, wordList } from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
-const showAgentSchema = z.object({ id: text.optional(), run: text.optional() });
+const showAgentSchema = z.object({
+  id: text.optional().meta({ description: "The agent's id, or ID@VERSION" }),
+  run: text.optional().meta({ description: "The agent exactly as a run had it" }),
+});
 
 export const showAgentCommand: Command = {
-  positionals: { id: { type: "string", describe: "The agent's id, or ID@VERSION" } },
-  flags: { run: { type: "string", requiresArg: true, describe: "The agent exactly as a run had it" } },
+  ...declaredIn(showAgentSchema, ["id"]),
   async run(argv, { settings, out }) {
     const { id, run } = readFlags("agents show", showAgentSchema, argv);
     if (run !== undefined && id !== undefined) {
@@ -52,13 +54,13 @@ export const listAgentsCommand: Command = {
   },
 };
 
-const importAgentSchema = z.object({ file: text, replace: z.boolean().default(false) });
+const importAgentSchema = z.object({
+  file: text.meta({ description: "A YAML file, as agents export writes it" }),
+  replace: z.boolean().default(false).meta({ description: "Replace an agent of the same id; its versions stay" }),
+});
 
 export const importAgentCommand: Command = {
-  positionals: { file: { type: "string", describe: "A YAML file, as agents export writes it" } },
-  flags: {
-    replace: { type: "boolean", describe: "Replace an agent of the same id; its versions stay" },
-  },
+  ...declaredIn(importAgentSchema, ["file"]),
   async run(argv, { settings, out }) {
     const { file, replace } = readFlags("agents import", importAgentSchema, argv);
     const yaml = readText(file, "FILE");
@@ -103,62 +105,35 @@ const orDefault = <T extends z.ZodType>(schema: T) => z.union([z.literal("defaul
 
 /** What can be set of an agent, when it is created and later. */
 const agentShape = {
-  id: text,
-  name: text.optional(),
-  description: text.optional(),
-  prompt: text.optional(),
-  model: orDefault(text).optional(),
-  maxTurns: wholeNumber(1, 1_000).optional(),
-  maxTokens: wholeNumber(1).optional(),
-  reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(wholeNumber(0))).optional(),
-  temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(numberBetween(0, 2))).optional(),
-  toolCalls: oneOf(["all", "first"]).optional(),
-  toolChoice: oneOf(["auto", "required"]).optional(),
+  id: text.meta({ description: "The agent's id" }),
+  name: text.optional().meta({ description: "Its name [default: its id]" }),
+  description: text.optional().meta({ description: "What it is for" }),
+  prompt: text.optional().meta({
+    description:
+      "The prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
+  }),
+  model: orDefault(text).optional().meta({ description: "provider/name, or default: the run's [default: the run's]" }),
+  maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Model calls per task [default: 10]" }),
+  maxTokens: wholeNumber(1).optional().meta({ description: "Tokens per reply [default: 2048]" }),
+  reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(wholeNumber(0)))
+    .optional()
+    .meta({ description: "Tokens for reasoning in addition, or default: by the model [default: by the model]" }),
+  temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(numberBetween(0, 2)))
+    .optional()
+    .meta({ description: "0-2, or default: the provider's [default: the provider's]" }),
+  toolCalls: oneOf(["all", "first"])
+    .optional()
+    .meta({ description: "all: make all calls of a reply; first: only the first [default: all]" }),
+  toolChoice: oneOf(["auto", "required"])
+    .optional()
+    .meta({ description: "auto, or required: a tool call in every turn [default: auto]" }),
 };
 
 const agentSchema = z.object(agentShape);
 
 type AgentFlags = z.output<typeof agentSchema>;
 
-const AGENT_ID = { type: "string", describe: "The agent's id" } as const;
-
-const AGENT_FLAGS: Flags = {
-  name: { type: "string", requiresArg: true, describe: "Its name [default: its id]" },
-  description: { type: "string", requiresArg: true, describe: "What it is for" },
-  prompt: {
-    type: "string",
-    requiresArg: true,
-    describe:
-      "The prompt, or @FILE; may use {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
-  },
-  model: {
-    type: "string",
-    requiresArg: true,
-    describe: "provider/name, or default: the run's [default: the run's]",
-  },
-  "max-turns": { type: "number", requiresArg: true, describe: "Model calls per task [default: 10]" },
-  "max-tokens": { type: "number", requiresArg: true, describe: "Tokens per reply [default: 2048]" },
-  "reasoning-tokens": {
-    type: "string",
-    requiresArg: true,
-    describe: "Tokens for reasoning in addition, or default: by the model [default: by the model]",
-  },
-  temperature: {
-    type: "string",
-    requiresArg: true,
-    describe: "0-2, or default: the provider's [default: the provider's]",
-  },
-  "tool-calls": {
-    type: "string",
-    requiresArg: true,
-    describe: "all: make all calls of a reply; first: only the first [default: all]",
-  },
-  "tool-choice": {
-    type: "string",
-    requiresArg: true,
-    describe: "auto, or required: a tool call in every turn [default: auto]",
-  },
-};
+const _AGENT_ID = { type: "string", describe: "The agent's id" } as const;
 
 /** The columns that the flags set; those of absent flags are left out. */
 function agentColumns({ name, description, prompt, model }: AgentFlags) {
@@ -190,8 +165,7 @@ function promptText(prompt: string): string {
 const setAgentSchema = z.object(agentShape);
 
 export const setAgentCommand: Command = {
-  positionals: { id: AGENT_ID },
-  flags: AGENT_FLAGS,
+  ...declaredIn(setAgentSchema, ["id"]),
   async run(argv, { settings, out }) {
     const flags = readFlags("agents set", setAgentSchema, argv);
     const columns = agentColumns(flags);
@@ -209,14 +183,14 @@ export const setAgentCommand: Command = {
   },
 };
 
-const exportAgentSchema = z.object({ id: text, output: text.optional(), ...overwriteShape });
+const exportAgentSchema = z.object({
+  id: text.meta({ description: "The agent's id" }),
+  output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
+  ...overwriteShape,
+});
 
 export const exportAgentCommand: Command = {
-  positionals: { id: AGENT_ID },
-  flags: {
-    output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
-    ...OVERWRITE_FLAGS,
-  },
+  ...declaredIn(exportAgentSchema, ["id"]),
   async run(argv, { settings, out }) {
     const { id, output: file, overwrite } = readFlags("agents export", exportAgentSchema, argv);
     const { readRegistry } = await import("../../agents/registry-store.js");
@@ -237,11 +211,13 @@ export const exportAgentCommand: Command = {
   },
 };
 
-const detachToolSchema = z.object({ id: text, tool: text });
+const detachToolSchema = z.object({
+  id: text.meta({ description: "The agent's id" }),
+  tool: text.meta({ description: "The tool's id" }),
+});
 
 export const detachToolCommand: Command = {
-  positionals: { id: AGENT_ID, tool: { type: "string", describe: "The tool's id" } },
-  flags: {},
+  ...declaredIn(detachToolSchema, ["id", "tool"]),
   async run(argv, { settings, out }) {
     const { id, tool } = readFlags("agents detach", detachToolSchema, argv);
     const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
@@ -255,11 +231,10 @@ export const detachToolCommand: Command = {
   },
 };
 
-const deleteAgentSchema = z.object({ id: text });
+const deleteAgentSchema = z.object({ id: text.meta({ description: "The agent's id" }) });
 
 export const deleteAgentCommand: Command = {
-  positionals: { id: AGENT_ID },
-  flags: {},
+  ...declaredIn(deleteAgentSchema, ["id"]),
   async run(argv, { settings, out }) {
     const { id } = readFlags("agents delete", deleteAgentSchema, argv);
     const { changeRegistry } = await import("../../agents/registry-store.js");
@@ -271,8 +246,7 @@ export const deleteAgentCommand: Command = {
 };
 
 export const listVersionsCommand: Command = {
-  positionals: { id: AGENT_ID },
-  flags: {},
+  ...declaredIn(deleteAgentSchema, ["id"]),
   async run(argv, { settings, out }) {
     const { id } = readFlags("agents versions", deleteAgentSchema, argv);
     const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
@@ -297,19 +271,15 @@ export const listVersionsCommand: Command = {
 
 const createAgentSchema = z.object({
   ...agentShape,
-  tools: z.string().transform(wordList).optional(),
+  tools: z
+    .string()
+    .transform(wordList)
+    .optional()
+    .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
 });
 
 export const createAgentCommand: Command = {
-  positionals: { id: AGENT_ID },
-  flags: {
-    ...AGENT_FLAGS,
-    tools: {
-      type: "string",
-      requiresArg: true,
-      describe: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
-    },
-  },
+  ...declaredIn(createAgentSchema, ["id"]),
   async run(argv, { settings, out }) {
     const flags = readFlags("agents create", createAgentSchema, argv);
     const { id, prompt } = flags;
@@ -336,11 +306,13 @@ export const createAgentCommand: Command = {
   },
 };
 
-const cloneAgentSchema = z.object({ id: text, new_id: text });
+const cloneAgentSchema = z.object({
+  id: text.meta({ description: "The agent's id" }),
+  new_id: text.meta({ description: "The id of the copy" }),
+});
 
 export const cloneAgentCommand: Command = {
-  positionals: { id: AGENT_ID, new_id: { type: "string", describe: "The id of the copy" } },
-  flags: {},
+  ...declaredIn(cloneAgentSchema, ["id", "new_id"]),
   async run(argv, { settings, out }) {
     const { id, new_id: newId } = readFlags("agents clone", cloneAgentSchema, argv);
     const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
@@ -351,13 +323,14 @@ export const cloneAgentCommand: Command = {
   },
 };
 
-const attachToolSchema = z.object({ id: text, tool: text, config: jsonObject.optional() });
+const attachToolSchema = z.object({
+  id: text.meta({ description: "The agent's id" }),
+  tool: text.meta({ description: "The tool's id" }),
+  config: jsonObject.optional().meta({ description: "A JSON object that overrides the tool's own config" }),
+});
 
 export const attachToolCommand: Command = {
-  positionals: { id: AGENT_ID, tool: { type: "string", describe: "The tool's id" } },
-  flags: {
-    config: { type: "string", requiresArg: true, describe: "A JSON object that overrides the tool's own config" },
-  },
+  ...declaredIn(attachToolSchema, ["id", "tool"]),
   async run(argv, { settings, out }) {
     const { id, tool, config } = readFlags("agents attach", attachToolSchema, argv);
     const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");

@@ -7,61 +7,52 @@ import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import type { Command, Flags } from "../command.js";
+import type { Command } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../config-file.js";
-import { CONFIG_FLAGS } from "../flags.js";
-import { day, readFlags, text } from "../read-flags.js";
-import { RUN_FLAGS, runSchema } from "./run-flags.js";
-
-/** Flags with the meaning they have for `run`. */
-const AS_IN_RUN = [
-  "agent",
-  "model-provider",
-  "model-id",
-  "base-url",
-  "wire-api",
-  "max-turns",
-  "max-tokens",
-  "reasoning-tokens",
-  "temperature",
-  "price",
-  "task-timeout",
-  "request-timeout",
-] as const;
-
-const ASK_FLAGS: Flags = {
-  ...Object.fromEntries(AS_IN_RUN.map((name) => [name, RUN_FLAGS[name] ?? {}])),
-  agent: {
-    alias: "a",
-    type: "string",
-    requiresArg: true,
-    describe: "Who is asked [default: email-search with the model that there is a key for, else baseline]",
-  },
-  before: {
-    type: "string",
-    requiresArg: true,
-    describe: "Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD",
-  },
-  ...CONFIG_FLAGS,
-};
+import { day, declaredIn, readFlags, text } from "../read-flags.js";
+import { runSchema } from "./run-flags.js";
 
 const askSchema = runSchema.extend({
-  inbox_address: text,
+  agent: text.optional().meta({
+    description: "Who is asked [default: email-search with the model that there is a key for, else baseline]",
+    alias: "a",
+  }),
+  inbox_address: text.meta({ description: "The mailbox: its email address" }),
   question: z
     .array(z.coerce.string())
     .transform((words) => words.join(" ").trim())
-    .pipe(z.string().min(1, "expected a question")),
-  before: day.optional(),
+    .pipe(z.string().min(1, "expected a question"))
+    .meta({ description: "What its owner wants to know" }),
+  before: day
+    .optional()
+    .meta({ description: "Ask as on the day before this one: mail from it on is invisible, YYYY-MM-DD" }),
+});
+
+/** Of `run` those that concern a single question, with the meaning they have there. */
+const takenSchema = askSchema.pick({
+  inbox_address: true,
+  question: true,
+  agent: true,
+  modelProvider: true,
+  modelId: true,
+  baseUrl: true,
+  wireApi: true,
+  maxTurns: true,
+  maxTokens: true,
+  reasoningTokens: true,
+  temperature: true,
+  price: true,
+  taskTimeout: true,
+  requestTimeout: true,
+  before: true,
+  config: true,
+  only: true,
 });
 
 const OF_CONFIG = ["agent", "model", "limits.max-turns", "limits.task-timeout", "limits.request-timeout"] as const;
 
 export const askCommand: Command = {
-  positionals: {
-    inbox_address: { type: "string", describe: "The mailbox: its email address" },
-    question: { type: "string", array: true, describe: "What its owner wants to know" },
-  },
-  flags: ASK_FLAGS,
+  ...declaredIn(takenSchema, ["inbox_address", "question"]),
   async run(argv, context) {
     const configured = await readConfig(argv, context, OF_CONFIG);
     refuseAgentElsewhere(configured);

@@ -4,39 +4,27 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare.js";
 import type { Command } from "../command.js";
-import { readFlags, wholeNumber } from "../read-flags.js";
+import { declaredIn, readFlags, wholeNumber } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 
 const schema = z.object({
-  runs: z.array(z.coerce.string()).min(1),
-  metric: metrics.optional(),
-  flips: wholeNumber(0, 100_000).default(5),
-  published: z.boolean().default(false),
-  force: z.boolean().default(false),
+  runs: z
+    .array(z.coerce.string())
+    .min(1)
+    .meta({ description: "The baseline and what to compare with it: run ids, latest, or results files" }),
+  metric: metrics.optional().meta({
+    description: "Scores to compare, separated by commas; flips are of the first [default: accuracy, then all]",
+  }),
+  flips: wholeNumber(0, 100_000).default(5).meta({ description: "Show so many questions each that were lost and won" }),
+  published: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Show the published ART-E figures [default: where there was a judge]" }),
+  force: z.boolean().default(false).meta({ description: "Compare though dataset, split, mail or cutoff differ" }),
 });
 
 export const compareCommand: Command = {
-  positionals: {
-    runs: {
-      type: "string",
-      array: true,
-      describe: "The baseline and what to compare with it: run ids, latest, or results files",
-    },
-  },
-  flags: {
-    metric: {
-      type: "string",
-      requiresArg: true,
-      describe: "Scores to compare, separated by commas; flips are of the first [default: accuracy, then all]",
-    },
-    flips: {
-      type: "number",
-      requiresArg: true,
-      describe: "Show so many questions each that were lost and won [default: 5]",
-    },
-    published: { type: "boolean", describe: "Show the published ART-E figures [default: where there was a judge]" },
-    force: { type: "boolean", describe: "Compare though dataset, split, mail or cutoff differ" },
-  },
+  ...declaredIn(schema, ["runs"]),
   async run(argv, context) {
     const flags = readFlags("compare", schema, argv);
     if (flags.runs.length < 2 && !flags.published) {

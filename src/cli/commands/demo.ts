@@ -5,25 +5,20 @@ import { z } from "zod";
 import { commandLine, showDatabase } from "../../platform/command-line.js";
 import { type ExitCode, UserError } from "../../platform/errors.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { readFlags, text } from "../read-flags.js";
+import { overwriteShape } from "../flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
 import type { Output } from "../terminal.js";
 
 const BUNDLED = fileURLToPath(new URL("../../../fixtures/demo/", import.meta.url));
 
-const schema = z.object({ output: text.default("./demo-output"), ...overwriteShape });
+const schema = z.object({
+  output: text.default("./demo-output").meta({ description: "Folder for the files it writes", alias: "o" }),
+  ...overwriteShape,
+});
 
 /** Import, run and export on bundled mail, with the same commands that a user would type. */
 export const demoCommand: Command = {
-  flags: {
-    output: {
-      alias: "o",
-      type: "string",
-      requiresArg: true,
-      describe: "Folder for the files it writes [default: ./demo-output]",
-    },
-    ...OVERWRITE_FLAGS,
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const { output, overwrite } = readFlags("demo", schema, argv);
     const files = prepareFolder(output);

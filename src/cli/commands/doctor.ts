@@ -12,15 +12,18 @@ import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import type { Command } from "../command.js";
-import { readFlags } from "../read-flags.js";
+import { declaredIn, readFlags } from "../read-flags.js";
 
-const schema = z.object({ repair: z.boolean().default(false), owners: z.boolean().default(false) });
+const schema = z.object({
+  repair: z.boolean().default(false).meta({ description: "Make the full-text index anew from the mails, then check" }),
+  owners: z
+    .boolean()
+    .default(false)
+    .meta({ description: "List every owner folder with its address and how it was found" }),
+});
 
 export const doctorCommand: Command = {
-  flags: {
-    repair: { type: "boolean", describe: "Make the full-text index anew from the mails, then check" },
-    owners: { type: "boolean", describe: "List every owner folder with its address and how it was found" },
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const flags = readFlags("doctor", schema, argv);
 

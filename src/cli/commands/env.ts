@@ -1,8 +1,8 @@
 import { EXIT } from "../../platform/errors.js";
 import { count } from "../../text/format.js";
 import type { Command } from "../command.js";
-import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
-import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { datasetSchema, selectionSchema } from "../selection-flags.js";
 
 const FORMATS = ["harbor"] as const;
 
@@ -10,27 +10,21 @@ const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
 const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 
 const exportEnvironmentSchema = datasetSchema.extend(selectionSchema.shape).extend({
-  format: oneOf(FORMATS).default("harbor"),
-  output: text,
-  limit: wholeNumber(0).default(10),
-  org: text.regex(NAME, "expected letters, digits, -, _ and .").default("art-e"),
-  dockerImage: text.regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}").optional(),
+  format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
+  output: text.meta({ description: "The folder to write, which must not be there", alias: "o" }),
+  limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
+  org: text
+    .regex(NAME, "expected letters, digits, -, _ and .")
+    .default("art-e")
+    .meta({ description: "Organization in the tasks' names" }),
+  dockerImage: text
+    .regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}")
+    .optional()
+    .meta({ description: "Image of each task, for readers that build none: {task} in it stands for the task" }),
 });
 
 export const exportEnvironmentCommand: Command = {
-  flags: {
-    format: { type: "string", requiresArg: true, describe: "harbor: folders of Harbor tasks [default: harbor]" },
-    output: { alias: "o", type: "string", requiresArg: true, describe: "The folder to write, which must not be there" },
-    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max tasks to write; 0 = all [default: 10]" },
-    org: { type: "string", requiresArg: true, describe: "Organization in the tasks' names [default: art-e]" },
-    "docker-image": {
-      type: "string",
-      requiresArg: true,
-      describe: "Image of each task, for readers that build none: {task} in it stands for the task",
-    },
-    ...DATASET_FLAGS,
-    ...SELECTION_FLAGS,
-  },
+  ...declaredIn(exportEnvironmentSchema),
   async run(argv, context) {
     const { format: _, output, ...flags } = readFlags("env export", exportEnvironmentSchema, argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");

@@ -2,17 +2,15 @@ import { EXIT } from "../../platform/errors.js";
 import type { SearchQuality } from "../../questions/measure-search.js";
 import { count, estimate, summaryBox } from "../../text/format.js";
 import type { Command } from "../command.js";
-import { readFlags, wholeNumber } from "../read-flags.js";
-import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+import { declaredIn, readFlags, wholeNumber } from "../read-flags.js";
+import { datasetSchema, selectionSchema } from "../selection-flags.js";
 
-const schema = datasetSchema.extend(selectionSchema.shape).extend({ limit: wholeNumber(0).default(0) });
+const schema = datasetSchema.extend(selectionSchema.shape).extend({
+  limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+});
 
 export const evalSearchCommand: Command = {
-  flags: {
-    ...DATASET_FLAGS,
-    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
-    ...SELECTION_FLAGS,
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const flags = readFlags("eval-search", schema, argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");

@@ -14,27 +14,21 @@ import { traceText } from "../../reports/trace-text.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { Command, CommandContext } from "../command.js";
-import { numberAbove, price, readFlags, text, wholeNumber } from "../read-flags.js";
-import { CRITERION_FLAGS, criterionShape, SEED_FLAGS, seedShape } from "./evals.js";
+import { declaredIn, numberAbove, price, readFlags, text, wholeNumber } from "../read-flags.js";
+import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({
-  name: evalNameSchema.default("suggested"),
-  cases: z.boolean().default(false),
+  name: evalNameSchema.default("suggested").meta({ description: "Name of the eval of all chosen conditions together" }),
+  cases: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Make regression cases too, of good answers to questions with gold" }),
   ...criterionShape,
   ...seedShape,
 });
 
 export const suggestEvalsCommand: Command = {
-  flags: {
-    name: {
-      type: "string",
-      requiresArg: true,
-      describe: "Name of the eval of all chosen conditions together [default: suggested]",
-    },
-    cases: { type: "boolean", describe: "Make regression cases too, of good answers to questions with gold" },
-    ...CRITERION_FLAGS,
-    ...SEED_FLAGS,
-  },
+  ...declaredIn(suggestEvalsSchema),
   async run(argv, { settings, out }) {
     const { suggestEvals } = await import("../../evals/suggest.js");
     const suggestion = await suggestEvals(readFlags("evals suggest", suggestEvalsSchema, argv), settings);
@@ -92,31 +86,20 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
 }
 
 const labelTracesSchema = z.object({
-  run: text.optional(),
-  from: text.optional(),
-  score: text.optional(),
-  chats: z.boolean().default(false),
+  run: text.optional().meta({ description: "A run: its id, the beginning of it, or latest [default: latest]" }),
+  from: text
+    .optional()
+    .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
+  score: text.optional().meta({
+    description: "With --from scores: above 0.8 is good, below 0.5 bad [default: semanticScore; of suites taskScore]",
+  }),
+  chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
   ...criterionShape,
   ...seedShape,
 });
 
 export const labelTracesCommand: Command = {
-  positionals: { run: { type: "string", describe: "A run: its id, the beginning of it, or latest [default: latest]" } },
-  flags: {
-    from: {
-      type: "string",
-      requiresArg: true,
-      describe: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking",
-    },
-    score: {
-      type: "string",
-      requiresArg: true,
-      describe: "With --from scores: above 0.8 is good, below 0.5 bad [default: semanticScore; of suites taskScore]",
-    },
-    chats: { type: "boolean", describe: "Label chats instead of a run" },
-    ...CRITERION_FLAGS,
-    ...SEED_FLAGS,
-  },
+  ...declaredIn(labelTracesSchema, ["run"]),
   async run(argv, context) {
     const flags = readFlags("evals label", labelTracesSchema, argv);
     const { from, run, chats, score, criterion } = flags;
@@ -168,42 +151,23 @@ function countsText(labels: LabelSummary["labels"], unlabelled: number): string 
 }
 
 const generateEvalsSchema = z.object({
-  model: text,
-  price: price.optional(),
-  maxCost: numberAbove(0, 10_000).default(1),
-  name: evalNameSchema.optional(),
-  rounds: wholeNumber(0, 3).default(3),
+  model: text.meta({ description: "The model that writes, as provider/name; required" }),
+  price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
+  maxCost: numberAbove(0, 10_000)
+    .default(1)
+    .meta({ description: "Make no call that could bring the cost above so many US dollars" }),
+  name: evalNameSchema
+    .optional()
+    .meta({ description: "What the names begin with [default: the criterion, or generated]" }),
+  rounds: wholeNumber(0, 3)
+    .default(3)
+    .meta({ description: "Rewrite each eval so often by what contradicts it, up to 3" }),
   ...criterionShape,
   ...seedShape,
 });
 
 export const generateEvalsCommand: Command = {
-  flags: {
-    model: {
-      type: "string",
-      requiresArg: true,
-      demandOption: true,
-      describe: "The model that writes, as provider/name; required",
-    },
-    price: { type: "string", requiresArg: true, describe: "IN,OUT[,CACHED]: US dollars for a million tokens" },
-    "max-cost": {
-      type: "number",
-      requiresArg: true,
-      describe: "Make no call that could bring the cost above so many US dollars [default: 1]",
-    },
-    name: {
-      type: "string",
-      requiresArg: true,
-      describe: "What the names begin with [default: the criterion, or generated]",
-    },
-    rounds: {
-      type: "number",
-      requiresArg: true,
-      describe: "Rewrite each eval so often by what contradicts it, up to 3 [default: 3]",
-    },
-    ...CRITERION_FLAGS,
-    ...SEED_FLAGS,
-  },
+  ...declaredIn(generateEvalsSchema),
   async run(argv, context) {
     const { generateEvals } = await import("../../evals/generate.js");
     const generation = await generateEvals(readFlags("evals generate", generateEvalsSchema, argv), context);

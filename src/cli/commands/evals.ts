@@ -12,21 +12,19 @@ import { agreementTable, contradictionLines, evalTestText } from "../../reports/
 import { estimateText } from "../../reports/text.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import type { Command, Flags } from "../command.js";
-import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import type { Command } from "../command.js";
+import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
 
 const runEvalsSchema = z.object({
-  names: z.array(text).min(1, "expected the name of an eval"),
-  run: text.default("latest"),
+  names: z
+    .array(text)
+    .min(1, "expected the name of an eval")
+    .meta({ description: "Evals that are in use; NAME@2 names a version" }),
+  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
 });
 
 export const runEvalsCommand: Command = {
-  positionals: {
-    names: { type: "string", array: true, describe: "Evals that are in use; NAME@2 names a version" },
-  },
-  flags: {
-    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
-  },
+  ...declaredIn(runEvalsSchema, ["names"]),
   async run(argv, context) {
     const { names, run } = readFlags("evals run", runEvalsSchema, argv);
     const { runEvalsOverRun } = await import("../../runs/evals-over-run.js");
@@ -67,17 +65,15 @@ function runText({ runId, traces, evals }: EvalRun): string {
   ].join("\n");
 }
 
-const importEvalsSchema = z.object({ files: z.array(text).min(1, "expected files or folders") });
+const importEvalsSchema = z.object({
+  files: z
+    .array(text)
+    .min(1, "expected files or folders")
+    .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
+});
 
 export const importEvalsCommand: Command = {
-  positionals: {
-    files: {
-      type: "string",
-      array: true,
-      describe: "Files or folders that evals export wrote, or Python files with an eval_function",
-    },
-  },
-  flags: {},
+  ...declaredIn(importEvalsSchema, ["files"]),
   async run(argv, { settings, out }) {
     const { files } = readFlags("evals import", importEvalsSchema, argv);
     const { importEvals } = await import("../../evals/files.js");
@@ -103,23 +99,15 @@ export const importEvalsCommand: Command = {
 };
 
 const exportEvalsSchema = z.object({
-  names: z.array(text).default([]),
-  output: text.default("evals"),
-  format: oneOf(EVAL_FORMATS).default("json"),
+  names: z.array(text).default([]).meta({ description: "Evals in use, or NAME@2 [default: all that are not retired]" }),
+  output: text.default("evals").meta({ description: "Folder to write to", alias: "o" }),
+  format: oneOf(EVAL_FORMATS)
+    .default("json")
+    .meta({ description: "json, to import again; python, promptfoo or inspect, as code" }),
 });
 
 export const exportEvalsCommand: Command = {
-  positionals: {
-    names: { type: "string", array: true, describe: "Evals in use, or NAME@2 [default: all that are not retired]" },
-  },
-  flags: {
-    format: {
-      type: "string",
-      requiresArg: true,
-      describe: "json, to import again; python, promptfoo or inspect, as code [default: json]",
-    },
-    output: { alias: "o", type: "string", requiresArg: true, describe: "Folder to write to [default: evals]" },
-  },
+  ...declaredIn(exportEvalsSchema, ["names"]),
   async run(argv, { settings, out }) {
     const { names, output, format } = readFlags("evals export", exportEvalsSchema, argv);
     const { evalsToExport, writeFolder } = await import("../../evals/files.js");
@@ -130,10 +118,10 @@ export const exportEvalsCommand: Command = {
   },
 };
 
-const listEvalsSchema = z.object({ all: z.boolean().default(false) });
+const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) });
 
 export const listEvalsCommand: Command = {
-  flags: { all: { type: "boolean", describe: "Retired versions too" } },
+  ...declaredIn(listEvalsSchema),
   async run(argv, { settings, out }) {
     const { all } = readFlags("evals list", listEvalsSchema, argv);
     const { describeEvals } = await import("../../evals/use-evals.js");
@@ -165,29 +153,27 @@ function evalTable(evals: readonly DescribedEval[]): string {
 }
 
 /** A version of an eval. */
-const EVAL_NAME = { type: "string", describe: "Its name; NAME@2 names a version" } as const;
+const _EVAL_NAME = { type: "string", describe: "Its name; NAME@2 names a version" } as const;
 
-export const CRITERION_FLAGS: Flags = {
-  criterion: {
-    type: "string",
-    requiresArg: true,
-    describe: "The failure mode that the labels are about [default: overall]",
-  },
+export const criterionShape = {
+  criterion: criterionNameSchema
+    .default(OVERALL)
+    .meta({ description: "The failure mode that the labels are about [default: overall]" }),
 };
 
-export const criterionShape = { criterion: criterionNameSchema.default(OVERALL) };
-
-export const SEED_FLAGS: Flags = {
-  seed: { type: "number", requiresArg: true, describe: "Of everything that is drawn [default: 1]" },
+export const seedShape = {
+  seed: wholeNumber(0, 2 ** 31)
+    .default(1)
+    .meta({ description: "Of everything that is drawn" }),
 };
 
-export const seedShape = { seed: wholeNumber(0, 2 ** 31).default(1) };
-
-const useEvalSchema = z.object({ name: text, anyway: z.boolean().default(false) });
+const useEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
+});
 
 export const useEvalCommand: Command = {
-  positionals: { name: EVAL_NAME },
-  flags: { anyway: { type: "boolean", describe: "Even if it has not passed a test" } },
+  ...declaredIn(useEvalSchema, ["name"]),
   async run(argv, { settings, out }) {
     const { name, anyway } = readFlags("evals use", useEvalSchema, argv);
     const { useEval } = await import("../../evals/use-evals.js");
@@ -206,21 +192,15 @@ export const useEvalCommand: Command = {
 };
 
 const testEvalSchema = z.object({
-  name: text,
-  thresholds: oneOf(THRESHOLD_NAMES).default("usable"),
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  thresholds: oneOf(THRESHOLD_NAMES)
+    .default("usable")
+    .meta({ description: "usable, gate (stricter), or origin (accuracy, kappa, F1, cost, time)" }),
   ...criterionShape,
 });
 
 export const testEvalCommand: Command = {
-  positionals: { name: EVAL_NAME },
-  flags: {
-    thresholds: {
-      type: "string",
-      requiresArg: true,
-      describe: "usable, gate (stricter), or origin (accuracy, kappa, F1, cost, time) [default: usable]",
-    },
-    ...CRITERION_FLAGS,
-  },
+  ...declaredIn(testEvalSchema, ["name"]),
   async run(argv, context) {
     const { testEval } = await import("../../evals/test-eval.js");
     const { stored, test } = await testEval(readFlags("evals test", testEvalSchema, argv), context);
@@ -231,7 +211,10 @@ export const testEvalCommand: Command = {
   },
 };
 
-const showEvalSchema = z.object({ name: text, code: z.boolean().default(false) });
+const showEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  code: z.boolean().default(false).meta({ description: "As a function to read" }),
+});
 
 /** Code and rubrics as they were written, the rest as in an eval's file. */
 function definitionLines(definition: EvalDefinition): string[] {
@@ -241,8 +224,7 @@ function definitionLines(definition: EvalDefinition): string[] {
 }
 
 export const showEvalCommand: Command = {
-  positionals: { name: EVAL_NAME },
-  flags: { code: { type: "boolean", describe: "As a function to read" } },
+  ...declaredIn(showEvalSchema, ["name"]),
   async run(argv, { settings, out }) {
     const { name, code } = readFlags("evals show", showEvalSchema, argv);
     const { describeEval } = await import("../../evals/use-evals.js");
@@ -269,14 +251,16 @@ export const showEvalCommand: Command = {
   },
 };
 
-const reviewEvalSchema = z.object({ name: text.optional(), ...criterionShape });
+const reviewEvalSchema = z.object({
+  name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
+  ...criterionShape,
+});
 
 /** Traces that are listed; --json lists all. */
 const LISTED = 20;
 
 export const reviewEvalCommand: Command = {
-  positionals: { name: EVAL_NAME },
-  flags: CRITERION_FLAGS,
+  ...declaredIn(reviewEvalSchema, ["name"]),
   async run(argv, context) {
     const { out } = context;
     const { name, criterion } = readFlags("evals review", reviewEvalSchema, argv);
@@ -315,11 +299,10 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   ].join("\n");
 }
 
-const retireEvalSchema = z.object({ name: text });
+const retireEvalSchema = z.object({ name: text.meta({ description: "Its name; NAME@2 names a version" }) });
 
 export const retireEvalCommand: Command = {
-  positionals: { name: EVAL_NAME },
-  flags: {},
+  ...declaredIn(retireEvalSchema, ["name"]),
   async run(argv, { settings, out }) {
     const { name } = readFlags("evals retire", retireEvalSchema, argv);
     const { retireEval } = await import("../../evals/use-evals.js");
@@ -332,11 +315,14 @@ export const retireEvalCommand: Command = {
   },
 };
 
-const refineEvalSchema = z.object({ name: text, ...criterionShape, ...seedShape });
+const refineEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  ...criterionShape,
+  ...seedShape,
+});
 
 export const refineEvalCommand: Command = {
-  positionals: { name: EVAL_NAME },
-  flags: { ...CRITERION_FLAGS, ...SEED_FLAGS },
+  ...declaredIn(refineEvalSchema, ["name"]),
   async run(argv, { settings, out }) {
     const { name, criterion, seed } = readFlags("evals refine", refineEvalSchema, argv);
     const { refineEval } = await import("../../evals/suggest.js");
@@ -359,8 +345,8 @@ export const refineEvalCommand: Command = {
 };
 
 const rankTracesSchema = z.object({
-  run: text.default("latest"),
-  limit: wholeNumber(0, 1_000_000).default(20),
+  run: text.default("latest").meta({ description: "A run: its id, the beginning of it, or latest" }),
+  limit: wholeNumber(0, 1_000_000).default(20).meta({ description: "Traces to list; 0: all", alias: "l" }),
   ...criterionShape,
   ...seedShape,
 });
@@ -370,12 +356,7 @@ const FEATURES_SHOWN = 3;
 const QUESTION_CHARS = 70;
 
 export const rankTracesCommand: Command = {
-  positionals: { run: { type: "string", describe: "A run: its id, the beginning of it, or latest [default: latest]" } },
-  flags: {
-    limit: { alias: "l", type: "number", requiresArg: true, describe: "Traces to list; 0: all [default: 20]" },
-    ...CRITERION_FLAGS,
-    ...SEED_FLAGS,
-  },
+  ...declaredIn(rankTracesSchema, ["run"]),
   async run(argv, { settings, out }) {
     const { limit, ...options } = readFlags("evals rank", rankTracesSchema, argv);
     const { rankTraces } = await import("../../evals/ranking.js");

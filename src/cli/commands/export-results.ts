@@ -4,17 +4,23 @@ import { type ExportedTables, TABLES, tablePath } from "../../runs/export-tables
 import { count } from "../../text/format.js";
 import { TABLE_FORMATS, type TableFormat } from "../../trace-formats/tables.js";
 import type { Command } from "../command.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { oneOf, readFlags, runNames, text, wordList } from "../read-flags.js";
+import { overwriteShape } from "../flags.js";
+import { declaredIn, oneOf, readFlags, runNames, text, wordList } from "../read-flags.js";
 
 const schema = z.object({
-  runs: runNames,
-  format: oneOf(TABLE_FORMATS).default("parquet"),
+  runs: runNames.meta({ description: "Runs: an id, a name, latest, or a results file [default: latest]" }),
+  format: oneOf(TABLE_FORMATS)
+    .default("parquet")
+    .meta({ description: `${TABLE_FORMATS.join(", ")} [default: parquet]` }),
   tables: text
     .transform((list) => [...new Set(wordList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
-    .optional(),
-  output: text.optional(),
+    .optional()
+    .meta({ description: `Which of ${TABLES.join(",")} [default: all]` }),
+  output: text.optional().meta({
+    description: "Folder to write the tables into, a file for each [default: stdout, for one table]",
+    alias: "o",
+  }),
   ...overwriteShape,
 });
 
@@ -27,24 +33,7 @@ const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as 
 >;
 
 export const exportResultsCommand: Command = {
-  positionals: {
-    runs: {
-      type: "string",
-      array: true,
-      describe: "Runs: an id, a name, latest, or a results file [default: latest]",
-    },
-  },
-  flags: {
-    output: {
-      alias: "o",
-      type: "string",
-      requiresArg: true,
-      describe: "Folder to write the tables into, a file for each [default: stdout, for one table]",
-    },
-    format: { type: "string", requiresArg: true, describe: `${TABLE_FORMATS.join(", ")} [default: parquet]` },
-    tables: { type: "string", requiresArg: true, describe: `Which of ${TABLES.join(",")} [default: all]` },
-    ...OVERWRITE_FLAGS,
-  },
+  ...declaredIn(schema, ["runs"]),
   async run(argv, context) {
     const flags = readFlags("export-results", schema, argv);
     const { runs: names, tables, format, output, overwrite } = flags;

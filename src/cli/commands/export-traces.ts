@@ -8,54 +8,38 @@ import type { SendRequest } from "../../trace-formats/otlp-live.js";
 import type { ScoreApi } from "../../trace-formats/otlp-server.js";
 import { BANDS } from "../../traces/score.js";
 import type { Command, CommandContext } from "../command.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { OTLP_FLAGS, otlpShape, sendsTraces } from "../otlp-flags.js";
-import { givenFlags, oneOf, readFlags, text } from "../read-flags.js";
-import { readTraceSelection, TRACE_SELECTION_FLAGS, traceSelectionShape } from "../selection-flags.js";
+import { overwriteShape } from "../flags.js";
+import { otlpShape, sendsTraces } from "../otlp-flags.js";
+import { declaredIn, givenFlags, oneOf, readFlags, text } from "../read-flags.js";
+import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
 
 const schema = z.object({
-  run: text.default("latest"),
-  chats: z.boolean().default(false),
-  session: text.optional(),
-  format: oneOf(FORMAT_NAMES).default("jsonl"),
-  dialect: oneOf(DIALECTS).default("openai"),
-  reward: text.optional(),
-  for: oneOf(["evals"]).optional(),
-  output: text.optional(),
+  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
+  chats: z.boolean().default(false).meta({ description: "The traces of all chats instead of a run's" }),
+  session: text.optional().meta({ description: "The traces of one chat session" }),
+  format: oneOf(FORMAT_NAMES)
+    .default("jsonl")
+    .meta({ description: `${FORMAT_NAMES.join(", ")} [default: jsonl]` }),
+  dialect: oneOf(DIALECTS)
+    .default("openai")
+    .meta({ description: "With --format chat: openai, or hf (arguments as objects, no weights)" }),
+  reward: text
+    .optional()
+    .meta({ description: "With --format art: a score, or art for ART's own reward [default: that of --band]" }),
+  for: oneOf(["evals"])
+    .optional()
+    .meta({ description: "evals: a folder with the traces of each band and a manifest that says why" }),
+  output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
   ...overwriteShape,
   ...otlpShape,
   ...traceSelectionShape,
 });
 
 export const exportTracesCommand: Command = {
-  flags: {
-    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
-    chats: { type: "boolean", describe: "The traces of all chats instead of a run's" },
-    session: { type: "string", requiresArg: true, describe: "The traces of one chat session" },
-    format: { type: "string", requiresArg: true, describe: `${FORMAT_NAMES.join(", ")} [default: jsonl]` },
-    dialect: {
-      type: "string",
-      requiresArg: true,
-      describe: "With --format chat: openai, or hf (arguments as objects, no weights) [default: openai]",
-    },
-    reward: {
-      type: "string",
-      requiresArg: true,
-      describe: "With --format art: a score, or art for ART's own reward [default: that of --band]",
-    },
-    for: {
-      type: "string",
-      requiresArg: true,
-      describe: "evals: a folder with the traces of each band and a manifest that says why",
-    },
-    output: { alias: "o", type: "string", requiresArg: true, describe: "File to write [default: stdout]" },
-    ...OVERWRITE_FLAGS,
-    ...OTLP_FLAGS,
-    ...TRACE_SELECTION_FLAGS,
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const { settings, out } = context;
     const flags = readFlags("export-traces", schema, argv);

@@ -4,15 +4,19 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { gateText } from "../../reports/run-text.js";
 import type { Command } from "../command.js";
 import { readConfig } from "../config-file.js";
-import { CONFIG_FLAGS, OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { readFlags, text } from "../read-flags.js";
-import { GATE_FLAGS, gateShape } from "../scoring-flags.js";
+import { configShape, overwriteShape } from "../flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
+import { gateShape } from "../scoring-flags.js";
 
-const schema = z.object({ name: text, ...overwriteShape, ...gateShape });
+const schema = z.object({
+  name: text.meta({ description: "A run: its id, the beginning of it, latest, or a results file" }),
+  ...overwriteShape,
+  ...gateShape,
+  ...configShape,
+});
 
 export const gateCommand: Command = {
-  positionals: { name: { type: "string", describe: "A run: its id, the beginning of it, latest, or a results file" } },
-  flags: { ...GATE_FLAGS, ...OVERWRITE_FLAGS, ...CONFIG_FLAGS },
+  ...declaredIn(schema, ["name"]),
   async run(argv, context) {
     const configured = await readConfig(argv, context, ["gates"]);
     const flags = readFlags("gate", schema, configured.argv);

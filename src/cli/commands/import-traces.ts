@@ -3,15 +3,14 @@ import { EXIT } from "../../platform/errors.js";
 import type { ImportedTraces } from "../../runs/imported-run.js";
 import { count } from "../../text/format.js";
 import type { Command } from "../command.js";
-import { readFlags, text } from "../read-flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
 
-const schema = z.object({ file: text });
+const schema = z.object({
+  file: text.meta({ description: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" }),
+});
 
 export const importTracesCommand: Command = {
-  positionals: {
-    file: { type: "string", describe: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" },
-  },
-  flags: {},
+  ...declaredIn(schema, ["file"]),
   async run(argv, context) {
     const { file } = readFlags("import-traces", schema, argv);
     const { importTraces } = await import("../../runs/imported-run.js");

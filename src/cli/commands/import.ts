@@ -7,67 +7,39 @@ import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { stripControls } from "../../platform/text.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
 import { type Command, programCall } from "../command.js";
-import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
 
 const schema = z.object({
-  source: z.union([text.transform((path) => [path]), z.array(text)]).default([]),
-  csvPath: text.optional(),
-  limit: wholeNumber(0).default(0),
-  batchSize: wholeNumber(1, 1_000_000).default(1_000),
-  filter: oneOf(FILTERS).default("none"),
-  format: oneOf(CORPUS_FORMATS).optional(),
-  ownerMap: text.optional(),
-  strict: z.boolean().default(false),
-  singleIndex: z.boolean().default(false),
+  source: z
+    .union([text.transform((path) => [path]), z.array(text)])
+    .default([])
+    .meta({
+      description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
+    }),
+  csvPath: text.optional().meta({ description: "The same as SOURCE", alias: "c" }),
+  limit: wholeNumber(0).default(0).meta({ description: "Mails to read; 0 = all", alias: "l" }),
+  batchSize: wholeNumber(1, 1_000_000)
+    .default(1_000)
+    .meta({ description: "Mails per batch; Ctrl-C is checked between batches [default: 1000]", alias: "b" }),
+  filter: oneOf(FILTERS).default("none").meta({ description: "none, or art: ART's three rules" }),
+  format: oneOf(CORPUS_FORMATS)
+    .optional()
+    .meta({ description: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}` }),
+  ownerMap: text.optional().meta({ description: "TSV of owner folder and address, over what the mail says" }),
+  strict: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Stop at the first mail that cannot be used, and import nothing" }),
+  singleIndex: z.boolean().default(false).meta({
+    description: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
+  }),
 });
 
 export const importCommand: Command = {
-  positionals: {
-    source: {
-      type: "string",
-      array: true,
-      describe: "Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files",
-      defaultDescription: `downloads ${EMAILS_DATASET}`,
-    },
-  },
-  flags: {
-    "csv-path": { alias: "c", type: "string", requiresArg: true, describe: "The same as SOURCE" },
-    limit: {
-      alias: "l",
-      type: "number",
-      requiresArg: true,
-      describe: "Mails to read; 0 = all [default: 0]",
-    },
-    "batch-size": {
-      alias: "b",
-      type: "number",
-      requiresArg: true,
-      describe: "Mails per batch; Ctrl-C is checked between batches [default: 1000]",
-    },
-    filter: {
-      type: "string",
-      requiresArg: true,
-      describe: "none, or art: ART's three rules [default: none]",
-    },
-    format: {
-      type: "string",
-      requiresArg: true,
-      describe: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}`,
-    },
-    "owner-map": {
-      type: "string",
-      requiresArg: true,
-      describe: "TSV of owner folder and address, over what the mail says",
-    },
-    strict: { type: "boolean", describe: "Stop at the first mail that cannot be used, and import nothing" },
-    "single-index": {
-      type: "boolean",
-      describe: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
-    },
-  },
+  ...declaredIn(schema, ["source"]),
   async run(argv, context) {
     const flags = readFlags("import", schema, argv);
     const { settings, out, letSignalsEnd } = context;

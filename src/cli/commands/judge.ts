@@ -2,16 +2,16 @@ import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { calibrationText } from "../../reports/run-text.js";
 import type { Command } from "../command.js";
-import { readFlags, text } from "../read-flags.js";
-import { JUDGE_FLAGS, judgeShape } from "../scoring-flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
+import { judgeShape } from "../scoring-flags.js";
 
-const schema = z.object({ labels: text, ...judgeShape });
+const schema = z.object({
+  labels: text.meta({ description: "JSON lines with question, gold, answer and a person's label" }),
+  ...judgeShape,
+});
 
 export const calibrateCommand: Command = {
-  positionals: {
-    labels: { type: "string", describe: "JSON lines with question, gold, answer and a person's label" },
-  },
-  flags: JUDGE_FLAGS,
+  ...declaredIn(schema, ["labels"]),
   async run(argv, context) {
     const { out } = context;
     const options = readFlags("judge calibrate", schema, argv);

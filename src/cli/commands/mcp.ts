@@ -5,41 +5,30 @@ import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type Command, type CommandContext, PROGRAM } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { day, readFlags, text, wholeNumber } from "../read-flags.js";
+import { day, declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
 
 const DEFAULT_PORT = 8788;
 
 const schema = z.object({
-  inbox: text,
-  before: day.optional(),
-  http: z.boolean().default(false),
-  printConfig: z.boolean().default(false),
-  host: text.default("127.0.0.1"),
-  port: wholeNumber(0, 65_535).default(DEFAULT_PORT),
+  inbox: text.meta({ description: "The mailbox: its email address; required" }),
+  before: day.optional().meta({ description: "Mail from this day on is invisible, YYYY-MM-DD" }),
+  http: z.boolean().default(false).meta({ description: "Streamable HTTP instead of stdio" }),
+  printConfig: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Print the configuration for programs that start it, and exit" }),
+  host: text.default("127.0.0.1").meta({
+    description: "With --http: the address to listen on; any but loopback needs ART_E_TOKEN",
+  }),
+  port: wholeNumber(0, 65_535)
+    .default(DEFAULT_PORT)
+    .meta({ description: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]` }),
 });
 
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand: Command = {
-  flags: {
-    inbox: { type: "string", requiresArg: true, describe: "The mailbox: its email address; required" },
-    before: { type: "string", requiresArg: true, describe: "Mail from this day on is invisible, YYYY-MM-DD" },
-    "print-config": { type: "boolean", describe: "Print the configuration for programs that start it, and exit" },
-    http: { type: "boolean", describe: "Streamable HTTP instead of stdio" },
-    host: {
-      type: "string",
-      requiresArg: true,
-      describe: "With --http: the address to listen on; any but loopback needs ART_E_TOKEN [default: 127.0.0.1]",
-    },
-    port: {
-      type: "number",
-      requiresArg: true,
-      describe: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]`,
-    },
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
-    if (argv.inbox === undefined) {
-      throw new UserError("flag_missing", "--inbox is missing.", "Name the mailbox: art-e mcp --inbox ADDRESS.");
-    }
     const flags = readFlags("mcp", schema, argv);
     const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
     if (httpOnly !== undefined && !flags.http) {

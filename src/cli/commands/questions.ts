@@ -9,27 +9,25 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/review.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
-import type { Command, Flags } from "../command.js";
-import { OVERWRITE_FLAGS, overwriteShape, tokenOf } from "../flags.js";
-import { numberAbove, numberBetween, readFlags, text, wholeNumber } from "../read-flags.js";
-import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
+import type { Command } from "../command.js";
+import { overwriteShape, tokenOf } from "../flags.js";
+import { declaredIn, numberAbove, numberBetween, readFlags, text, wholeNumber } from "../read-flags.js";
+import { datasetSchema, selectionSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../until-aborted.js";
 
 const reviewQuestionsSchema = z.object({
-  file: text,
-  port: wholeNumber(0, 65_535).default(0),
-  noOpen: z.boolean().default(false),
+  file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
+  port: wholeNumber(0, 65_535)
+    .default(0)
+    .meta({ description: "Of the page, on this machine only [default: any free]" }),
+  noOpen: z.boolean().default(false).meta({ description: "Only name the page's address, and open no browser" }),
 });
 
 /** Requests under way have so long to end. */
 const GRACE_MS = 2_000;
 
 export const reviewQuestionsCommand: Command = {
-  positionals: { file: { type: "string", describe: "A file of questions (Parquet, CSV, JSON, JSONL)" } },
-  flags: {
-    port: { type: "number", requiresArg: true, describe: "Of the page, on this machine only [default: any free]" },
-    "no-open": { type: "boolean", describe: "Only name the page's address, and open no browser" },
-  },
+  ...declaredIn(reviewQuestionsSchema, ["file"]),
   async run(argv, context) {
     const { file, port, noOpen } = readFlags("questions review", reviewQuestionsSchema, argv);
     const { settings, note, out, signal } = context;
@@ -142,67 +140,36 @@ function listed(counts: Readonly<Record<string, number>>): string {
 }
 
 /** The model that checks questions, and what its calls may cost. */
-const CHECKER_FLAGS: Flags = {
-  "checker-base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server for the checker" },
-  "max-cost": { type: "number", requiresArg: true, describe: "US dollars all calls may cost" },
-};
-
 const checkerShape = {
-  checker: text.optional(),
-  checkerBaseUrl: text.optional(),
-  maxCost: numberAbove(0, 1_000_000).optional(),
+  checkerBaseUrl: text.optional().meta({ description: "Address of a compatible server for the checker" }),
+  maxCost: numberAbove(0, 1_000_000).optional().meta({ description: "US dollars all calls may cost" }),
 };
 
 const makeQuestionsSchema = z.object({
-  inbox: z.array(text).default([]),
-  number: wholeNumber(1, 10_000).default(100),
-  output: text,
-  model: text.default(PATTERNS_MODEL),
-  baseUrl: text.optional(),
+  inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
+  number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
+  output: text.meta({ description: "Dataset to write (.jsonl, .csv or .parquet); required", alias: "o" }),
+  model: text
+    .default(PATTERNS_MODEL)
+    .meta({ description: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]` }),
+  baseUrl: text.optional().meta({ description: "Address of a compatible server for the model" }),
+  checker: text.optional().meta({
+    description: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+  }),
   ...checkerShape,
-  unanswerable: numberBetween(0, 1).default(0.1),
-  train: numberBetween(0, 1).default(0),
-  seed: wholeNumber(0, 2 ** 32 - 1).default(1),
-  dryRun: z.boolean().default(false),
+  unanswerable: numberBetween(0, 1).default(0.1).meta({ description: "Share that cannot be answered, 0-1" }),
+  train: numberBetween(0, 1)
+    .default(0)
+    .meta({ description: "Share of the mailboxes whose questions are of the split train, 0-1" }),
+  seed: wholeNumber(0, 2 ** 32 - 1)
+    .default(1)
+    .meta({ description: "Of everything that is drawn by lot" }),
+  dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
   ...overwriteShape,
 });
 
 export const makeQuestionsCommand: Command = {
-  flags: {
-    inbox: { type: "string", array: true, requiresArg: true, describe: "Mailboxes [default: all that are imported]" },
-    number: { alias: "n", type: "number", requiresArg: true, describe: "Questions to make [default: 100]" },
-    output: {
-      alias: "o",
-      type: "string",
-      requiresArg: true,
-      describe: "Dataset to write (.jsonl, .csv or .parquet); required",
-    },
-    model: {
-      type: "string",
-      requiresArg: true,
-      describe: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
-    },
-    "base-url": { type: "string", requiresArg: true, describe: "Address of a compatible server for the model" },
-    checker: {
-      type: "string",
-      requiresArg: true,
-      describe: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
-    },
-    ...CHECKER_FLAGS,
-    unanswerable: {
-      type: "number",
-      requiresArg: true,
-      describe: "Share that cannot be answered, 0-1 [default: 0.1]",
-    },
-    train: {
-      type: "number",
-      requiresArg: true,
-      describe: "Share of the mailboxes whose questions are of the split train, 0-1 [default: 0]",
-    },
-    seed: { type: "number", requiresArg: true, describe: "Of everything that is drawn by lot [default: 1]" },
-    "dry-run": { type: "boolean", describe: "Estimate calls, tokens and cost, and make none" },
-    ...OVERWRITE_FLAGS,
-  },
+  ...declaredIn(makeQuestionsSchema),
   async run(argv, context) {
     const { dryRun, ...options } = readFlags("questions make", makeQuestionsSchema, argv);
     const { estimateMaking } = await import("../../questions/estimate-making.js");
@@ -218,23 +185,15 @@ export const makeQuestionsCommand: Command = {
   },
 };
 
-const checkQuestionsSchema = datasetSchema
-  .extend(selectionSchema.shape)
-  .extend({ file: text.optional(), limit: wholeNumber(0).default(0), ...checkerShape });
+const checkQuestionsSchema = datasetSchema.extend(selectionSchema.shape).extend({
+  file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
+  limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+  checker: text.optional().meta({ description: "Model that checks them: provider/model [default: none, rules alone]" }),
+  ...checkerShape,
+});
 
 export const checkQuestionsCommand: Command = {
-  positionals: { file: { type: "string", describe: "A file of questions; the same as --dataset" } },
-  flags: {
-    ...DATASET_FLAGS,
-    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max questions; 0 = all [default: 0]" },
-    ...SELECTION_FLAGS,
-    checker: {
-      type: "string",
-      requiresArg: true,
-      describe: "Model that checks them: provider/model [default: none, rules alone]",
-    },
-    ...CHECKER_FLAGS,
-  },
+  ...declaredIn(checkQuestionsSchema, ["file"]),
   async run(argv, context) {
     const { file, ...given } = readFlags("questions check", checkQuestionsSchema, argv);
     if (file !== undefined && given.dataset !== undefined) {

@@ -3,11 +3,11 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
 import type { Command } from "../command.js";
-import { QUEUE_FLAGS, queueShape, queueUrlOf } from "../flags.js";
-import { readFlags, text } from "../read-flags.js";
+import { queueShape, queueUrlOf } from "../flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
 
 export const queueStatusCommand: Command = {
-  flags: QUEUE_FLAGS,
+  ...declaredIn(z.object(queueShape)),
   async run(argv, { settings, out }) {
     const url = queueUrlOf(readFlags("queue status", z.object(queueShape), argv), settings);
     const { readQueueStatus } = await import("../../queue/status.js");
@@ -41,14 +41,14 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
   ].join("\n");
 }
 
-const schema = z.object({ ...queueShape, id: text.optional(), all: z.boolean().default(false) });
+const schema = z.object({
+  ...queueShape,
+  id: text.optional().meta({ description: "The run, or the beginning of its id" }),
+  all: z.boolean().default(false).meta({ description: "Every run that is on the queue" }),
+});
 
 export const cleanQueueCommand: Command = {
-  positionals: { id: { type: "string", describe: "The run, or the beginning of its id" } },
-  flags: {
-    ...QUEUE_FLAGS,
-    all: { type: "boolean", describe: "Every run that is on the queue" },
-  },
+  ...declaredIn(schema, ["id"]),
   async run(argv, { settings, out }) {
     const { id, all, queue } = readFlags("queue clean", schema, argv);
     if ((id === undefined) !== all) {

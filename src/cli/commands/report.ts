@@ -9,8 +9,8 @@ import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
 import { count, megabytes } from "../../text/format.js";
 import type { Command, CommandContext } from "../command.js";
-import { OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { oneOf, readFlags, runNames, text } from "../read-flags.js";
+import { overwriteShape } from "../flags.js";
+import { declaredIn, oneOf, readFlags, runNames, text } from "../read-flags.js";
 
 interface SummaryFlags {
   readonly runs: readonly string[];
@@ -38,53 +38,28 @@ const DEFAULT_PAGE = "art-e-report.html";
 const FORMATS = ["html", "md", "csv"] as const;
 
 const reportSchema = z.object({
-  runs: runNames,
-  format: oneOf(FORMATS).default("html"),
-  csv: text.optional(),
-  output: text.optional(),
+  runs: runNames.meta({
+    description: "Runs: ids, latest, or results files; several are compared with the first [default: latest]",
+  }),
+  format: oneOf(FORMATS)
+    .default("html")
+    .meta({ description: "html (a page), md (for a pull request), csv (a line a task)" }),
+  csv: text.optional().meta({
+    description:
+      "Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations, pairs",
+  }),
+  output: text
+    .optional()
+    .meta({ description: "File to write [default: stdout; a page on a terminal: art-e-report.html]", alias: "o" }),
   ...overwriteShape,
-  open: z.boolean().default(false),
-  traces: oneOf(TRACE_PLACEMENTS).optional(),
+  open: z.boolean().default(false).meta({ description: "Open the page in the browser" }),
+  traces: oneOf(TRACE_PLACEMENTS).optional().meta({
+    description:
+      "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
+  }),
 });
 
 type ReportFlags = z.output<typeof reportSchema>;
-
-const REPORT_FLAGS: Pick<Command, "positionals" | "flags"> = {
-  positionals: {
-    runs: {
-      type: "string",
-      array: true,
-      describe: "Runs: ids, latest, or results files; several are compared with the first [default: latest]",
-    },
-  },
-  flags: {
-    output: {
-      alias: "o",
-      type: "string",
-      requiresArg: true,
-      describe: "File to write [default: stdout; a page on a terminal: art-e-report.html]",
-    },
-    open: { type: "boolean", describe: "Open the page in the browser" },
-    ...OVERWRITE_FLAGS,
-    format: {
-      type: "string",
-      requiresArg: true,
-      describe: "html (a page), md (for a pull request), csv (a line a task) [default: html]",
-    },
-    csv: {
-      type: "string",
-      requiresArg: true,
-      describe:
-        "Folder for tables (CSV) instead: tasks, scores, slices, tools; of suites states, steps, durations, pairs",
-    },
-    traces: {
-      type: "string",
-      requiresArg: true,
-      describe:
-        "Conversations: embed (in the page), folder (beside it), none, auto (in it up to 5 MB, else beside) [default: auto]",
-    },
-  },
-};
 
 /** A page on a terminal helps nobody: it goes to a file. */
 function defaultOutput({ format, csv, open }: ReportFlags, { settings }: CommandContext): string | undefined {
@@ -118,7 +93,7 @@ function refuseContradictions(
 }
 
 export const reportCommand: Command = {
-  ...REPORT_FLAGS,
+  ...declaredIn(reportSchema, ["runs"]),
   async run(argv, context) {
     const given = readFlags("report", reportSchema, argv);
     const flags = { ...given, output: given.output ?? defaultOutput(given, context) };

@@ -14,12 +14,12 @@ import type { Command, CommandContext } from "../command.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config-file.js";
 import { tokenOf, withProtocol } from "../flags.js";
 import { sendsTraces } from "../otlp-flags.js";
-import { givenFlags, readFlags } from "../read-flags.js";
-import { RUN_FLAGS, RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
+import { declaredIn, givenFlags, readFlags } from "../read-flags.js";
+import { RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
 import { printEstimate, printTotals, terminalProgress } from "./run-output.js";
 
 export const runCommand: Command = {
-  flags: RUN_FLAGS,
+  ...declaredIn(runSchema),
   help: RUN_HELP,
   async run(argv, context) {
     limitHeapGrowth();

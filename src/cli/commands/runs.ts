@@ -1,25 +1,20 @@
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
-import type { Command, Flags } from "../command.js";
-import { readFlags, text, wholeNumber } from "../read-flags.js";
-import { RUN_FILTER_FLAGS, runFilterShape } from "../selection-flags.js";
+import type { Command } from "../command.js";
+import { declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
+import { runFilterShape } from "../selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 
 const listRunsSchema = z.object({
   ...runFilterShape,
-  tag: text.optional(),
-  text: text.optional(),
-  limit: wholeNumber(0).default(20),
+  tag: text.optional().meta({ description: "Only runs with this tag" }),
+  text: text.optional().meta({ description: "Only runs with this in their name or note" }),
+  limit: wholeNumber(0).default(20).meta({ description: "How many; 0: all", alias: "l" }),
 });
 
 export const listRunsCommand: Command = {
-  flags: {
-    ...RUN_FILTER_FLAGS,
-    tag: { type: "string", requiresArg: true, describe: "Only runs with this tag" },
-    text: { type: "string", requiresArg: true, describe: "Only runs with this in their name or note" },
-    limit: { alias: "l", type: "number", requiresArg: true, describe: "How many; 0: all [default: 20]" },
-  },
+  ...declaredIn(listRunsSchema),
   async run(argv, { settings, out }) {
     const { limit, ...filter } = readFlags("runs list", listRunsSchema, argv);
     const { runsWithHeadlines } = await import("../../runs/manage.js");
@@ -31,22 +26,17 @@ export const listRunsCommand: Command = {
   },
 };
 
-const YES_FLAG: Flags = { yes: { type: "boolean", describe: "Delete them; without it they are only listed" } };
+const yesFlag = z.boolean().default(false).meta({ description: "Delete them; without it they are only listed" });
 
 const pruneRunsSchema = z.object({
   ...runFilterShape,
-  keep: wholeNumber(0).optional(),
-  empty: z.boolean().default(false),
-  yes: z.boolean().default(false),
+  keep: wholeNumber(0).optional().meta({ description: "Keep the newest that match, as many as this" }),
+  empty: z.boolean().default(false).meta({ description: "Only runs that have not completed a single task" }),
+  yes: yesFlag,
 });
 
 export const pruneRunsCommand: Command = {
-  flags: {
-    ...RUN_FILTER_FLAGS,
-    keep: { type: "number", requiresArg: true, describe: "Keep the newest that match, as many as this" },
-    empty: { type: "boolean", describe: "Only runs that have not completed a single task" },
-    ...YES_FLAG,
-  },
+  ...declaredIn(pruneRunsSchema),
   async run(argv, context) {
     const { yes, keep = 0, ...which } = readFlags("runs prune", pruneRunsSchema, argv);
     if (argv.keep === undefined && Object.values(which).every((value) => value === undefined || value === false)) {
@@ -69,14 +59,13 @@ const RUN = {
 } as const;
 
 const tagRunSchema = z.object({
-  run: text,
-  tags: z.array(z.coerce.string()).min(1, "expected a tag"),
-  remove: z.boolean().default(false),
+  run: text.meta({ description: "The run's id, the beginning of it, its name, or latest" }),
+  tags: z.array(z.coerce.string()).min(1, "expected a tag").meta({ description: "One or more tags" }),
+  remove: z.boolean().default(false).meta({ description: "Take the tags away" }),
 });
 
 export const tagRunCommand: Command = {
-  positionals: { run: RUN, tags: { type: "string", array: true, describe: "One or more tags" } },
-  flags: { remove: { type: "boolean", describe: "Take the tags away" } },
+  ...declaredIn(tagRunSchema, ["run", "tags"]),
   async run(argv, context) {
     const { run, tags, remove } = readFlags("runs tag", tagRunSchema, argv);
     const { tagRun } = await import("../../runs/manage.js");
@@ -86,14 +75,19 @@ export const tagRunCommand: Command = {
   },
 };
 
-const showRunSchema = z.object({ run: text.default("latest"), all: z.boolean().default(false) });
-
 /** Tasks listed without --all. */
 const LISTED = 20;
 
+const showRunSchema = z.object({
+  run: text.default("latest").meta({ description: `${RUN.describe} [default: latest]` }),
+  all: z
+    .boolean()
+    .default(false)
+    .meta({ description: `List all tasks, not only the first ${LISTED}` }),
+});
+
 export const showRunCommand: Command = {
-  positionals: { run: { ...RUN, describe: `${RUN.describe} [default: latest]` } },
-  flags: { all: { type: "boolean", describe: `List all tasks, not only the first ${LISTED}` } },
+  ...declaredIn(showRunSchema, ["run"]),
   async run(argv, { settings, out }) {
     const { run, all } = readFlags("runs show", showRunSchema, argv);
     const { runDetails } = await import("../../runs/manage.js");
@@ -104,15 +98,18 @@ export const showRunCommand: Command = {
 };
 
 const renameRunSchema = z
-  .object({ run: text, name: z.coerce.string().optional(), remove: z.boolean().default(false) })
+  .object({
+    run: text.meta({ description: "The run's id, the beginning of it, its name, or latest" }),
+    name: z.coerce.string().optional().meta({ description: "Its name" }),
+    remove: z.boolean().default(false).meta({ description: "Take the name away" }),
+  })
   .refine(({ name, remove }) => (name === undefined) === remove, {
     path: ["name"],
     message: "expected a name, or --remove",
   });
 
 export const renameRunCommand: Command = {
-  positionals: { run: RUN, name: { type: "string", describe: "Its name" } },
-  flags: { remove: { type: "boolean", describe: "Take the name away" } },
+  ...declaredIn(renameRunSchema, ["run", "name"]),
   async run(argv, context) {
     const { run, name = null } = readFlags("runs rename", renameRunSchema, argv);
     const { renameRun } = await import("../../runs/manage.js");
@@ -125,15 +122,18 @@ export const renameRunCommand: Command = {
 };
 
 const noteRunSchema = z
-  .object({ run: text, note: z.coerce.string().optional(), remove: z.boolean().default(false) })
+  .object({
+    run: text.meta({ description: "The run's id, the beginning of it, its name, or latest" }),
+    note: z.coerce.string().optional().meta({ description: "The note" }),
+    remove: z.boolean().default(false).meta({ description: "Take the note away" }),
+  })
   .refine(({ note, remove }) => (note === undefined) === remove, {
     path: ["note"],
     message: "expected a note, or --remove",
   });
 
 export const noteRunCommand: Command = {
-  positionals: { run: RUN, note: { type: "string", describe: "The note" } },
-  flags: { remove: { type: "boolean", describe: "Take the note away" } },
+  ...declaredIn(noteRunSchema, ["run", "note"]),
   async run(argv, context) {
     const { run, note = null } = readFlags("runs note", noteRunSchema, argv);
     const { noteRun } = await import("../../runs/manage.js");
@@ -145,11 +145,13 @@ export const noteRunCommand: Command = {
   },
 };
 
-const deleteRunsSchema = z.object({ runs: z.array(text).min(1, "expected a run"), yes: z.boolean().default(false) });
+const deleteRunsSchema = z.object({
+  runs: z.array(text).min(1, "expected a run").meta({ description: "Ids of runs, beginnings of them, or names" }),
+  yes: yesFlag.meta({ description: "Delete them; without it they are only listed" }),
+});
 
 export const deleteRunsCommand: Command = {
-  positionals: { runs: { ...RUN, array: true, describe: "Ids of runs, beginnings of them, or names" } },
-  flags: YES_FLAG,
+  ...declaredIn(deleteRunsSchema, ["runs"]),
   async run(argv, context) {
     const { runs, yes } = readFlags("runs delete", deleteRunsSchema, argv);
     const { deleteRuns } = await import("../../runs/manage.js");

@@ -2,28 +2,22 @@ import { z } from "zod";
 import { EXIT } from "../../platform/errors.js";
 import type { Command } from "../command.js";
 import { readConfig } from "../config-file.js";
-import { CONFIG_FLAGS, OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { readFlags, text } from "../read-flags.js";
-import { JUDGE_FLAGS, judgeShape, SCORER_FLAGS, scorerShape } from "../scoring-flags.js";
+import { configShape, overwriteShape } from "../flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
+import { judgeShape, scorerShape } from "../scoring-flags.js";
 import { printTotals } from "./run-output.js";
 
 const schema = z.object({
-  run: text.default("latest"),
-  output: text.optional(),
+  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
+  output: text.optional().meta({ description: "Save the results to a JSON file", alias: "o" }),
   ...overwriteShape,
   ...scorerShape,
   ...judgeShape,
+  ...configShape,
 });
 
 export const scoreCommand: Command = {
-  flags: {
-    run: { type: "string", requiresArg: true, describe: "Its id, the beginning of it, or latest [default: latest]" },
-    ...SCORER_FLAGS,
-    ...JUDGE_FLAGS,
-    output: { alias: "o", type: "string", requiresArg: true, describe: "Save the results to a JSON file" },
-    ...OVERWRITE_FLAGS,
-    ...CONFIG_FLAGS,
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const configured = await readConfig(argv, context, ["judge", "run.scorers"]);
     const flags = readFlags("score", schema, configured.argv);

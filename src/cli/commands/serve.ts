@@ -5,23 +5,34 @@ import { openInBrowser } from "../../platform/processes.js";
 import { programVersion } from "../../platform/program-version.js";
 import type { Command } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { OTLP_FLAGS, otlpShape, sendsTraces } from "../otlp-flags.js";
-import { readFlags, text, wholeNumber } from "../read-flags.js";
+import { otlpShape, sendsTraces } from "../otlp-flags.js";
+import { declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
 import { reportFault, untilAborted } from "../until-aborted.js";
 
 const schema = z.object({
-  port: wholeNumber(0, 65_535).default(8787),
-  host: text.default("127.0.0.1"),
-  token: text.optional(),
-  tokenFile: text.optional(),
-  cors: text.optional(),
-  maxChats: wholeNumber(1, 10_000).default(64),
-  chatTimeout: wholeNumber(1, 86_400).default(600),
-  stallTimeout: wholeNumber(1, 3_600).default(30),
-  requestTimeout: wholeNumber(1, 3_600).default(180),
-  grace: wholeNumber(0, 3_600).default(10),
-  allowPrograms: z.boolean().default(false),
-  open: z.boolean().default(false),
+  port: wholeNumber(0, 65_535).default(8787).meta({ description: "0: any that is free" }),
+  host: text
+    .default("127.0.0.1")
+    .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
+  token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
+  tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
+  cors: text.optional().meta({ description: "An origin whose pages may ask [default: none]" }),
+  maxChats: wholeNumber(1, 10_000).default(64).meta({ description: "Chats under way at once" }),
+  chatTimeout: wholeNumber(1, 86_400).default(600).meta({ description: "Seconds a chat may take" }),
+  stallTimeout: wholeNumber(1, 3_600)
+    .default(30)
+    .meta({ description: "Seconds a client may read nothing before its chat is ended" }),
+  requestTimeout: wholeNumber(1, 3_600)
+    .default(180)
+    .meta({ description: "Seconds one model call may take before it is tried again" }),
+  grace: wholeNumber(0, 3_600)
+    .default(10)
+    .meta({ description: "Seconds that chats have to finish when the server is stopped" }),
+  allowPrograms: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Tools made over HTTP may run programs, read the environment and reach private addresses" }),
+  open: z.boolean().default(false).meta({ description: "Open the playground in the browser" }),
   ...otlpShape,
 });
 
@@ -29,40 +40,7 @@ const schema = z.object({
 const HEARTBEAT_MS = 15_000;
 
 export const serveCommand: Command = {
-  flags: {
-    open: { type: "boolean", describe: "Open the playground in the browser" },
-    port: { type: "number", requiresArg: true, describe: "0: any that is free [default: 8787]" },
-    host: {
-      type: "string",
-      requiresArg: true,
-      describe: "The address to listen on; any but a loopback one needs a token [default: 127.0.0.1]",
-    },
-    "token-file": { type: "string", requiresArg: true, describe: "A file that holds the token [ART_E_TOKEN]" },
-    token: { type: "string", requiresArg: true, describe: "The token itself; others on this machine may see it here" },
-    cors: { type: "string", requiresArg: true, describe: "An origin whose pages may ask [default: none]" },
-    "max-chats": { type: "number", requiresArg: true, describe: "Chats under way at once [default: 64]" },
-    "chat-timeout": { type: "number", requiresArg: true, describe: "Seconds a chat may take [default: 600]" },
-    "stall-timeout": {
-      type: "number",
-      requiresArg: true,
-      describe: "Seconds a client may read nothing before its chat is ended [default: 30]",
-    },
-    "request-timeout": {
-      type: "number",
-      requiresArg: true,
-      describe: "Seconds one model call may take before it is tried again [default: 180]",
-    },
-    grace: {
-      type: "number",
-      requiresArg: true,
-      describe: "Seconds that chats have to finish when the server is stopped [default: 10]",
-    },
-    "allow-programs": {
-      type: "boolean",
-      describe: "Tools made over HTTP may run programs, read the environment and reach private addresses",
-    },
-    ...OTLP_FLAGS,
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const flags = readFlags("serve", schema, argv);
     sendsTraces(flags);

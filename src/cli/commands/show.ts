@@ -4,16 +4,15 @@ import { EXIT } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
 import { traceText } from "../../reports/trace-text.js";
 import type { Command } from "../command.js";
-import { readFlags, text } from "../read-flags.js";
+import { declaredIn, readFlags, text } from "../read-flags.js";
 
-const schema = z.object({ name: text });
+const schema = z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) });
 
 /** Of the longest label, `Message-ID:`. */
 const LABEL_WIDTH = 11;
 
 export const showCommand: Command = {
-  positionals: { name: { type: "string", describe: "A traceId, RUN/TASK, or the Message-ID of a mail" } },
-  flags: {},
+  ...declaredIn(schema, ["name"]),
   async run(argv, { settings, out }) {
     const { name } = readFlags("show", schema, argv);
     const { readTrace } = await import("../../runs/manage.js");

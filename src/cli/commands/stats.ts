@@ -9,50 +9,35 @@ import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../tra
 import type { Command, CommandContext } from "../command.js";
 import { readConfig } from "../config-file.js";
 import { printDatasetFigures } from "../dataset-figures.js";
-import { CONFIG_FLAGS, OVERWRITE_FLAGS, overwriteShape } from "../flags.js";
-import { oneOf, readFlags, text } from "../read-flags.js";
+import { configShape, overwriteShape } from "../flags.js";
+import { declaredIn, oneOf, readFlags, text } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
-import { DATASET_FLAGS, datasetSchema } from "../selection-flags.js";
+import { datasetSchema } from "../selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
 const schema = datasetSchema.extend({
-  corpus: z.boolean().default(false),
-  run: text.optional(),
-  runs: z.boolean().default(false),
-  by: oneOf(SLICES).optional(),
-  metric: metrics.optional(),
-  csv: text.optional(),
+  corpus: z.boolean().default(false).meta({ description: "Of the imported mail, with its fingerprint" }),
+  run: text.optional().meta({ description: "Of a run: its id, the beginning of it, or latest" }),
+  runs: z.boolean().default(false).meta({ description: "List the runs, as art-e runs list does" }),
+  by: oneOf(SLICES)
+    .optional()
+    .meta({
+      description: `With --run: a table by ${QUESTION_SLICES.join(", ")}; of a suite by ${SUITE_SLICES.join(", ")}`,
+    }),
+  metric: metrics.optional().meta({
+    description: "With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]",
+  }),
+  csv: text.optional().meta({ description: "With --run: a folder for tables too, as of report --csv" }),
   ...overwriteShape,
+  ...configShape,
 });
 
 /** What says which dataset is meant. */
 const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
 export const statsCommand: Command = {
-  flags: {
-    ...DATASET_FLAGS,
-    corpus: { type: "boolean", describe: "Of the imported mail, with its fingerprint" },
-    run: {
-      type: "string",
-      requiresArg: true,
-      describe: "Of a run: its id, the beginning of it, or latest",
-    },
-    runs: { type: "boolean", describe: "List the runs, as art-e runs list does" },
-    by: {
-      type: "string",
-      requiresArg: true,
-      describe: `With --run: a table by ${QUESTION_SLICES.join(", ")}; of a suite by ${SUITE_SLICES.join(", ")}`,
-    },
-    metric: {
-      type: "string",
-      requiresArg: true,
-      describe: "With --by: the scores to show [default: accuracy,semantic,sources; of a suite score,solved]",
-    },
-    csv: { type: "string", requiresArg: true, describe: "With --run: a folder for tables too, as of report --csv" },
-    ...OVERWRITE_FLAGS,
-    ...CONFIG_FLAGS,
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
     const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };

@@ -6,23 +6,17 @@ import type { ListedTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
 import type { Command } from "../command.js";
-import { oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
-import { DATASET_FLAGS, datasetSchema, SELECTION_FLAGS, selectionSchema } from "../selection-flags.js";
-import {
-  FUNCTIONS_FLAGS,
-  functionsShape,
-  SUITE_DIR,
-  SUITE_SELECTION_FLAGS,
-  suiteSelectionShape,
-} from "../suite-flags.js";
+import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { datasetSchema, selectionSchema } from "../selection-flags.js";
+import { functionsShape, suiteDir, suiteSelectionShape } from "../suite-flags.js";
 
-const writeImageSchema = z.object({ name: text, suite: text.optional() });
+const writeImageSchema = z.object({
+  name: text.meta({ description: "The snapshot, such as jupyter" }),
+  suite: text.optional().meta({ description: "A suite's folder, whose snapshots.json has its own" }),
+});
 
 export const writeImageCommand: Command = {
-  positionals: { name: { type: "string", describe: "The snapshot, such as jupyter" } },
-  flags: {
-    suite: { type: "string", requiresArg: true, describe: "A suite's folder, whose snapshots.json has its own" },
-  },
+  ...declaredIn(writeImageSchema, ["name"]),
   async run(argv, { out }) {
     const { name, suite } = readFlags("suite image", writeImageSchema, argv);
     const { snapshotImage } = await import("../../suites/folder-suite.js");
@@ -32,11 +26,13 @@ export const writeImageCommand: Command = {
   },
 };
 
-const showTaskSchema = z.object({ dir: text, id: text });
+const showTaskSchema = z.object({
+  dir: suiteDir,
+  id: text.meta({ description: "The task's id, or the beginning of it" }),
+});
 
 export const showTaskCommand: Command = {
-  positionals: { dir: SUITE_DIR, id: { type: "string", describe: "The task's id, or the beginning of it" } },
-  flags: {},
+  ...declaredIn(showTaskSchema, ["dir", "id"]),
   async run(argv, { out }) {
     const { dir, id } = readFlags("suite show", showTaskSchema, argv);
     const { showTask } = await import("../../suites/show-tasks.js");
@@ -104,11 +100,10 @@ function argumentText(args: JsonObject): string {
 
 const indent = (text: string) => text.replace(/^/gm, "  ");
 
-const listTasksSchema = z.object({ dir: text, ...suiteSelectionShape });
+const listTasksSchema = z.object({ dir: suiteDir, ...suiteSelectionShape });
 
 export const listTasksCommand: Command = {
-  positionals: { dir: SUITE_DIR },
-  flags: SUITE_SELECTION_FLAGS,
+  ...declaredIn(listTasksSchema, ["dir"]),
   async run(argv, { out }) {
     const { dir, ...flags } = readFlags("suite list", listTasksSchema, argv);
     const { listTasks } = await import("../../suites/show-tasks.js");
@@ -145,19 +140,13 @@ function countLine(tasks: readonly ListedTask[]): string {
 const SUITES = ["art-e"] as const;
 
 const exportSuiteSchema = datasetSchema.extend(selectionSchema.shape).extend({
-  suite: oneOf(SUITES),
-  limit: wholeNumber(0).default(10),
-  output: text,
+  suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
+  limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
+  output: text.meta({ description: "The suite's folder, which must not be there", alias: "o" }),
 });
 
 export const exportSuiteCommand: Command = {
-  positionals: { suite: { type: "string", describe: "art-e: the questions about mailboxes" } },
-  flags: {
-    output: { alias: "o", type: "string", requiresArg: true, describe: "The suite's folder, which must not be there" },
-    limit: { alias: "l", type: "number", requiresArg: true, describe: "Max tasks to write; 0 = all [default: 10]" },
-    ...DATASET_FLAGS,
-    ...SELECTION_FLAGS,
-  },
+  ...declaredIn(exportSuiteSchema, ["suite"]),
   async run(argv, context) {
     const flags = readFlags("suite export", exportSuiteSchema, argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");
@@ -174,18 +163,16 @@ export const exportSuiteCommand: Command = {
   },
 };
 
-const checkSuiteSchema = z.object({ dir: text, oracle: text.optional(), ...functionsShape });
+const checkSuiteSchema = z.object({
+  dir: suiteDir,
+  oracle: text
+    .optional()
+    .meta({ description: "Grade the lines of an oracle file instead, and compare with their scores" }),
+  ...functionsShape,
+});
 
 export const checkSuiteCommand: Command = {
-  positionals: { dir: SUITE_DIR },
-  flags: {
-    oracle: {
-      type: "string",
-      requiresArg: true,
-      describe: "Grade the lines of an oracle file instead, and compare with their scores",
-    },
-    ...FUNCTIONS_FLAGS,
-  },
+  ...declaredIn(checkSuiteSchema, ["dir"]),
   async run(argv, context) {
     const { dir, oracle, functions } = readFlags("suite check", checkSuiteSchema, argv);
     const { checkText, oracleText } = await import("../suite-check-text.js");

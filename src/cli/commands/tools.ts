@@ -5,15 +5,25 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
 import { stripControls } from "../../platform/text.js";
 import { table } from "../../text/format.js";
-import type { Command, Flags } from "../command.js";
-import { day, jsonObject, numberAbove, oneOf, readFlags, text, wholeNumber, wordList } from "../read-flags.js";
+import type { Command } from "../command.js";
+import {
+  day,
+  declaredIn,
+  jsonObject,
+  numberAbove,
+  oneOf,
+  readFlags,
+  text,
+  wholeNumber,
+  wordList,
+} from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
-const listToolsSchema = z.object({ category: text.optional() });
+const listToolsSchema = z.object({ category: text.optional().meta({ description: "Only tools of this category" }) });
 
 export const listToolsCommand: Command = {
-  flags: { category: { type: "string", requiresArg: true, describe: "Only tools of this category" } },
+  ...declaredIn(listToolsSchema),
   async run(argv, { settings, out }) {
     const { category = null } = readFlags("tools list", listToolsSchema, argv);
     const { listTools } = await import("../../tools/tool.js");
@@ -35,52 +45,41 @@ const names = z.string().transform(wordList);
 
 /** What can be set of a tool, when it is added and later. */
 const toolShape = {
-  category: text.optional(),
-  name: text.optional(),
-  description: text.optional(),
-  parameters: text.optional(),
-  http: text.optional(),
-  method: oneOf(METHODS).optional(),
-  headers: jsonObject.optional(),
-  allowPrivate: z.boolean().optional(),
-  command: text.optional(),
-  cwd: text.optional(),
-  module: text.optional(),
-  env: names.optional(),
-  timeout: numberAbove(0, 600).optional(),
-  maxBytes: wholeNumber(1, 100_000_000).optional(),
-  maxResultChars: wholeNumber(100, 1_000_000).optional(),
-  resultSchema: text.optional(),
+  category: text.optional().meta({ description: "Its category [default: own]" }),
+  name: text.optional().meta({ description: "Its name [default: its id]" }),
+  description: text.optional().meta({ description: "What the model reads about it" }),
+  parameters: text.optional().meta({ description: "JSON Schema of its arguments, or @FILE [default: none]" }),
+  http: text.optional().meta({ description: "A web address; {{argument}} is replaced by the URL-encoded argument" }),
+  method: oneOf(METHODS)
+    .optional()
+    .meta({ description: `With --http: ${METHODS.join(", ")} [default: GET]` }),
+  headers: jsonObject
+    .optional()
+    .meta({ description: `With --http, --mcp: a JSON object; \${ENV:NAME} is read from the environment at each call` }),
+  allowPrivate: z.boolean().optional().meta({ description: "With --http: allow private and loopback addresses" }),
+  command: text
+    .optional()
+    .meta({ description: "A program that reads JSON on stdin and writes JSON on stdout; run without a shell" }),
+  cwd: text.optional().meta({ description: "With --command: its working folder [default: where art-e is run]" }),
+  module: text
+    .optional()
+    .meta({ description: "A TypeScript or JavaScript file that exports call, description and parameters" }),
+  env: names.optional().meta({
+    description: "With --command, --module, --mcp: variables that it gets from the environment, separated by commas",
+  }),
+  timeout: numberAbove(0, 600).optional().meta({ description: "Seconds per call [default: 30]" }),
+  maxBytes: wholeNumber(1, 100_000_000).optional().meta({ description: "Bytes of a result [default: 1000000]" }),
+  maxResultChars: wholeNumber(100, 1_000_000)
+    .optional()
+    .meta({ description: "Characters of a result that the model gets [default: 20000]" }),
+  resultSchema: text.optional().meta({ description: "JSON Schema that every result must match, or @FILE" }),
 };
 
 const toolSchema = z.object(toolShape);
 
-const value = (describe: string) => ({ type: "string", requiresArg: true, describe }) as const;
+const _value = (describe: string) => ({ type: "string", requiresArg: true, describe }) as const;
 
-const TOOL_ID = { type: "string", describe: "The tool's id" } as const;
-
-const TOOL_FLAGS: Flags = {
-  category: value("Its category [default: own]"),
-  name: value("Its name [default: its id]"),
-  description: value("What the model reads about it"),
-  parameters: value("JSON Schema of its arguments, or @FILE [default: none]"),
-  http: value("A web address; {{argument}} is replaced by the URL-encoded argument"),
-  method: value(`With --http: ${METHODS.join(", ")} [default: GET]`),
-  headers: value(`With --http, --mcp: a JSON object; \${ENV:NAME} is read from the environment at each call`),
-  "allow-private": { type: "boolean", describe: "With --http: allow private and loopback addresses" },
-  command: value("A program that reads JSON on stdin and writes JSON on stdout; run without a shell"),
-  cwd: value("With --command: its working folder [default: where art-e is run]"),
-  module: value("A TypeScript or JavaScript file that exports call, description and parameters"),
-  env: value("With --command, --module, --mcp: variables that it gets from the environment, separated by commas"),
-  timeout: { type: "number", requiresArg: true, describe: "Seconds per call [default: 30]" },
-  "max-bytes": { type: "number", requiresArg: true, describe: "Bytes of a result [default: 1000000]" },
-  "max-result-chars": {
-    type: "number",
-    requiresArg: true,
-    describe: "Characters of a result that the model gets [default: 20000]",
-  },
-  "result-schema": value("JSON Schema that every result must match, or @FILE"),
-};
+const _TOOL_ID = { type: "string", describe: "The tool's id" } as const;
 
 /** The flags as the registry takes them, with the files of `@FILE` read. */
 function toolDescription(flags: z.output<typeof toolSchema> & { readonly mcp?: string | undefined }): ToolDescription {
@@ -107,24 +106,17 @@ function readJson(written: string, flag: string): JsonObject {
 }
 
 const tryToolSchema = z.object({
-  id: text,
-  arguments: text.optional(),
-  config: jsonObject.optional(),
-  inbox: text.optional(),
-  before: day.optional(),
+  id: text.meta({ description: "The tool's id" }),
+  arguments: text.optional().meta({ description: "Its arguments as a JSON object [default: {}]" }),
+  config: jsonObject
+    .optional()
+    .meta({ description: "A JSON object that overrides the tool's config, as an agent's would" }),
+  inbox: text.optional().meta({ description: "As in a task of this mailbox" }),
+  before: day.optional().meta({ description: "Hide mail from this day on, YYYY-MM-DD" }),
 });
 
 export const testToolCommand: Command = {
-  positionals: { id: TOOL_ID, arguments: { type: "string", describe: "Its arguments as a JSON object [default: {}]" } },
-  flags: {
-    config: {
-      type: "string",
-      requiresArg: true,
-      describe: "A JSON object that overrides the tool's config, as an agent's would",
-    },
-    inbox: { type: "string", requiresArg: true, describe: "As in a task of this mailbox" },
-    before: { type: "string", requiresArg: true, describe: "Hide mail from this day on, YYYY-MM-DD" },
-  },
+  ...declaredIn(tryToolSchema, ["id", "arguments"]),
   async run(argv, { settings, out, signal }) {
     const {
       id,
@@ -160,11 +152,10 @@ function asText(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-const setToolSchema = z.object({ id: text, ...toolShape });
+const setToolSchema = z.object({ id: text.meta({ description: "The tool's id" }), ...toolShape });
 
 export const setToolCommand: Command = {
-  positionals: { id: TOOL_ID },
-  flags: TOOL_FLAGS,
+  ...declaredIn(setToolSchema, ["id"]),
   async run(argv, { settings, out, signal }) {
     const { id, ...flags } = readFlags("tools set", setToolSchema, argv);
     const described = toolDescription(flags);
@@ -176,11 +167,10 @@ export const setToolCommand: Command = {
   },
 };
 
-const deleteToolSchema = z.object({ id: text });
+const deleteToolSchema = z.object({ id: text.meta({ description: "The tool's id" }) });
 
 export const deleteToolCommand: Command = {
-  positionals: { id: TOOL_ID },
-  flags: {},
+  ...declaredIn(deleteToolSchema, ["id"]),
   async run(argv, { settings, out }) {
     const { id } = readFlags("tools delete", deleteToolSchema, argv);
     const { changeRegistry } = await import("../../agents/registry-store.js");
@@ -192,8 +182,7 @@ export const deleteToolCommand: Command = {
 };
 
 export const showToolCommand: Command = {
-  positionals: { id: TOOL_ID },
-  flags: {},
+  ...declaredIn(deleteToolSchema, ["id"]),
   async run(argv, { settings, out }) {
     const { id } = readFlags("tools show", deleteToolSchema, argv);
     const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
@@ -221,21 +210,19 @@ export const showToolCommand: Command = {
   },
 };
 
-const addToolSchema = z.object({ id: text.optional(), ...toolShape, mcp: text.optional(), prefix: text.optional() });
+const addToolSchema = z.object({
+  id: text.optional().meta({ description: "The new tool's id; none with --mcp" }),
+  ...toolShape,
+  mcp: text.optional().meta({ description: "An MCP server, a program or an address: adds all its tools" }),
+  prefix: text
+    .optional()
+    .meta({ description: "With --mcp: prefix of the ids of its tools [default: the server's name]" }),
+});
 
 type AddFlags = z.output<typeof addToolSchema>;
 
 export const addToolCommand: Command = {
-  positionals: { id: { ...TOOL_ID, describe: "The new tool's id; none with --mcp" } },
-  flags: {
-    ...TOOL_FLAGS,
-    mcp: { type: "string", requiresArg: true, describe: "An MCP server, a program or an address: adds all its tools" },
-    prefix: {
-      type: "string",
-      requiresArg: true,
-      describe: "With --mcp: prefix of the ids of its tools [default: the server's name]",
-    },
-  },
+  ...declaredIn(addToolSchema, ["id"]),
   async run(argv, { settings, out, signal }) {
     const { id, prefix = null, ...flags } = readFlags("tools add", addToolSchema, argv);
     const { kindOf } = await import("../../agents/add-tool.js");

@@ -4,59 +4,40 @@ import type { CorpusServer } from "../../mail/corpus-snapshot.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import type { Command, CommandContext } from "../command.js";
-import { concurrency, QUEUE_FLAGS, queueShape, queueUrlOf, tokenOf } from "../flags.js";
-import { readFlags, text, wholeNumber } from "../read-flags.js";
+import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags.js";
+import { declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
 
 const schema = z.object({
   ...queueShape,
-  concurrency,
+  concurrency: concurrency.meta({
+    description: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+  }),
   name: z
     .string()
     .regex(/^[\w.-]{1,60}$/, "expected up to 60 letters, digits, dots and hyphens")
-    .optional(),
-  lock: wholeNumber(2, 3_600).default(60),
-  grace: wholeNumber(0, 86_400).default(30),
-  allowPrograms: z.boolean().default(false),
-  suite: text.optional(),
-  fetchCorpus: text.optional(),
-  tokenFile: text.optional(),
+    .optional()
+    .meta({ description: "What this worker is called [default: the machine's name]" }),
+  lock: wholeNumber(2, 3_600)
+    .default(60)
+    .meta({ description: "Seconds without a sign from a worker after which others get its tasks" }),
+  grace: wholeNumber(0, 86_400)
+    .default(30)
+    .meta({ description: "Seconds that tasks under way may take when the worker is stopped" }),
+  allowPrograms: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Answer runs whose tools run programs or ask other servers, with this machine's rights" }),
+  suite: text
+    .optional()
+    .meta({ description: "The folder of a suite whose tasks it answers too, in machines of this one" }),
+  fetchCorpus: text.optional().meta({
+    description: "Fetch the mail from art-e serve at this address, instead of --db; it is kept in the cache folder",
+  }),
+  tokenFile: text.optional().meta({ description: "A file with the token of that server [ART_E_TOKEN]" }),
 });
 
 export const workerCommand: Command = {
-  flags: {
-    ...QUEUE_FLAGS,
-    concurrency: {
-      type: "string",
-      requiresArg: true,
-      describe: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
-    },
-    name: { type: "string", requiresArg: true, describe: "What this worker is called [default: the machine's name]" },
-    lock: {
-      type: "number",
-      requiresArg: true,
-      describe: "Seconds without a sign from a worker after which others get its tasks [default: 60]",
-    },
-    grace: {
-      type: "number",
-      requiresArg: true,
-      describe: "Seconds that tasks under way may take when the worker is stopped [default: 30]",
-    },
-    suite: {
-      type: "string",
-      requiresArg: true,
-      describe: "The folder of a suite whose tasks it answers too, in machines of this one",
-    },
-    "fetch-corpus": {
-      type: "string",
-      requiresArg: true,
-      describe: "Fetch the mail from art-e serve at this address, instead of --db; it is kept in the cache folder",
-    },
-    "token-file": { type: "string", requiresArg: true, describe: "A file with the token of that server [ART_E_TOKEN]" },
-    "allow-programs": {
-      type: "boolean",
-      describe: "Answer runs whose tools run programs or ask other servers, with this machine's rights",
-    },
-  },
+  ...declaredIn(schema),
   async run(argv, context) {
     limitHeapGrowth();
     const flags = readFlags("worker", schema, argv);
