@@ -1,7 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Question } from "../../src/tasks/question.js";
 import { closeSpareHosts, runCommandLine } from "./command-line-processes.js";
@@ -12,6 +23,8 @@ export const ROOT = join(import.meta.dirname, "../..");
 export const BIN = join(ROOT, "bin/art-e.js");
 export const MAIL = join(ROOT, "fixtures/demo/maildir");
 export const QUESTIONS = join(ROOT, "fixtures/demo/questions.jsonl");
+/** Labels of the baseline's answers, by tasks of the run `latest`. */
+export const LABELS = join(ROOT, "fixtures/demo/labels.jsonl");
 export const MARCUS = "marcus.hale@kestrelplains.example";
 
 export interface Ended {
@@ -82,11 +95,21 @@ export interface WorkFolder {
   readJson(name: string): any;
 }
 
-/** A working folder for the tests of one file, gone after them; with `mail` imported into its `art-e.db`. */
-export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
+/**
+ * What a folder begins with: nothing; mail, imported into its `art-e.db`; or the demo's mail with the baseline's answers
+ * to all of its questions as the run `latest` and in `results.json`, and with the demo's labels of them.
+ */
+interface Beginning {
+  readonly mail?: string;
+  readonly demo?: "answered" | "labelled";
+}
+
+/** A working folder for the tests of one file, gone after them. */
+export function workFolder({ mail, demo }: Beginning = {}): WorkFolder {
   let folder = "";
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "art-e-command-"));
+    if (demo !== undefined) return cpSync(await demoFolder(demo), folder, { recursive: true });
     if (mail === undefined) return;
     if (mail === MAIL) return copyFileSync(inject("demoDatabase"), join(folder, "art-e.db"));
     const { code, stderr } = await start(folder, ["import", mail, "--quiet"]).ended;
@@ -114,6 +137,30 @@ export function workFolder({ mail }: { mail?: string } = {}): WorkFolder {
       return path(name);
     },
   };
+}
+
+/** Made by the first test file of a test run that asks for it, and copied by the others. */
+async function demoFolder(state: "answered" | "labelled"): Promise<string> {
+  const shared = dirname(inject("demoDatabase"));
+  const folder = join(shared, state);
+  if (existsSync(folder)) return folder;
+  const own = mkdtempSync(join(shared, "making-"));
+  if (state === "answered") copyFileSync(inject("demoDatabase"), join(own, "art-e.db"));
+  else cpSync(await demoFolder("answered"), own, { recursive: true });
+  const line =
+    state === "answered"
+      ? ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "0", "-o", "results.json", "--quiet"]
+      : ["evals", "label", "--from", LABELS, "--quiet"];
+  const { code, stderr } = await start(own, line).ended;
+  if (code !== 0) throw new Error(`art-e ${line.join(" ")}: ${stderr}`);
+  try {
+    renameSync(own, folder);
+  } catch (error) {
+    // Another test file was faster.
+    if (!existsSync(folder)) throw error;
+    rmSync(own, { recursive: true });
+  }
+  return folder;
 }
 
 export const demoQuestions: readonly Question[] = jsonLines(readFileSync(QUESTIONS, "utf8"));

@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
-import { MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
+import { workFolder } from "../art-e.js";
 
-const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+const { artE, path, read, readJson, write } = workFolder({ demo: "labelled" });
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
@@ -51,8 +50,6 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
   const verdicts = new Map<string, Map<string, number | null>>();
   const names = [...Object.keys(RULES), "regression_cases"];
   beforeAll(async () => {
-    expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`)).toMatchObject({ code: 0 });
-    await json(`evals label --from ${join(ROOT, "fixtures/demo/labels.jsonl")}`);
     await json("evals suggest --cases");
     mkdirSync(path("written"));
     for (const [name, all] of Object.entries(RULES))

@@ -6,9 +6,9 @@ import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
-import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { demoQuestions, QUESTIONS, workFolder } from "../art-e.js";
 
-const { artE, path, readJson, start, write } = workFolder({ mail: MAIL });
+const { artE, path, readJson, start, write } = workFolder({ demo: "answered" });
 const choice = await chooseSandbox();
 
 /** Every call is 100 tokens in and 20 out, at a dollar a million. */
@@ -66,7 +66,6 @@ const seen: string[] = [];
 
 beforeAll(async () => {
   provider = await startFakeProvider((request) => answer(request));
-  expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 -o results.json --quiet`)).toMatchObject({ code: 0 });
   const lines = readJson("results.json").taskResults.map(
     ({ traceId, taskId, agentAnswer }: { traceId: string; taskId: number; agentAnswer: string }) => {
       const note = `noted-${traceId}`;

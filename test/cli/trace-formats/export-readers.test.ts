@@ -10,7 +10,7 @@ import { readEvalFile, readJsonLog } from "../../trace-formats/inspect-reader.js
 import { ALL_KINDS } from "../../trace-formats/kinds-of-traces.js";
 import { readOtlp } from "../../trace-formats/otlp-reader.js";
 import { stepSchema } from "../../trace-formats/step-schema.js";
-import { MAIL, QUESTIONS, ROOT, type WorkFolder, workFolder } from "../art-e.js";
+import { ROOT, type WorkFolder, workFolder } from "../art-e.js";
 
 /** Every format of every kind of run passes the rules of those who read it. */
 
@@ -56,8 +56,7 @@ async function run({ artE }: WorkFolder, ...commands: readonly (string | readonl
 }
 
 describe("exports of the demo's questions", needs("exports"), () => {
-  const folder = workFolder({ mail: MAIL });
-  beforeAll(() => run(folder, `run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`));
+  const folder = workFolder({ demo: "answered" });
 
   it("are read", () => expectReadable(folder, "", 73));
   it("are read where they were imported from a log", async () => {
