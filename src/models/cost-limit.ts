@@ -6,6 +6,49 @@ import { rulesFor, sentOf } from "./request-parameters.js";
 /** Characters for a token, at the least: an estimate that is rather too high. */
 const CHARS_PER_TOKEN = 3;
 
+/** What calls cost. */
+export interface Spending {
+  readonly costUsd: number;
+  /** In and out. */
+  readonly tokens: number;
+}
+
+/** Asked before each call of a task and told what it cost, so that no call is made once a limit of the run is reached. */
+export interface CallBudget {
+  /** Throws a `BudgetReached`. */
+  beforeCall(): Promise<void>;
+  afterCall(spending: Spending): Promise<void>;
+}
+
+/** A limit of the run is reached: the call is not made. */
+export class BudgetReached extends Error {
+  override readonly name = "BudgetReached";
+}
+
+/** The same model, its calls within the budget. Cached replies cost nothing. */
+export function withCallBudget(model: Model, budget: CallBudget, priceOf: PriceOf): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      await budget.beforeCall();
+      const reply = await model.complete(request, signal);
+      if (reply.cached !== true) await budget.afterCall(spendingOf(request, reply, priceOf));
+      return reply;
+    },
+  };
+}
+
+/** Where a server does not report tokens, they are estimated from the characters: a limit holds there too. */
+function spendingOf(request: ModelRequest, reply: Completion, priceOf: PriceOf): Spending {
+  const usage = reply.usage ?? {
+    inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN),
+    outputTokens: Math.ceil(JSON.stringify([reply.content, reply.toolCalls]).length / CHARS_PER_TOKEN),
+    cachedInputTokens: 0,
+  };
+  const costUsd = reply.costUsd ?? priceOf(usage, reply.model) ?? 0;
+  return { costUsd, tokens: usage.inputTokens + usage.outputTokens };
+}
+
 /** The next call could exceed the limit. */
 export class CostLimitReached extends UserError {}
 

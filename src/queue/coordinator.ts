@@ -97,7 +97,7 @@ function manifestOf({ runId, settings, tools, over }: RunPlan, options: RunOptio
   };
 }
 
-interface ReadResult extends Pick<ResultMessage, "isHeld" | "server"> {
+interface ReadResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "server"> {
   readonly trace: Trace;
 }
 
@@ -106,6 +106,7 @@ async function readResult(finished: FinishedTask, planned: PlannedTask, manifest
   const failed = (why: string): ReadResult => ({
     trace: failedTrace(why, planned, manifest),
     isHeld: false,
+    isStopped: false,
     server: "answering",
   });
   if ("failure" in finished) return failed(reasonOf(finished.failure));
@@ -114,7 +115,8 @@ async function readResult(finished: FinishedTask, planned: PlannedTask, manifest
     const schema = isQuestion(planned.task) ? traceSchema : suiteTraceSchema;
     const trace = await readCompressed("The trace", result.trace, schema);
     checkSameTask(trace, planned, manifest);
-    return { trace, isHeld: result.isHeld, server: result.server };
+    const { isHeld, isStopped, server } = result;
+    return { trace, isHeld, isStopped, server };
   } catch (error) {
     if (error instanceof StrangeMessage) return failed(`What ${result.worker} sent is refused: ${error.message}`);
     throw error;
@@ -238,12 +240,16 @@ const LONGEST_PAUSE_MS = 200;
 /** How often to see whether workers are there, and whether Redis still has the tasks. */
 const LOOK_EVERY_MS = 1_000;
 
-interface DispatchRequest extends CollectRequest {
+interface DispatchRequest {
   readonly redis: Redis;
+  readonly manifest: RunManifest;
   readonly limits: RunLimits;
   readonly budget: Budget;
   /** False: no further task may start. */
   mayStart(): boolean;
+  /** Whether the trace is in the database already. */
+  isSaved(traceId: string): boolean;
+  onTrace(trace: Trace): void;
   note(text: string): void;
 }
 
@@ -321,13 +327,12 @@ class DispatchedTasks implements TaskAnswerer {
 
   private async look(): Promise<void> {
     this.lookedAt = performance.now();
-    const { redis, manifest, budget } = this.request;
+    const { redis, manifest } = this.request;
     if (!(await isPublished(redis, manifest.runId))) {
       this.request.note("art-e: the queue has lost this run: what is missing of it is put back.");
       await this.publish();
     }
-    const reached = await getReachedLimit(redis, manifest.runId);
-    if (reached !== null && isLimitFlag(reached.flag)) budget.setReached({ ...reached, flag: reached.flag });
+    await learnReached(this.request);
     const counts = await this.queue.counts();
     await this.watch.look(counts.active);
     // A server that was killed may have lost the last second of what it was told, or all of it.
@@ -369,11 +374,10 @@ class DispatchedTasks implements TaskAnswerer {
   }
 }
 
-interface CollectRequest {
-  readonly manifest: RunManifest;
-  /** Whether the trace is in the database already. */
-  isSaved(traceId: string): boolean;
-  onTrace(trace: Trace): void;
+/** Tells the budget of the limit at which a worker has stopped the run. */
+async function learnReached({ redis, manifest, budget }: DispatchRequest): Promise<void> {
+  const reached = await getReachedLimit(redis, manifest.runId);
+  if (reached !== null && isLimitFlag(reached.flag)) budget.setReached({ ...reached, flag: reached.flag });
 }
 
 /**
@@ -392,7 +396,7 @@ class ResultCollector {
     private readonly queue: RunQueue,
     private readonly tasks: OutstandingTasks,
     private readonly watch: WorkersWatch,
-    private readonly request: CollectRequest,
+    private readonly request: DispatchRequest,
   ) {}
 
   /** The task is asked for: its result may have waited here since an earlier attempt at the run. */
@@ -434,7 +438,7 @@ class ResultCollector {
       if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
       return;
     }
-    const { trace, isHeld, server } = await readResult(finished, planned, this.request.manifest);
+    const { trace, isHeld, isStopped, server } = await readResult(finished, planned, this.request.manifest);
     if (this.request.isSaved(trace.traceId)) {
       // A coordinator was killed between saving it and removing it here, and now the task is asked again.
       await this.queue.remove(id);
@@ -445,7 +449,8 @@ class ResultCollector {
     if (isHeld) this.held.add(id);
     this.watch.heard(server, trace);
     this.request.onTrace(trace);
-    this.tasks.settle(id, { trace, isHeld });
+    if (isStopped) await learnReached(this.request);
+    this.tasks.settle(id, { trace, isHeld, isStopped });
   }
 
   private async isOfSavedTrace(finished: FinishedTask): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
+import type { Spending } from "../models/cost-limit.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import { questionSchema } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
@@ -34,9 +35,7 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
 }
 
 /** What a run has spent at all workers. */
-interface RunSpending {
-  readonly costUsd: number;
-  readonly tokens: number;
+interface RunSpending extends Spending {
   /** Since the run was begun or resumed. */
   readonly finished: number;
   readonly failed: number;
@@ -70,29 +69,48 @@ export async function beginSpending(
   });
 }
 
-/** Counts a task. Returns what all tasks have spent, and the limits that the run has now. */
-export async function addSpending(
+interface SpendingUnderLimits {
+  readonly spending: RunSpending;
+  /** As the run has them now. */
+  readonly limits: RunLimits;
+}
+
+/** What all calls and tasks of a run have spent. */
+export async function readSpending(redis: Redis, runId: string): Promise<SpendingUnderLimits> {
+  const [cost, tokens, finished, failed, limits] = await redis.hmget(
+    spentKey(runId),
+    ...["cost", "tokens", "finished", "failed", "limits"],
+  );
+  return {
+    spending: {
+      costUsd: Number(cost ?? 0),
+      tokens: Number(tokens ?? 0),
+      finished: Number(finished ?? 0),
+      failed: Number(failed ?? 0),
+    },
+    limits: runLimitsSchema.safeParse(parseJsonOrNull(limits ?? "")).data ?? NO_LIMITS,
+  };
+}
+
+/** Counts a call, at once. */
+export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
+  if (costUsd === 0 && tokens === 0) return;
+  const key = spentKey(runId);
+  await redis.multi().hincrbyfloat(key, "cost", costUsd).hincrby(key, "tokens", tokens).exec();
+}
+
+/** Counts a task that has ended. */
+export async function addTask(
   redis: Redis,
   runId: string,
-  task: { readonly costUsd: number; readonly tokens: number; readonly isFailed: boolean },
-): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
+  { isFailed }: { readonly isFailed: boolean },
+): Promise<void> {
   const key = spentKey(runId);
-  const replies = await redis
+  await redis
     .multi()
-    .hincrbyfloat(key, "cost", task.costUsd)
-    .hincrby(key, "tokens", task.tokens)
     .hincrby(key, "finished", 1)
-    .hincrby(key, "failed", task.isFailed ? 1 : 0)
-    .hget(key, "limits")
+    .hincrby(key, "failed", isFailed ? 1 : 0)
     .exec();
-  const [costUsd, tokens, finished, failed, limits] = (replies ?? []).map(([error, reply]) => {
-    if (error !== null) throw error;
-    return reply;
-  });
-  return {
-    spending: { costUsd: Number(costUsd), tokens: Number(tokens), finished: Number(finished), failed: Number(failed) },
-    limits: runLimitsSchema.safeParse(parseJsonOrNull(`${limits}`)).data ?? NO_LIMITS,
-  };
 }
 
 export async function setReachedLimit(redis: Redis, runId: string, reached: ReachedLimit): Promise<void> {
@@ -137,7 +155,7 @@ export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
 }
 
 /** Grows when a message changes its meaning. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 const toolSchema = z.strictObject({
   tool: z.strictObject({
@@ -190,6 +208,8 @@ export const resultMessageSchema = z.strictObject({
   trace: z.string(),
   /** A failure that may be the server's: it counts only if the server answers again. */
   isHeld: z.boolean(),
+  /** A limit of the run was reached meanwhile: the task is left for a resume. */
+  isStopped: z.boolean(),
   /** How the model's server was at this worker when the task ended. */
   server: z.enum(["answering", "failing", "unreachable"]),
 });

@@ -4,13 +4,14 @@ import type { Redis } from "ioredis";
 import type { Suite } from "../agents/agent.js";
 import { readFingerprint } from "../mail/corpus.js";
 import { type CorpusServer, fetchCorpus } from "../mail/corpus-snapshot.js";
+import { BudgetReached, type CallBudget } from "../models/cost-limit.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-version.js";
 import { stripControls } from "../platform/text.js";
 import { questionOpener } from "../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";
-import { limitReached } from "../runs/budget.js";
+import { type LimitReached, limitReached } from "../runs/budget.js";
 import { type CreatedModel, createModel } from "../runs/create-model.js";
 import { type ServerFault, ServerWatch } from "../runs/faults.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
@@ -22,14 +23,14 @@ import { openExternalResources } from "../tools/external-resources.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import { taskCost } from "../traces/task-result.js";
-import type { Trace } from "../traces/trace.js";
 import {
-  addSpending,
+  addCall,
+  addTask,
   listPublishedRuns,
   type ResultMessage,
   type RunManifest,
   readPublishedRun,
+  readSpending,
   removeWorker,
   setReachedLimit,
   showWorker,
@@ -457,36 +458,43 @@ class WorkerRun {
     await this.opened.close();
   }
 
-  /** A limit holds for the run as a whole: whoever finds it reached stops all workers. */
-  private async charge(trace: Trace): Promise<void> {
+  /** The limit that all workers together have reached. Whoever finds it stops them all. */
+  private async reached(): Promise<LimitReached | null> {
     const { redis } = this.shared;
     const { runId } = this.manifest;
-    const { spent, judgeCostUsd } = taskCost(trace);
-    const { spending, limits } = await addSpending(redis, runId, {
-      costUsd: (spent.costUsd ?? 0) + (judgeCostUsd ?? 0),
-      tokens: spent.usage.inputTokens + spent.usage.outputTokens,
-      isFailed: isFailure(trace.ending),
-    });
+    const { spending, limits } = await readSpending(redis, runId);
     const reached = limitReached(limits, spending);
-    if (reached === null) return;
+    if (reached === null) return null;
     await setReachedLimit(redis, runId, reached);
     await this.tasks.pauseAll();
+    return reached;
   }
+
+  /** Calls are counted in Redis, where all workers see them before their next. */
+  private readonly budget: CallBudget = {
+    beforeCall: async () => {
+      const limit = await this.reached();
+      if (limit !== null && limit.flag !== "--max-failures") throw new BudgetReached(limit.why);
+    },
+    afterCall: (spending) => addCall(this.shared.redis, this.manifest.runId, spending),
+  };
 
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal);
+      const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal, this.budget);
       if (answered === null) {
         // Otherwise this worker would take the task again at once.
         await this.tasks.pause();
         return null;
       }
-      const { trace, isHeld } = answered;
-      const { name } = this.shared;
+      const { trace, isHeld, isStopped } = answered;
+      const { name, redis } = this.shared;
       this.rate.add();
-      await this.charge(trace);
-      return { worker: name, trace: await compressJson("Its trace", trace), isHeld, server: this.watch.server };
+      if (!isStopped) await addTask(redis, this.manifest.runId, { isFailed: isFailure(trace.ending) });
+      await this.reached();
+      const { server } = this.watch;
+      return { worker: name, trace: await compressJson("Its trace", trace), isHeld, isStopped, server };
     } finally {
       this.active--;
     }

@@ -10,7 +10,8 @@ import {
 import { type AgentRun, listTools, newTranscript, runAgent } from "../agents/agent-loop.js";
 import { type AttemptedAnswer, attemptAnswer } from "../agents/attempt-answer.js";
 import { NO_EVALS } from "../evals/use-evals.js";
-import { type Model, ModelError, NO_USAGE, type TaskActivity } from "../models/model.js";
+import { BudgetReached, type CallBudget, withCallBudget } from "../models/cost-limit.js";
+import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
 import { warnOfOtherModel } from "../models/retry.js";
@@ -74,13 +75,15 @@ export interface Answered {
   readonly trace: Trace;
   /** A failure without a reply: it counts only if the server answers again. */
   readonly isHeld: boolean;
+  /** A limit of the run was reached while it was answered: it is left for a resume, and what it cost is counted. */
+  readonly isStopped: boolean;
 }
 
 /** Answers the tasks of a run, in this process or on other machines. */
 export interface TaskAnswerer {
   readonly watch: Pick<ServerWatch, "fault" | "isAnswering" | "close">;
   /** Null: it was interrupted, or no task can succeed any more. It is left for a resume. */
-  answer(task: PlannedTask, signal: AbortSignal): Promise<Answered | null>;
+  answer(task: PlannedTask, signal: AbortSignal, budget: CallBudget): Promise<Answered | null>;
   /** Called when the trace is in the database. */
   saved?(trace: Trace): void;
 }
@@ -125,17 +128,20 @@ export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnsw
   const watched = watchedBy(context, watch);
   return {
     watch,
-    async answer(task, signal) {
+    async answer(task, signal, budget) {
       let isHeld = false;
-      const trace = await answerTask(watched, task, signal, (error) => {
+      let isStopped = false;
+      const trace = await answerTask(watched, task, { signal, budget }, (error) => {
+        isStopped = error instanceof BudgetReached;
         if (!signal.aborted) isHeld = watch.failed(error);
       }).catch((error) => {
         if (!signal.aborted) throw error;
         return null;
       });
       if (trace === null) return null;
+      if (isStopped) return trace.turns.length === 0 ? null : { trace, isHeld: false, isStopped };
       const isLeft = trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null);
-      return isLeft ? null : { trace, isHeld };
+      return isLeft ? null : { trace, isHeld, isStopped };
     },
   };
 }
@@ -185,6 +191,7 @@ export function buildAnswerContext(
     runId,
     agent: agentOf(settings),
     model: warnOfOtherModel(model.model, note),
+    priceOf: model.priceOf,
     tools: tools.map((tool) => toTool(tool, resources)),
     suite,
     taskTimeoutMs: settings.taskTimeoutMs,
@@ -204,17 +211,21 @@ const JUDGING: TaskActivity = { type: "judging" };
  * thrown. What was spent before a failure stays in the trace.
  */
 async function answerTask(
-  shared: AnswerContext,
+  run: AnswerContext,
   planned: PlannedTask,
-  signal: AbortSignal,
+  { signal, budget }: { readonly signal: AbortSignal; readonly budget: CallBudget },
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
   const startedAt = new Date();
+  const shared = { ...run, model: withCallBudget(run.model, budget, run.priceOf) };
   const { runId, agent, model } = shared;
-  const run = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
+  const fields = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
   const opening = await shared.suite.open(planned.task, signal);
   if (!opening.ok) {
-    return { ...traceFields(run, planned, notAttempted("not_started", opening.reason, startedAt)), ...opening.record };
+    return {
+      ...traceFields(fields, planned, notAttempted("not_started", opening.reason, startedAt)),
+      ...opening.record,
+    };
   }
   const { opened } = opening;
   let trace: Trace;
@@ -225,12 +236,12 @@ async function answerTask(
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
     const record = await opened.grade(attempted.rollout, signal);
-    trace = withoutSecrets({ ...traceFields(run, planned, attempted), ...record }, opened.secrets ?? []);
+    trace = withoutSecrets({ ...traceFields(fields, planned, attempted), ...record }, opened.secrets ?? []);
   } finally {
     await opened.close();
   }
   if (shared.scoring.judge !== null) shared.onActivity?.({ id: planned.task.id, epoch: planned.epoch }, JUDGING);
-  return withVerdict(trace, shared.scoring, signal);
+  return withVerdict(trace, shared.scoring, signal, budget);
 }
 
 /** Tools show an agent none of them; it may have put one together from its parts. */
@@ -311,7 +322,7 @@ function endingOfFailure(thrown: unknown): Ending | null {
   // A replay throws the time-out that was recorded.
   if (thrown instanceof DOMException && thrown.name === "TimeoutError") return "timeout";
   // The task itself is fine: it is left for a resume with a working key or model name.
-  if (failsEveryTask(thrown) !== null) return "interrupted";
+  if (failsEveryTask(thrown) !== null || thrown instanceof BudgetReached) return "interrupted";
   return thrown instanceof ModelError ? "model_error" : null;
 }
 
@@ -371,6 +382,8 @@ export interface AnswerContext {
   readonly runId: string;
   readonly agent: Agent;
   readonly model: Model;
+  /** Prices what a server does not report. */
+  readonly priceOf: PriceOf;
   readonly tools: readonly Tool[];
   /** Opens the tasks. */
   readonly suite: Pick<Suite, "open">;

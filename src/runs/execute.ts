@@ -23,7 +23,7 @@ import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
 import { agentTargetOf, usesMailHere } from "./agent-target.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
-import { Budget } from "./budget.js";
+import { Budget, mostOfTask } from "./budget.js";
 import { checkPriced } from "./create-model.js";
 import { estimateRun, type RunEstimate } from "./estimate.js";
 import { openGates } from "./gates.js";
@@ -220,9 +220,10 @@ async function answerAll(
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
-    const budget = new Budget(plan.limits, getRun(db, plan.runId).activeMs);
+    const first = mostOfTask(plan.settings, plan.model.priceOf);
+    const budget = new Budget(plan.limits, first, getRun(db, plan.runId).activeMs);
     for await (const page of yieldBetween(attemptPages(db, plan.runId))) {
-      for (const { result } of page) budget.charge(result);
+      for (const { result, isSuperseded } of page) budget.charge(result, isSuperseded);
     }
     const mailbox = openMailbox(mailDb);
     const mayStart = () => !context.signal.aborted && budget.reached() === null;
@@ -267,9 +268,9 @@ function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): T
   if (live === null) return writer;
   return {
     ...writer,
-    async save(trace, result, failed) {
-      const isSaved = await writer.save(trace, result, failed);
-      if (isSaved) live.add(trace);
+    async save(trace, result, outcome) {
+      const isSaved = await writer.save(trace, result, outcome);
+      if (isSaved && outcome !== "stopped") live.add(trace);
       return isSaved;
     },
   };

@@ -115,7 +115,7 @@ class ImportedRunWriter {
     if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
     this.tasks.add(task);
     if (!isSuiteTrace(trace)) saveTasks(this.db, this.set, [trace.task]);
-    this.write(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending)));
+    this.write(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);
     if (trace.startedAt < this.startedAt) this.startedAt = trace.startedAt;

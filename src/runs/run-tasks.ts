@@ -90,8 +90,9 @@ export interface SessionEnd {
 
 /**
  * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running
- * tasks end as interrupted and are not saved. When the budget is spent, running tasks are finished. When the server
- * is dead, running tasks are abandoned and answered when the run is resumed. In each case no further task starts.
+ * tasks end as interrupted and are not saved. When a limit of the budget is reached, running tasks make no further call:
+ * what they cost is saved, and they are answered when the run is resumed, as where the server is dead. In each case no
+ * further task starts.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
   const { runId, answerer, session, budget, writer, windDown, waiting = WAIT_INDEFINITELY } = request;
@@ -122,13 +123,21 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
   /** Null: interrupted. */
   const answer = async (task: PlannedTask): Promise<Trace | null> => {
+    const share = budget.start();
     emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
-    const answered = await answerer.answer(task, stop);
+    const answered = await answerer.answer(task, stop, share);
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
-    if (answered === null) return null;
-    const { trace, isHeld } = answered;
     // Before the slot is free: the next task may exceed the budget.
-    budget.add(taskCost(trace), trace.ending);
+    await share.end(
+      answered === null ? null : taskCost(answered.trace),
+      answered === null || answered.isStopped ? null : answered.trace.ending,
+    );
+    if (answered === null) return null;
+    const { trace, isHeld, isStopped } = answered;
+    if (isStopped) {
+      if (await writer.save(trace, toTaskResult(trace), "stopped")) answerer.saved?.(trace);
+      return null;
+    }
     emit({ type: "task_answered", taskId: trace.taskId, epoch: trace.epoch });
     if (!isHeld) return trace;
     held.push(trace);
@@ -154,7 +163,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const save = async (answered: Trace): Promise<void> => {
     const trace = await scored(answered);
     const result = toTaskResult(trace);
-    const isSaved = await writer.save(trace, result, isFailure(trace.ending));
+    const isSaved = await writer.save(trace, result, isFailure(trace.ending) ? "failed" : "finished");
     if (!isSaved) return;
     answerer.saved?.(trace);
     left--;
@@ -185,6 +194,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
         if (answered !== null) await save(answered).catch(stopAll);
         if (watch.isAnswering) await saveHeld().catch(stopAll);
       },
+      hasRoom: () => budget.hasRoom(),
     });
     fault.signal.throwIfAborted();
     if (!stop.aborted && !windDown?.aborted && budget.reached() === null) {
@@ -207,6 +217,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
 /** The two steps of a task. Neither may reject. */
 interface Stages<Task, Answered> {
+  /** Whether one more task can start beside those under way; asked again when one of them is answered. */
+  hasRoom?(): boolean;
   /** Uses a slot. */
   answer(task: Task): Promise<Answered>;
   /** Saving uses no slot, so a slow disk does not idle the model. Runs after what other tasks wait for. */
@@ -223,7 +235,7 @@ interface Stages<Task, Answered> {
 export function runConcurrently<Task, Answered>(
   tasks: Iterable<Task>,
   onPlaces: (listener: (places: number) => void) => void,
-  { answer, save }: Stages<Task, Answered>,
+  { answer, save, hasRoom: hasBudget = () => true }: Stages<Task, Answered>,
 ): Promise<void> {
   const waiting = tasks[Symbol.iterator]();
   let places = 0;
@@ -232,7 +244,8 @@ export function runConcurrently<Task, Answered>(
   let isEmpty = false;
   let isFilling = false;
   return new Promise((resolve, reject) => {
-    const hasRoom = () => answering < places && answering + saving < 2 * places && !isEmpty;
+    const hasRoom = () =>
+      answering < places && answering + saving < 2 * places && !isEmpty && (answering === 0 || hasBudget());
     const carryOut = async (task: Task) => {
       answering++;
       const answered = await answer(task);

@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
+import type { CallBudget } from "../models/cost-limit.js";
 import { parseModelName } from "../models/names.js";
 import { hasKey } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
@@ -199,11 +200,12 @@ export async function withVerdict(
   trace: Trace,
   { judge }: Pick<Scoring, "judge">,
   signal: AbortSignal,
+  budget?: CallBudget,
 ): Promise<Trace> {
   const task = questionOf(trace.task);
   if (judge === null || task === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
-  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
+  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, budget) };
 }
 
 /**

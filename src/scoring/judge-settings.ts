@@ -159,8 +159,8 @@ export async function createJudge(
   return {
     judge: {
       settings: opened.settings,
-      async judge(item, signal) {
-        const judgement = await opened.judge(item, signal);
+      async judge(item, signal, budget) {
+        const judgement = await opened.judge(item, signal, budget);
         shortfall.add(judgement);
         return judgement;
       },

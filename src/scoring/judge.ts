@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CostLimitReached } from "../models/cost-limit.js";
+import { type CallBudget, CostLimitReached, withCallBudget } from "../models/cost-limit.js";
 import {
   argumentsOf,
   type Completion,
@@ -11,6 +11,7 @@ import {
   type UntrustedText,
   type Usage,
 } from "../models/model.js";
+import { priceOf } from "../models/prices.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { isDontKnow } from "../text/abstention.js";
 import type { Scorer, ScorerEntry } from "../traces/score.js";
@@ -215,13 +216,13 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
   const protocol = PROTOCOLS[settings.protocol];
   const current = { ...settings, version: protocol.version };
 
-  const ask = async (item: JudgeCase, number: number, signal: AbortSignal): Promise<PaidVote> => {
+  const ask = async (asked: Model, item: JudgeCase, number: number, signal: AbortSignal): Promise<PaidVote> => {
     const { baseUrl } = settings;
     const key = [model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number];
     const cached = cachedVoteSchema.safeParse(memory.get(key)).data;
     if (cached !== undefined) return { vote: { ...cached, cached: true }, ...FREE };
     try {
-      const reply = await model.complete(protocol.request(item), signal);
+      const reply = await asked.complete(protocol.request(item), signal);
       const { usage, costUsd = null, model: replyModel } = reply;
       const paid = { usage, costUsd };
       const verdict = protocol.read(reply);
@@ -242,13 +243,15 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
 
   return {
     settings: current,
-    async judge({ question, gold, answer }, signal) {
+    async judge({ question, gold, answer }, signal, budget) {
       const free = judgeWithoutModel(gold, answer);
       if (answer === null || free !== null) {
         return { ...current, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
+      const asked =
+        budget === undefined ? model : withCallBudget(model, inDollars(budget), (usage) => priceOf(model.id, usage));
       const votes = await Promise.all(
-        Array.from({ length: settings.votes }, (_, i) => ask({ question, gold, answer }, i + 1, signal)),
+        Array.from({ length: settings.votes }, (_, i) => ask(asked, { question, gold, answer }, i + 1, signal)),
       );
       const cast = votes.map(({ vote }) => vote);
       const judgement: Judgement = {
@@ -262,6 +265,14 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       const isRight = judgement.verdict === "abstained" && isUnanswerable({ answer: gold, message_ids: [] });
       return isRight ? { ...judgement, verdict: "correct" } : judgement;
     },
+  };
+}
+
+/** Limits in tokens are for the agent. */
+function inDollars(budget: CallBudget): CallBudget {
+  return {
+    beforeCall: () => budget.beforeCall(),
+    afterCall: ({ costUsd }) => budget.afterCall({ costUsd, tokens: 0 }),
   };
 }
 

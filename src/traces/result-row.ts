@@ -14,12 +14,17 @@ export interface ResultRow {
   readonly startedAt: string;
   readonly ending: string;
   readonly failed: 0 | 1;
+  /** 1: its task has no result by this attempt, which only counts for its cost. */
+  readonly superseded: 0 | 1;
   readonly score: number | null;
   readonly trace: string;
   readonly result: string;
 }
 
-export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): ResultRow {
+/** How an attempt at a task came out; `stopped`: by a limit of the run, so that the task is left for a resume. */
+export type Outcome = "finished" | "failed" | "stopped";
+
+export function toResultRow(trace: Trace, result: TaskResult, outcome: Outcome): ResultRow {
   return {
     runId: trace.runId,
     taskId: trace.taskId,
@@ -29,27 +34,28 @@ export function toResultRow(trace: Trace, result: TaskResult, failed: boolean): 
     sessionId: trace.sessionId,
     startedAt: trace.startedAt,
     ending: trace.ending,
-    failed: failed ? 1 : 0,
+    failed: outcome === "finished" ? 0 : 1,
+    superseded: outcome === "stopped" ? 1 : 0,
     score: result.semanticScore,
     trace: JSON.stringify(trace),
     result: JSON.stringify(result),
   };
 }
 
-/** Saves trace and result of a finished task in one transaction. A new attempt supersedes the last one. */
+/** Saves trace and result of a task in one transaction. A new attempt supersedes the last one, unless it was stopped. */
 export function openRowWriter(db: Db): (row: ResultRow) => void {
   const addTrace = db.prepare(
     `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)
      VALUES (@traceId, @runId, @taskId, @agentId, @sessionId, @startedAt, @ending, @trace)`,
   );
   const supersede = db.prepare(
-    "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0",
+    "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0 AND NOT @superseded",
   );
   const addResult = db.prepare(
-    `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, semantic_score, result)
+    `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, superseded, semantic_score, result)
      VALUES (@runId, @taskId, @epoch,
        (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
-       @traceId, @failed, @score, @result)`,
+       @traceId, @failed, @superseded, @score, @result)`,
   );
   return db.transaction((row: ResultRow) => {
     supersede.run(row);

@@ -1,14 +1,14 @@
 import { UserError } from "../platform/errors.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
-import { openRowWriter, type ResultRow, toResultRow } from "./result-row.js";
+import { type Outcome, openRowWriter, type ResultRow, toResultRow } from "./result-row.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
 /** Where a run's finished tasks go. */
 export interface ResultWriter {
   /** True: committed. False: another program held the file, and the wait was aborted. */
-  save(trace: Trace, result: TaskResult, failed: boolean): Promise<boolean>;
+  save(trace: Trace, result: TaskResult, outcome: Outcome): Promise<boolean>;
   /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
   keep?(trace: Trace): void;
   close(): Promise<void>;
@@ -18,8 +18,8 @@ export interface ResultWriter {
 export function resultWriter(db: Db): ResultWriter {
   const write = openRowWriter(db);
   return {
-    async save(trace, result, failed) {
-      write(toResultRow(trace, result, failed));
+    async save(trace, result, outcome) {
+      write(toResultRow(trace, result, outcome));
       return true;
     },
     close: async () => {},
@@ -82,8 +82,8 @@ export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDE
   return {
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
-    async save(trace, result, failed) {
-      const row = toResultRow(trace, result, failed);
+    async save(trace, result, outcome) {
+      const row = toResultRow(trace, result, outcome);
       recent.add(row.trace);
       for (;;) {
         const failure = await thread.call(row);

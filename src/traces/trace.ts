@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CallBudget } from "../models/cost-limit.js";
 import {
   callWaitSchema,
   FINISH_REASONS,
@@ -188,7 +189,11 @@ export interface JudgeCase {
 export interface Judge {
   readonly settings: JudgeSettings;
   /** `answer` null: none was given. */
-  judge(item: Omit<JudgeCase, "answer"> & { readonly answer: string | null }, signal: AbortSignal): Promise<Judgement>;
+  judge(
+    item: Omit<JudgeCase, "answer"> & { readonly answer: string | null },
+    signal: AbortSignal,
+    budget?: CallBudget,
+  ): Promise<Judgement>;
 }
 
 /** One tool call as it was made. Exactly one of `result` and `error` is not null. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/messages.js";
+import { PROTOCOL, resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/messages.js";
 import { compressJson, MessageTooLarge, parseQueueUrl, readCompressed, readMessage } from "../../src/queue/redis.js";
 
 const question = {
@@ -49,9 +49,13 @@ describe("a message", () => {
     ["a task with more than a task has", taskMessageSchema, { task: question, epoch: 1, run: "rm -rf" }],
     ["a question with more than a question has", taskMessageSchema, { task: { ...question, tool: "x" }, epoch: 1 }],
     ["an epoch of nothing", taskMessageSchema, { task: question, epoch: 0 }],
-    ["a result without a trace", resultMessageSchema, { worker: "a", isHeld: false, server: "answering" }],
-    ["a run with a strange id", runManifestSchema, { protocol: 1, runId: "../../x" }],
-    ["a run of another protocol", runManifestSchema, { protocol: 2, runId: "run_1" }],
+    [
+      "a result without a trace",
+      resultMessageSchema,
+      { worker: "a", isHeld: false, isStopped: false, server: "answering" },
+    ],
+    ["a run with a strange id", runManifestSchema, { protocol: PROTOCOL, runId: "../../x" }],
+    ["a run of another protocol", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
   ])("that is %s is refused", (_, schema, value) => {
     expect(() => readMessage("It", value, schema)).toThrow(/^It is not what art-e writes: /);
   });

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addSpending, beginSpending, getReachedLimit, setReachedLimit } from "../../src/queue/messages.js";
+import {
+  addCall,
+  addTask,
+  beginSpending,
+  getReachedLimit,
+  readSpending,
+  setReachedLimit,
+} from "../../src/queue/messages.js";
 import { SharedLimits } from "../../src/queue/shared-limits.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import { needs } from "../machine-requirements.js";
@@ -79,16 +86,22 @@ describe("limits that workers share", needs("redis"), () => {
     const run = "run_7";
     const maxCost = { ...NO_LIMITS, maxCostUsd: 2 };
     await beginSpending(redis.client, run, { costUsd: 1.5, tokens: 100 }, maxCost);
-    await addSpending(redis.client, run, { costUsd: 0.25, tokens: 10, isFailed: true });
-    const sum = await addSpending(redis.client, run, { costUsd: 0.25, tokens: 10, isFailed: false });
-    expect(sum).toEqual({ spending: { costUsd: 2, tokens: 120, finished: 2, failed: 1 }, limits: maxCost });
+    for (const isFailed of [true, false]) {
+      await addCall(redis.client, run, { costUsd: 0.25, tokens: 10 });
+      await addTask(redis.client, run, { isFailed });
+    }
+    expect(await readSpending(redis.client, run)).toEqual({
+      spending: { costUsd: 2, tokens: 120, finished: 2, failed: 1 },
+      limits: maxCost,
+    });
     expect(await getReachedLimit(redis.client, run)).toBeNull();
     await setReachedLimit(redis.client, run, { flag: "--max-cost", why: "it is" });
     expect(await getReachedLimit(redis.client, run)).toEqual({ flag: "--max-cost", why: "it is" });
     // A resumed run knows less than Redis where results were not taken in, and failures begin anew.
     await beginSpending(redis.client, run, { costUsd: 1.75, tokens: 110 }, NO_LIMITS);
     expect(await getReachedLimit(redis.client, run)).toBeNull();
-    const again = await addSpending(redis.client, run, { costUsd: 0, tokens: 0, isFailed: false });
+    await addTask(redis.client, run, { isFailed: false });
+    const again = await readSpending(redis.client, run);
     expect(again.spending).toEqual({ costUsd: 2, tokens: 120, finished: 1, failed: 0 });
   });
 });

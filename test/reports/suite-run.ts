@@ -84,7 +84,7 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
   const save = openRowWriter(db);
   for (const made of traces) {
     const trace = { ...made, runId: id, traceId: `${made.traceId}_${id}` };
-    save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending)));
+    save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
   }
   finishRun(db, id, "completed", "2026-01-01T01:00:00.000Z", 3_600_000);
 }

@@ -54,7 +54,7 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
     for (const question of questions) {
       const made = syntheticTrace(run, { agentId, model }, question, random);
       const trace = run.change?.(made) ?? made;
-      save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending)));
+      save(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
     }
   })();
   finishRun(db, run.id, "completed", "2026-01-01T01:00:00.000Z", 3_600_000);

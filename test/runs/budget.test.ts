@@ -1,5 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Budget } from "../../src/runs/budget.js";
+import { BudgetReached } from "../../src/models/cost-limit.js";
+import { NO_USAGE } from "../../src/models/model.js";
+import { Budget, type TaskBudget } from "../../src/runs/budget.js";
 import type { Ending } from "../../src/tasks/ending.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { NO_LIMITS, type RunLimits } from "../../src/traces/run-settings.js";
@@ -10,7 +13,7 @@ import { benchmark, remote, resumed } from "./run-setup.js";
 
 function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   let now = 1_000;
-  const budget = new Budget({ ...NO_LIMITS, ...limits }, workedMs, () => now);
+  const budget = new Budget({ ...NO_LIMITS, ...limits }, { costUsd: 0.3, tokens: 300 }, workedMs, () => now);
   const spending = (costUsd: number | null, tokens: number): TaskCost => ({
     spent: { costUsd, usage: { inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens } },
     judgeCostUsd: 0,
@@ -18,8 +21,8 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   return {
     budget,
     charge: (costUsd: number | null, tokens = 0) => budget.charge(spending(costUsd, tokens)),
-    add: (ending: Ending, times = 1, costUsd: number | null = 0, tokens = 0) => {
-      for (let i = 0; i < times; i++) budget.add(spending(costUsd, tokens), ending);
+    add: async (ending: Ending, times = 1, costUsd: number | null = 0, tokens = 0) => {
+      for (let i = 0; i < times; i++) await budget.start().end(spending(costUsd, tokens), ending);
       return budget.reached()?.why ?? null;
     },
     pass: (ms: number) => {
@@ -30,23 +33,23 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
 }
 
 describe("a budget", () => {
-  test("without limits is never spent", () => {
+  test("without limits is never spent", async () => {
     const { add, pass } = opened();
-    expect(add("model_error", 1_000, 1_000, 1e9)).toBeNull();
+    expect(await add("model_error", 1_000, 1_000, 1e9)).toBeNull();
     expect(pass(1e12)).toBeNull();
   });
 
-  test("in dollars is spent when it is reached, not before", () => {
+  test("in dollars is spent when it is reached, not before", async () => {
     const { add } = opened({ maxCostUsd: 0.5 });
-    expect(add("answered", 1, 0.25)).toBeNull();
-    expect(add("answered", 1, null)).toBeNull();
-    expect(add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent");
+    expect(await add("answered", 1, 0.25)).toBeNull();
+    expect(await add("answered", 1, null)).toBeNull();
+    expect(await add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent");
   });
 
-  test("in tokens counts those in and out, cached ones once", () => {
+  test("in tokens counts those in and out, cached ones once", async () => {
     const { add } = opened({ maxTokens: 400 });
-    expect(add("answered", 1, null, 199)).toBeNull();
-    expect(add("answered", 1, null, 1)).toBe("--max-run-tokens 400 is reached: 400 used");
+    expect(await add("answered", 1, null, 100)).toBeNull();
+    expect(await add("answered", 1, null, 100)).toBe("--max-run-tokens 400 is reached: 400 used");
   });
 
   test("in time is over at its end", () => {
@@ -55,24 +58,24 @@ describe("a budget", () => {
     expect(pass(1)).toBe("--max-time is over");
   });
 
-  test("of failures counts what has failed, and not what has no answer", () => {
+  test("of failures counts what has failed, and not what has no answer", async () => {
     const { add } = opened({ maxFailures: { tasks: 2 } });
-    expect([add("out_of_turns"), add("dont_know"), add("out_of_budget"), add("model_error")]).toEqual(
-      Array(4).fill(null),
-    );
-    expect(add("timeout")).toBe("--max-failures 2 is reached");
+    for (const ending of ["out_of_turns", "dont_know", "out_of_budget", "model_error"] as const) {
+      expect(await add(ending)).toBeNull();
+    }
+    expect(await add("timeout")).toBe("--max-failures 2 is reached");
   });
 
-  test("of a share of failures holds from the twentieth task on", () => {
+  test("of a share of failures holds from the twentieth task on", async () => {
     const { add } = opened({ maxFailures: { share: 0.05 } });
-    expect(add("model_error", 19)).toBeNull();
-    expect(add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
+    expect(await add("model_error", 19)).toBeNull();
+    expect(await add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
   });
 
-  test("of a share of failures is reached at exactly this share", () => {
+  test("of a share of failures is reached at exactly this share", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
-    expect(add("answered", 18)).toBeNull();
-    expect(add("model_error", 2)).toBe("--max-failures 10% is reached: 2 of 20 tasks failed");
+    expect(await add("answered", 18)).toBeNull();
+    expect(await add("model_error", 2)).toBe("--max-failures 10% is reached: 2 of 20 tasks failed");
   });
 
   test("in dollars includes the judge, whose unknown cost counts as nothing", () => {
@@ -84,18 +87,18 @@ describe("a budget", () => {
     expect(budget.reached()).toEqual({ flag: "--max-cost", why: "--max-cost 1 is reached: $1.0000 spent" });
   });
 
-  test("of a share of failures is not reached just below it", () => {
+  test("of a share of failures is not reached just below it", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
-    expect(add("answered", 30)).toBeNull();
-    expect(add("model_error", 3)).toBeNull();
-    expect(add("model_error")).toBe("--max-failures 10% is reached: 4 of 34 tasks failed");
+    expect(await add("answered", 30)).toBeNull();
+    expect(await add("model_error", 3)).toBeNull();
+    expect(await add("model_error")).toBe("--max-failures 10% is reached: 4 of 34 tasks failed");
   });
 
-  test("bears what earlier sessions have spent, but not their failures", () => {
+  test("bears what earlier sessions have spent, but not their failures", async () => {
     const { charge, add, budget } = opened({ maxCostUsd: 1, maxTokens: 100, maxFailures: { tasks: 1 } });
-    charge(0.75, 10);
+    charge(0.5, 10);
     expect(budget.reached()).toBeNull();
-    expect(add("answered", 1, 0.25, 10)).toBe("--max-cost 1 is reached: $1.0000 spent");
+    expect(await add("answered", 1, 0.5, 10)).toBe("--max-cost 1 is reached: $1.0000 spent");
     const other = opened({ maxTokens: 20 });
     other.charge(null, 10);
     expect(other.budget.reached()?.why).toBe("--max-run-tokens 20 is reached: 20 used");
@@ -105,6 +108,62 @@ describe("a budget", () => {
     const { pass } = opened({ maxTimeMs: 60_000 }, 50_000);
     expect(pass(9_999)).toBeNull();
     expect(pass(1)).toBe("--max-time is over");
+  });
+});
+
+describe("what a further task may cost is reserved", () => {
+  const call = (costUsd: number, tokens = 0) => ({ costUsd, tokens });
+  const cost = (costUsd: number): TaskCost => ({ spent: { costUsd, usage: NO_USAGE }, judgeCostUsd: 0 });
+
+  test("by what its limits allow, as long as no task has ended", () => {
+    const { budget } = opened({ maxCostUsd: 1 });
+    const started = [0.3, 0.6, 0.9].map(() => [budget.hasRoom(), budget.start()] as const);
+    expect(started.map(([hasRoom]) => hasRoom)).toEqual([true, true, true]);
+    // Three of at most $0.30 are under way.
+    expect([budget.hasRoom(), budget.reached()]).toEqual([false, null]);
+  });
+
+  test("by what tasks of the run have cost, which those under way have spent a part of", async () => {
+    const { budget } = opened({ maxCostUsd: 1 });
+    for (const dollars of [0.1, 0.1, 0.1]) await budget.start().end(cost(dollars), "answered");
+    const tasks = Array.from({ length: 7 }, () => budget.hasRoom() && budget.start());
+    expect([tasks.includes(false), budget.hasRoom(), budget.reached()]).toEqual([false, false, null]);
+    // One costs less than its share: that leaves room for another.
+    for (const task of tasks) if (task !== false) await task.afterCall(call(0.08));
+    await (tasks[0] as TaskBudget).end(cost(0.08), "answered");
+    expect(budget.spent.costUsd).toBeCloseTo(0.86, 10);
+    expect(budget.hasRoom()).toBe(false);
+    for (const task of tasks.slice(1)) if (task !== false) await task.end(cost(0.08), "answered");
+    expect(budget.hasRoom()).toBe(true);
+  });
+
+  test("and where none fits any more, the limit is reached", async () => {
+    const { budget } = opened({ maxCostUsd: 1 });
+    await budget.start().end(cost(0.6), "answered");
+    expect(budget.reached()).toEqual({
+      flag: "--max-cost",
+      why: "--max-cost 1 is reached: $0.6000 spent, and a further task may cost $0.6000",
+    });
+  });
+
+  test("and a call that was counted is not counted again with its task", async () => {
+    const { budget } = opened({ maxCostUsd: 10 });
+    const task = budget.start();
+    await task.afterCall(call(0.2, 50));
+    expect(budget.spent).toMatchObject({ costUsd: 0.2, tokens: 50 });
+    await task.end(cost(0.5), "answered");
+    expect(budget.spent).toMatchObject({ costUsd: 0.5, tokens: 50, finished: 1 });
+  });
+
+  test("and no call is made at the limit", async () => {
+    const { budget } = opened({ maxTokens: 100 });
+    const [one, other] = [budget.start(), budget.start()];
+    await one.beforeCall();
+    await one.afterCall(call(0, 99));
+    await other.beforeCall();
+    await other.afterCall(call(0, 1));
+    await expect(one.beforeCall()).rejects.toThrow("--max-run-tokens 100 is reached: 100 used");
+    await expect(other.beforeCall()).rejects.toBeInstanceOf(BudgetReached);
   });
 });
 
@@ -156,15 +215,68 @@ describe("a run", () => {
     expect(second.totals).toMatchObject({ totalTasks: 73, endings: { answered: 73 } });
   });
 
-  test("that has spent its budget finishes what is under way, and goes on with a larger one", async () => {
+  const TURNS = 3;
+  test.each([1, 2, 10, 40])("exceeds no limit but by the calls under way, %i tasks at once", async (concurrency) => {
+    const usage = { inputTokens: 1_500, outputTokens: 50, cachedInputTokens: 0 };
+    const dollars = (1_500 * 3 + 50 * 15) / 1e6;
+    provider = await startFakeProvider(async ({ turn }) => {
+      await delay(5);
+      const search = { name: "email_search", arguments: { query: "gas", inbox_id: "x@y.z" } };
+      return turn < TURNS - 1 ? { toolCalls: [search], usage } : { content: "x", usage };
+    });
+    const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency };
+    // Room for six tasks and a call.
+    const byCost = await benchmark(demo.db, { ...wanted, limits: { maxCostUsd: 19.5 * dollars } });
+    expect(byCost.results).toHaveLength(6);
+    expect(byCost.totals.costUsd).toBeCloseTo(18 * dollars, 10);
+    expect(byCost.stopped).toMatchObject({ by: "limit", flag: "--max-cost" });
+    const byTokens = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 19.5 * 1_550 } });
+    expect(byTokens.totals.usage).toMatchObject({ inputTokens: 18 * 1_500, outputTokens: 18 * 50 });
+    expect(byTokens.stopped).toMatchObject({ by: "limit", flag: "--max-run-tokens" });
+    expect(provider.requests).toHaveLength(36);
+  });
+
+  test("whose tasks cost more than the ones before stops between two calls, counts what they cost, and asks them again", async () => {
+    const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
+    const dear = new Set(set.questions.slice(4).map(({ question }) => question));
+    provider = await startFakeProvider(async ({ question, turn }) => {
+      await delay(5);
+      const inbox = set.questions.find((one) => one.question === question)?.inbox_address ?? "";
+      const search = { name: "email_search", arguments: { query: "gas", inbox_id: inbox } };
+      return dear.has(question) && turn < 9 ? { toolCalls: [search], usage } : { content: "x", usage };
+    });
+    const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 6 };
+    const first = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 12_000 } });
+    expect(first.stopped).toMatchObject({ by: "limit", flag: "--max-run-tokens" });
+    expect(first.results).toHaveLength(4);
+    expect(provider.requests.length).toBeGreaterThanOrEqual(12);
+    expect(provider.requests.length).toBeLessThan(12 + wanted.concurrency);
+    // Those that were stopped are paid for, and are no results.
+    expect(first.totals.spent.usage.inputTokens).toBe(provider.requests.length * 1_000);
+    const stopped = provider.requests.length;
+    const same = await resumed(demo.db, { ...wanted, limits: { maxTokens: 12_000 } }, first.run.id);
+    expect([same.results, provider.requests.length]).toEqual([first.results, stopped]);
+    const rest = await resumed(demo.db, wanted, first.run.id);
+    expect(rest).toMatchObject({ stopped: null, totals: { totalTasks: 73, endings: { answered: 73 } } });
+    expect(rest.totals.spent.usage.inputTokens).toBe(provider.requests.length * 1_000);
+  });
+
+  test("counts tokens that its server does not report", async () => {
+    provider = await startFakeProvider(async () => ({ content: "x", usage: null }));
+    const wanted = { model: await remote("openai-chat", provider.baseUrl("openai-chat")), set, concurrency: 1 };
+    const { stopped, results } = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 10_000 } });
+    expect(stopped).toMatchObject({ by: "limit", flag: "--max-run-tokens" });
+    expect(results.length).toBeLessThan(73);
+  });
+
+  test("that has spent its budget starts no more, and goes on with a larger one", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     provider = await startFakeProvider(() => ({ content: "x", usage }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };
     const first = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 10_000 } });
     expect(first.stopped).toMatchObject({ by: "limit", why: expect.stringContaining("--max-run-tokens 10000") });
-    expect(first.results.length).toBeGreaterThanOrEqual(10);
-    expect(first.results.length).toBeLessThanOrEqual(13);
-    expect(provider.requests).toHaveLength(first.results.length);
+    expect(first.results).toHaveLength(10);
+    expect(provider.requests).toHaveLength(10);
     const same = await resumed(demo.db, { ...wanted, limits: { maxTokens: 10_000 } }, first.run.id);
     expect(same.results).toEqual(first.results);
     const rest = await resumed(demo.db, { ...wanted, limits: { maxTokens: 1e9 } }, first.run.id);

@@ -10,7 +10,7 @@ import { priceOf } from "../../src/models/prices.js";
 import { withPrices } from "../../src/models/retry.js";
 import { questionOpener } from "../../src/questions/dataset.js";
 import { type AnswerContext, answerHere } from "../../src/runs/answer-task.js";
-import { Budget } from "../../src/runs/budget.js";
+import { Budget, mostOfTask } from "../../src/runs/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../src/runs/create-run.js";
 import { ServerWatch } from "../../src/runs/faults.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
@@ -83,8 +83,9 @@ export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed
 
 async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSession): Promise<Finished> {
   const { concurrency = 4 } = wanted;
-  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits });
-  for (const { result } of [...attemptPages(db, runId)].flat()) budget.charge(result);
+  const first = mostOfTask(settingsOf(db, wanted), (usage) => priceOf(wanted.model.id, usage));
+  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits }, first);
+  for (const { result, isSuperseded } of [...attemptPages(db, runId)].flat()) budget.charge(result, isSuperseded);
   const events: RunEvent[] = [];
   const emit = (event: RunEvent) => {
     events.push(event);
@@ -123,6 +124,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
     runId,
     agent: agentOf(db, wanted),
     model: withPrices(model, (usage) => priceOf(model.id, usage)),
+    priceOf: (usage) => priceOf(model.id, usage),
     tools: toolsOf(db, wanted),
     suite: { open: questionOpener(cutoff) },
     taskTimeoutMs,

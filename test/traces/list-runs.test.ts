@@ -27,7 +27,7 @@ let attempts = 0;
 /** An attempt at a task, with its result as given. */
 function saveTask(run: string, task: number, more: Partial<TaskResult> = {}, hasFailed = false): void {
   const { trace, result } = finished(run, task, hasFailed ? null : 0.5, `trace_${++attempts}`);
-  openRowWriter(test.db)(toResultRow(trace, { ...result, ...more }, hasFailed));
+  openRowWriter(test.db)(toResultRow(trace, { ...result, ...more }, hasFailed ? "failed" : "finished"));
 }
 
 const listed = (filter: Parameters<typeof listRuns>[1]) => listRuns(test.db, filter).map(({ id }) => id);

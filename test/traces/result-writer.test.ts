@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const save = (taskId: number, traceId?: string) => {
   const { trace, result } = finished("run", taskId, 1, traceId);
-  return writer.save(trace, result, false);
+  return writer.save(trace, result, "finished");
 };
 const saved = () => test.db.prepare("SELECT task_id FROM results ORDER BY task_id").pluck().all();
 
@@ -118,7 +118,7 @@ it("does not let the log grow with the run", async () => {
   const answer = "long ".repeat(400_000);
   const long = Array.from({ length: 20 }, (_, i) => {
     const { trace, result } = finished("run", i + 1, 1);
-    return writer.save({ ...trace, answer }, { ...result, agentAnswer: answer }, false);
+    return writer.save({ ...trace, answer }, { ...result, agentAnswer: answer }, "finished");
   });
   await Promise.all(long);
   expect(saved()).toHaveLength(20);

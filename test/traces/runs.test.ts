@@ -152,10 +152,10 @@ describe("a finished task", () => {
     saveRun(test.db, "run_a");
     const save = openRowWriter(test.db);
     const { trace, result } = finished("run_a", 1, 1);
-    save(toResultRow(trace, result, false));
-    expect(() => save(toResultRow(trace, result, false))).toThrow();
+    save(toResultRow(trace, result, "finished"));
+    expect(() => save(toResultRow(trace, result, "finished"))).toThrow();
     const next = finished("run_a", 2, null);
-    save(toResultRow(next.trace, next.result, true));
+    save(toResultRow(next.trace, next.result, "failed"));
     expect(rows()).toEqual([2, 2]);
     expect([...iterateResults(test.db, "run_a")]).toEqual([result, next.result]);
   });

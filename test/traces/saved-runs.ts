@@ -99,5 +99,5 @@ export function finished(runId: string, taskId: number, score: number | null, tr
 
 export function saveTask(db: Db, ...task: Parameters<typeof finished>): void {
   const { trace, result, failed } = finished(...task);
-  openRowWriter(db)(toResultRow(trace, result, failed));
+  openRowWriter(db)(toResultRow(trace, result, failed ? "failed" : "finished"));
 }

@@ -79,19 +79,42 @@ describe("a run over a queue with two workers", needs("redis"), () => {
   it.each([
     ["--max-run-tokens 10000", 10],
     ["--max-cost 0.042", 10],
-  ])("stops at %s, but for what is under way", async (flag, tasks) => {
+  ])("starts no task that does not fit into %s any more", async (flag, tasks) => {
     answer = async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return ANSWER;
     };
     const { code, stderr } = await artE(`${LINE} -l 60 ${flag} -o limited.json`, variables());
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`${flag} is reached`) });
-    expect(times.length).toBeGreaterThanOrEqual(tasks);
-    expect(times.length).toBeLessThanOrEqual(tasks + SLOTS);
+    expect(times).toHaveLength(tasks);
     expect(readJson("limited.json")).toMatchObject({
       totalTasks: times.length,
       usage: { inputTokens: 900 * times.length, outputTokens: 100 * times.length },
     });
+  });
+
+  it("makes no call once --max-run-tokens is reached, but for those under way, and loses none that it paid for", async () => {
+    // From the fifth task on, tasks take ten calls.
+    let tasks = 0;
+    answer = async ({ turn, question }) => {
+      const number = turn === 0 ? ++tasks : tasks;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return number <= 4 || turn === 9
+        ? ANSWER
+        : { toolCalls: [{ name: "email_search", arguments: { query: question } }], usage: USAGE };
+    };
+    const { code } = await artE(`${LINE} -l 60 --max-run-tokens 15000 -o stopped.json`, variables());
+    expect(code).toBe(1);
+    expect(times.length).toBeGreaterThanOrEqual(15);
+    expect(times.length).toBeLessThan(15 + SLOTS);
+    const { spent, totalTasks } = readJson("stopped.json");
+    expect(spent.usage).toMatchObject({ inputTokens: 900 * times.length, outputTokens: 100 * times.length });
+    answer = () => ANSWER;
+    const resumed = await artE("run --resume latest --max-run-tokens 1000000 -o whole.json --quiet", variables());
+    expect(resumed).toMatchObject({ code: 0 });
+    const whole = readJson("whole.json");
+    expect(whole).toMatchObject({ totalTasks: 60, completedTasks: 60 });
+    expect(whole.spent.usage.inputTokens).toBe(spent.usage.inputTokens + 900 * (60 - totalTasks));
   });
 
   it("stops at --max-failures, and counts those of both", async () => {

@@ -31,9 +31,12 @@ const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout) as { id: string; status: string }[];
 const questionOf = (id: number) => demoQuestions.find((question) => question.id === id)?.question ?? "";
 
+/** Of two tasks. */
+const LIMIT = TASK_USD * 2;
+
 /** A run of six tasks that its budget stopped after two. Returns its id. */
 async function stoppedRun(): Promise<string> {
-  const { code, stdout } = await run(`${RUN} -l 6 --max-cost ${TASK_USD * 1.5} --json`);
+  const { code, stdout } = await run(`${RUN} -l 6 --max-cost ${LIMIT} --json`);
   expect(code).toBe(1);
   return JSON.parse(stdout).runId as string;
 }
@@ -41,14 +44,14 @@ async function stoppedRun(): Promise<string> {
 describe("--max-cost", () => {
   it("stops a run with exit code 1, says how to go on, and that completes it", async () => {
     const before = provider.requests.length;
-    const { code, stderr, stdout } = await run(`${RUN} -l 6 --max-cost ${TASK_USD * 1.5} -o stopped.json`);
+    const { code, stderr, stdout } = await run(`${RUN} -l 6 --max-cost ${LIMIT} -o stopped.json`);
     const { runId, ...stopped } = resultsSchema.parse(readJson("stopped.json"));
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `art-e: Run ${runId} stopped: --max-cost ${TASK_USD * 1.5} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+      `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
     );
     expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
-    expect(stopped.limits).toMatchObject({ maxCostUsd: TASK_USD * 1.5, maxTokens: null });
+    expect(stopped.limits).toMatchObject({ maxCostUsd: LIMIT, maxTokens: null });
     expect(boxLines(stdout).Status).toBe("interrupted: 2 of 6 tasks");
     expect(boxLines(stdout).Run).toBe(runId);
     expect(provider.requests.length - before).toBe(2);
@@ -56,16 +59,16 @@ describe("--max-cost", () => {
 
   it("holds when the run goes on, until it is given again; the results file is written where it was", async () => {
     const before = provider.requests.length;
-    const { stderr } = await run(`${RUN} -l 6 --max-cost ${TASK_USD * 1.5} -o stopped.json --quiet`);
+    const { stderr } = await run(`${RUN} -l 6 --max-cost ${LIMIT} -o stopped.json --quiet`);
     const runId = /Run (\S+) stopped/.exec(stderr)?.[1] ?? "";
     const stopped = resultsSchema.parse(readJson("stopped.json"));
     // The limit is the run's: it holds where it is not given again, and is shown.
     expect(await run(`run --resume ${runId}`)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${TASK_USD * 1.5}. Give one again`),
+      stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Give one again`),
     });
     expect(provider.requests.length - before).toBe(2);
-    expect(await run(`run --resume latest --max-cost ${TASK_USD * 2.5}`)).toMatchObject({ code: 1 });
+    expect(await run(`run --resume latest --max-cost ${TASK_USD * 3}`)).toMatchObject({ code: 1 });
     expect(provider.requests.length - before).toBe(3);
 
     // Without --output it goes where it went before.
@@ -93,7 +96,7 @@ describe("--max-cost", () => {
     expect(refused.stderr).toContain(
       "--max-cost cannot be kept: the price of anthropic/claude-nobody-knows is not known.",
     );
-    const { code, stdout } = await run(`${line} --max-cost 0.1 --price 4,20 --json`);
+    const { code, stdout } = await run(`${line} --max-cost 0.12 --price 4,20 --json`);
     expect(code).toBe(1);
     expect(JSON.parse(stdout).totalTasks).toBe(2);
     expect(JSON.parse(stdout).costUsd).toBeCloseTo(2 * 0.06, 12);
@@ -121,7 +124,7 @@ describe("limits", () => {
     const runId = await stoppedRun();
     const { code, stderr } = await run(`run --repeat ${runId}`);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.045\. Give one again/);
+    expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Give one again/);
   });
 
   it("--max-task-cost ends a task as out_of_budget before its next turn, and is shown in no other", async () => {
@@ -141,15 +144,12 @@ describe("--max-cost with a judge", () => {
   it("counts what judging costs", async () => {
     const judged = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: `${provider.url}/v1` };
     // A verdict at $0.40 and $1.60 a million is $0.0056: with it three tasks are too many, without it they are not.
-    const line = `${RUN} -l 6 --judge openai/gpt-4.1-mini --max-cost ${TASK_USD * 3 - 0.001} --json`;
-    const { code, stdout, stderr } = await artE(line, { ...variables(), ...judged });
+    const line = (judge: string) => `${RUN} -l 6 ${judge} --max-cost ${TASK_USD * 3 + 0.001} --json`;
+    const { code, stdout } = await artE(line("--judge openai/gpt-4.1-mini"), { ...variables(), ...judged });
     const { costUsd, totalTasks } = JSON.parse(stdout);
-    expect({ code, totalTasks, stderr }).toMatchObject({ code: 1, totalTasks: 3 });
-    expect(costUsd).toBeCloseTo(3 * TASK_USD, 9);
-    const cheap = `${RUN} -l 6 --judge openai/gpt-4.1-mini --max-cost ${TASK_USD * 2 + 0.005} --json`;
-    expect(JSON.parse((await artE(cheap, { ...variables(), ...judged })).stdout).totalTasks).toBe(2);
-    const without = `${RUN} -l 6 --no-judge --max-cost ${TASK_USD * 2 + 0.005} --json`;
-    expect(JSON.parse((await run(without)).stdout).totalTasks).toBe(3);
+    expect({ code, totalTasks }).toEqual({ code: 1, totalTasks: 2 });
+    expect(costUsd).toBeCloseTo(2 * TASK_USD, 9);
+    expect(JSON.parse((await run(line("--no-judge"))).stdout).totalTasks).toBe(3);
   });
 });
 
