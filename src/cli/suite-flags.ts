@@ -2,14 +2,18 @@ import { COUNTERPARTS } from "../suites/select-tasks.js";
 import { oneOf, text, wordList } from "./read-flags.js";
 
 /** The folder of a suite, as an argument. */
-export const suiteDir = text.meta({ description: "The suite: a folder that holds examples/<tool>/<id>/<id>.json" });
+export const suiteDir = text.meta({
+  description: "The suite: a folder that holds examples/<tool>/<id>/<id>.json, or Harbor tasks",
+});
 
 const words = text.transform(wordList);
 
 /** Which tasks of a suite are meant. */
 export const suiteSelectionShape = {
   task: words.optional().meta({ description: "Task ids, or their beginnings, separated by commas" }),
-  tool: text.optional().meta({ description: "Tasks of this folder of examples/, such as jupyter" }),
+  tool: text
+    .optional()
+    .meta({ description: "Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter" }),
   tag: words.optional().meta({ description: "Tasks with all of these tags, separated by commas" }),
   index: text.optional().meta({ description: "Tasks that an index file lists, such as test_one.json" }),
   counterparts: oneOf(COUNTERPARTS)

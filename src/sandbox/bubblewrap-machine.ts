@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { lstat, readFile, readlink, realpath } from "node:fs/promises";
+import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { arch, platform } from "node:os";
+import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { BubblewrapStatus, bindProcesses, feed } from "./bubblewrap.js";
 import { type Cgroup, type CgroupParent, findCgroups } from "./cgroup.js";
@@ -26,17 +27,19 @@ export interface StartedGuest {
 interface GuestSettings {
   readonly mounts: MachineMounts;
   readonly shims: Readonly<Record<string, string>>;
+  /** Files that are in the machine from its start, also among its packages. */
+  readonly files: readonly BuiltInFile[];
   readonly limits: MachineLimits;
 }
 
 /** Throws an Error that says why where the machine cannot be started, and the signal's reason where it aborts. */
 export async function startGuest(
   host: MachineHost,
-  { mounts, shims, limits }: GuestSettings,
+  { mounts, shims, files: added, limits }: GuestSettings,
   signal: AbortSignal,
 ): Promise<StartedGuest> {
   signal.throwIfAborted();
-  const files = builtInFiles(host.guest, shims);
+  const files = [...builtInFiles(host.guest, shims), ...(await Promise.all(added.map(atRealPath)))];
   const args = await machineArguments(host.python, files, mounts, limits);
   const child = spawn(host.program, args, {
     cwd: "/",
@@ -144,12 +147,14 @@ async function machineArguments(
   mounts: MachineMounts,
   limits: MachineLimits,
 ): Promise<string[]> {
+  const extended = await extendedFolders(files);
   const readable = [...SETTINGS, ...CACHES, ...mounts.readOnly, ...pythonElsewhere(python)];
   return [
     ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"],
     ["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "machine", "--clearenv"],
     ["--seccomp", String(DESCRIPTORS.filter), "--json-status-fd", String(DESCRIPTORS.status)],
     (await Promise.all(SYSTEM.map(systemFolder))).flat(),
+    ...(await Promise.all(extended.map((folder) => openFolder(folder, files)))),
     readable.flatMap((path) => ["--ro-bind-try", path, path]),
     (await hiddenFolders([...SYSTEM, ...readable], [...PRIVATE, ...mounts.hidden]))
       .flatMap((path) => [["--tmpfs", path, "--remount-ro", path]])
@@ -162,16 +167,51 @@ async function machineArguments(
     Object.entries(limits.disk).flatMap(([path, size]) => [
       ...["--perms", path === HOME ? "0755" : "1777", "--size", String(size), "--tmpfs", path],
     ]),
-    ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME],
+    [...extended, "/dev", "/"].flatMap((path) => ["--remount-ro", path]),
+    ["--chdir", HOME],
     ["--", python.program, "-I", "-S", "-B", "-X", "utf8", GUEST, JSON.stringify(guestLimits(limits))],
   ].flat();
 }
 
 /** A link as a link, so that /bin/sh and /usr/bin/sh are one file there too. */
 async function systemFolder(path: string): Promise<string[]> {
-  const stat = await lstat(path).catch(() => null);
-  if (stat === null) return [];
-  return stat.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return [];
+  return found.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
+}
+
+/** A file's path over the links of this machine's system, such as /bin for /usr/bin. */
+async function atRealPath(file: BuiltInFile): Promise<BuiltInFile> {
+  const folder = await existingFolder(file.path);
+  return isBelowAny(folder, SYSTEM)
+    ? { ...file, path: (await realpath(folder)) + file.path.slice(folder.length) }
+    : file;
+}
+
+/** The nearest folder above a path that this machine has. */
+async function existingFolder(path: string): Promise<string> {
+  const folder = posix.dirname(path);
+  const isThere = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isThere ? folder : existingFolder(folder);
+}
+
+/** The folders of packages that get files of their own, which can be mounted only where their folder can be changed. */
+async function extendedFolders(files: readonly BuiltInFile[]): Promise<string[]> {
+  const folders = await Promise.all(files.map(({ path }) => existingFolder(path)));
+  return [...new Set(folders)].filter((folder) => isBelowAny(folder, SYSTEM)).sort();
+}
+
+/** A folder in memory that shows what lies in this machine's, but for what is put in its place. */
+async function openFolder(folder: string, files: readonly BuiltInFile[]): Promise<string[]> {
+  const replaced = new Set(files.map(({ path }) => path));
+  const entries = (await readdir(folder, { withFileTypes: true })).filter(
+    ({ name }) => !replaced.has(`${folder}/${name}`),
+  );
+  const shown = entries.map(async ({ name }) => await systemFolder(`${folder}/${name}`));
+  return ["--tmpfs", folder, ...(await Promise.all(shown)).flat()];
 }
 
 /** A Python outside the system's folders, such as one in /opt. */

@@ -16,14 +16,27 @@ const docker = (args: readonly string[], timeout: number) => promisify(execFile)
 
 /** What is missing for machines of this image; null: nothing. Images are never pulled by a run. */
 export async function missingForImage(image: string): Promise<string | null> {
+  const missing = await missingDocker();
+  if (missing !== null || (await hasImage(image))) return missing;
+  return `Docker has no image ${image}: art-e suite image writes a Dockerfile for it`;
+}
+
+/** What is missing for any; null: nothing. */
+export async function missingDocker(): Promise<string | null> {
   try {
     await docker(["version", "--format", "{{.Server.Version}}"], 10_000);
+    return null;
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
     return isMissing ? "Docker is not installed" : "Docker's daemon does not answer: start it";
   }
-  const found = await docker(["image", "inspect", image], 10_000).catch(() => null);
-  return found === null ? `Docker has no image ${image}: art-e suite image writes a Dockerfile for it` : null;
+}
+
+export function hasImage(image: string): Promise<boolean> {
+  return docker(["image", "inspect", image], 10_000).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**
@@ -34,10 +47,11 @@ export async function startDockerGuest(
   image: string,
   limits: MachineLimits,
   signal: AbortSignal,
+  files?: ContainerFiles,
 ): Promise<StartedGuest> {
   signal.throwIfAborted();
   const name = `art-e-machine-${randomUUID()}`;
-  const args = dockerMachineArguments(name, image, GUEST_FOLDER, limits);
+  const args = dockerMachineArguments(name, image, GUEST_FOLDER, limits, files);
   const child = spawn("docker", args, { cwd: "/", detached: true, stdio: ["pipe", "pipe", "pipe"] });
   let failure = "";
   const closed = once(child, "close").catch((error: Error) => {
@@ -102,6 +116,11 @@ const imageWord = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-
 const SPARE_PROCESSES = 16;
 const SHARED_MEMORY = "/dev/shm";
 
+/** `writable`: files lie in the image, as its user leaves them, and may be changed. Else only those in memory can. */
+export interface ContainerFiles {
+  readonly writable: boolean;
+}
+
 /**
  * Nothing of this machine but the program of the first process; loopback alone; file systems in memory of a size that
  * cannot be passed; no rights and no new ones.
@@ -111,17 +130,20 @@ export function dockerMachineArguments(
   image: string,
   guestFolder: string,
   limits: MachineLimits,
+  { writable }: ContainerFiles = { writable: false },
 ): string[] {
   const memory = String(limits.memoryBytes);
   return [
-    ["run", "--rm", "--interactive", "--pull", "never", "--name", name, "--network", "none", "--read-only"],
-    ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--user", "1000:1000"],
+    ["run", "--rm", "--interactive", "--pull", "never", "--name", name, "--network", "none"],
+    ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
+    writable ? ["--workdir", "/"] : ["--read-only", "--user", "1000:1000", "--workdir", HOME],
     ["--memory", memory, "--memory-swap", memory, "--pids-limit", String(limits.processes + SPARE_PROCESSES)],
-    ["--hostname", "machine", "--log-driver", "none", "--workdir", HOME, "--entrypoint", "python3"],
+    ["--hostname", "machine", "--log-driver", "none", "--entrypoint", "python3"],
     ["--mount", `type=bind,source=${guestFolder},target=${GUEST},readonly`],
-    Object.entries(limits.disk).flatMap(([path, size]) =>
-      path === SHARED_MEMORY ? ["--shm-size", String(size)] : ["--tmpfs", `${path}:${tmpfsOptions(path, size)}`],
-    ),
+    Object.entries(limits.disk).flatMap(([path, size]) => {
+      if (path === SHARED_MEMORY) return ["--shm-size", String(size)];
+      return writable ? [] : ["--tmpfs", `${path}:${tmpfsOptions(path, size)}`];
+    }),
     [image, "-I", "-S", "-B", "-X", "utf8", GUEST, JSON.stringify(guestLimits(limits))],
   ].flat();
 }

@@ -142,7 +142,7 @@ function absolute(path: string): string {
 /** A file that is in the machine from its start and cannot be changed there. */
 export interface BuiltInFile {
   readonly path: string;
-  readonly content: string;
+  readonly content: string | Buffer;
   readonly mode: string;
 }
 

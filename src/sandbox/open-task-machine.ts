@@ -10,9 +10,15 @@ import {
   type StartedGuest,
   startGuest,
 } from "./bubblewrap-machine.js";
-import { startDockerGuest } from "./docker-machine.js";
+import { type ContainerFiles, startDockerGuest } from "./docker-machine.js";
 import { MACHINE_LIMITS, type MachineLimits, SHIMS, socketBytesOf, usageOfTree } from "./limits.js";
-import { copyIntoMachine, copyOutOfMachine, GuestConnection, writeIntoMachine } from "./machine-guest.js";
+import {
+  type BuiltInFile,
+  copyIntoMachine,
+  copyOutOfMachine,
+  GuestConnection,
+  writeIntoMachine,
+} from "./machine-guest.js";
 import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./snapshots.js";
 import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "./task-machine.js";
 
@@ -100,18 +106,20 @@ interface MachineOptions {
   /** Folders of this machine whose contents must never show in it: suites with their golds, art-e's own files. */
   readonly hidden: readonly string[];
   readonly limits?: MachineLimits;
+  /** In the machine from its start, and never changed there. */
+  readonly files?: readonly BuiltInFile[];
 }
 
 /** Starts a machine that holds what the snapshot says, with its folders, files and set-up. Close it in the end. */
 export async function openTaskMachine(
   host: MachineHost,
   snapshot: Snapshot,
-  { hidden, limits = MACHINE_LIMITS }: MachineOptions,
+  { hidden, limits = MACHINE_LIMITS, files = [] }: MachineOptions,
   signal: AbortSignal,
 ): Promise<SandboxedMachine> {
   const mounts = { readOnly: await checkedBinds(snapshot, hidden), hidden };
   return await furnish(
-    await startGuest(host, { mounts, shims: snapshot.shims, limits }, signal),
+    await startGuest(host, { mounts, shims: snapshot.shims, files, limits }, signal),
     snapshot,
     limits,
     signal,
@@ -122,9 +130,10 @@ export async function openTaskMachine(
 export async function openDockerMachine(
   snapshot: Snapshot & { readonly image: string },
   signal: AbortSignal,
-  limits: MachineLimits = MACHINE_LIMITS,
+  { limits = MACHINE_LIMITS, writable = false }: Partial<ContainerFiles> & { readonly limits?: MachineLimits } = {},
 ): Promise<SandboxedMachine> {
-  return await furnish(await startDockerGuest(snapshot.image, limits, signal), snapshot, limits, signal);
+  const started = await startDockerGuest(snapshot.image, limits, signal, { writable });
+  return await furnish(started, snapshot, limits, signal);
 }
 
 /** Its folders, files and set-up. */

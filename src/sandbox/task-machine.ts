@@ -18,7 +18,7 @@ export const HOME = "/home/user";
 export interface MachineCommand {
   /** Program and arguments; a shell is one of them where one is meant. */
   readonly argv: readonly string[];
-  /** Absolute path in the machine; null: the user's home. */
+  /** Absolute path in the machine; null: where its commands begin. */
   readonly cwd: string | null;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -39,6 +39,8 @@ export interface TaskMachine {
   copyOut(path: string, to: string): Promise<boolean>;
   /** Whether commands can be run in it. A folder that only holds files cannot. */
   readonly canRun: boolean;
+  /** Where commands and relative paths begin; left out: the user's home. */
+  readonly workdir?: string;
   /** Throws where `canRun` is false. */
   run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult>;
 }

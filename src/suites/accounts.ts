@@ -4,7 +4,7 @@ import { join, normalize, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { isShallow, type JsonValue } from "../platform/json.js";
 import { redact } from "../platform/text.js";
-import type { CommandResult, MachineCommand, TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";
 
@@ -17,6 +17,10 @@ export class RedactedMachine implements TaskMachine {
 
   get canRun(): boolean {
     return this.machine.canRun;
+  }
+
+  get workdir(): string {
+    return this.machine.workdir ?? HOME;
   }
 
   copyIn(from: string, path: string): Promise<void> {

@@ -102,6 +102,13 @@ function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFind
   });
 }
 
+const checkDuplicates: TaskCheck = (read, context) => {
+  const first = context.byId.get(read.task.id);
+  if (first === undefined || first === read) return [];
+  const message = `is that of ${pathInSuite(context.suite, first.path.file)} too`;
+  return [findingsOf(read, context).error("id_duplicate", "id", message)];
+};
+
 /** The id, the folder and the file have one name, which no other task has. */
 const checkIdentity: TaskCheck = (read, context) => {
   const { task, path } = read;
@@ -114,11 +121,7 @@ const checkIdentity: TaskCheck = (read, context) => {
     const message = `is in ${basename(path.file)}, where ${path.folderName}.json is looked for`;
     findings.push(error("file_name_differs", "", message));
   }
-  const first = context.byId.get(task.id);
-  if (first !== undefined && first !== read) {
-    findings.push(error("id_duplicate", "id", `is that of ${pathInSuite(context.suite, first.path.file)} too`));
-  }
-  return findings;
+  return [...findings, ...checkDuplicates(read, context)];
 };
 
 const KINDS: Readonly<Record<LocatedCall["role"], string>> = {
@@ -129,7 +132,11 @@ const KINDS: Readonly<Record<LocatedCall["role"], string>> = {
   expected: "getter",
 };
 
-const ORIGINS: Readonly<Record<SuiteDialect, string>> = { flowbook: "Flowbook", spider2v: "Spider2-V" };
+const ORIGINS: Readonly<Record<SuiteDialect, string>> = {
+  flowbook: "Flowbook",
+  spider2v: "Spider2-V",
+  harbor: "Harbor",
+};
 
 /** Every function is known, and those that need what there is not here are named. */
 const checkFunctions: TaskCheck = (read, context) => {
@@ -263,6 +270,9 @@ const TASK_CHECKS: readonly TaskCheck[] = [
   checkEmail,
 ];
 
+/** Their fields are not those of the task format. */
+const HARBOR_CHECKS: readonly TaskCheck[] = [checkDuplicates];
+
 /** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */
 export function checkSuite(
   { suite, tasks, problems }: ReadSuite,
@@ -271,6 +281,7 @@ export function checkSuite(
   const byId = new Map<string, ReadTask>();
   for (const read of tasks) if (!byId.has(read.task.id)) byId.set(read.task.id, read);
   const context: CheckContext = { suite, tasks, byId, custom };
-  const ofTasks = tasks.flatMap((read) => TASK_CHECKS.flatMap((check) => check(read, context)));
+  const checks = suite.form === "harbor" ? HARBOR_CHECKS : TASK_CHECKS;
+  const ofTasks = tasks.flatMap((read) => [...read.findings, ...checks.flatMap((check) => check(read, context))]);
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }

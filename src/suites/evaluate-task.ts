@@ -1,6 +1,6 @@
 import type { JsonValue } from "../platform/json.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
-import type { FunctionCall, Grade, Metric, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
+import type { FunctionCall, Grade, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
 import { findMissingAccount } from "./accounts.js";
 import { callForScore, callForValue, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import {
@@ -20,6 +20,7 @@ import {
   type EvaluationOptions,
   type FlowbookFunction,
 } from "./grading-function.js";
+import { runTests } from "./harbor-trial.js";
 import { findSetupFunction } from "./setup.js";
 
 /**
@@ -35,14 +36,28 @@ export async function evaluateTask(
   const context: EvaluationContext = { task, machine, options, signal, notes: [] };
   try {
     if (task.evaluation === null) throw new CannotGrade("unsupported", "the task has no evaluation");
-    const evaluate = task.dialect === "flowbook" ? evaluateFlowbook : evaluateSpider2v;
-    const { score, reason } = await evaluate(task.evaluation, context);
+    const { score, reason } = await EVALUATE[task.dialect](task.evaluation, context);
     return { score, state: "success", reason: toLine(reason) };
   } catch (error) {
     if (signal.aborted) throw error;
     const reason = toLine(error instanceof Error ? error.message : String(error));
     return { score: null, state: error instanceof CannotGrade ? error.state : "eval_error", reason };
   }
+}
+
+type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<Score>;
+
+const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
+  flowbook: evaluateFlowbook,
+  spider2v: evaluateSpider2v,
+  harbor: evaluateHarbor,
+};
+
+/** Harbor: the task's tests write a reward; without one the task has no score. */
+async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
+  const { reward, others } = await runTests(evaluation.metrics[0]?.options ?? {}, context);
+  const named = Object.entries(others).map(([name, value]) => `${name} ${value}`);
+  return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
 }
 
 function toLine(text: string): string {

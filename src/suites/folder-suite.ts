@@ -20,14 +20,17 @@ import { SuiteDocuments } from "./documents.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
 import { folderMachines } from "./folder-machine.js";
 import { GradingProcesses } from "./grading-processes.js";
+import { HarborMachines } from "./harbor-machine.js";
+import { UNSUPPORTED } from "./harbor-task.js";
+import { harborOracle } from "./harbor-trial.js";
 import { collectLeftBehind } from "./left-behind.js";
 import { customFunctions } from "./load-custom-functions.js";
 import { needsMachine } from "./named-paths.js";
 import { openSuiteTask, type SuiteTaskSources } from "./open-suite-task.js";
 import { openOracle, type SuiteOracle } from "./oracle.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
-import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
-import { readSuite } from "./task-file.js";
+import { openSuiteFolder, type SuiteFinding, type SuiteFolder } from "./suite-folder.js";
+import { type ReadSuite, readSuite } from "./task-file.js";
 
 /** The Dockerfile of a snapshot, of the suite in this folder or a built-in one. */
 export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
@@ -52,12 +55,13 @@ export async function openFolderSuite(
 ): Promise<Suite<PlannedSuiteTask>> {
   const folder = openSuiteFolder(path);
   await readSnapshots(folder.root);
-  const oracle = options.oracle === undefined ? null : openOracle(options.oracle, folder);
+  const oracle = options.oracle === undefined ? null : openOracleOf(folder, options.oracle);
   const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
   const resources = await openSuiteResources(folder, options, context);
   return {
     async list() {
-      const tasks = readTasks(folder, options, context);
+      const read = readSuite(folder);
+      const tasks = await withMachines(readTasks(read, options, context), read, resources, context);
       return { set: { source: folder.root, revision: null, sha256: digestOf(tasks), split: "suite" }, tasks };
     },
     async open(task, signal) {
@@ -69,6 +73,41 @@ export async function openFolderSuite(
     },
   };
 }
+
+function openOracleOf(folder: SuiteFolder, path: string): SuiteOracle {
+  return folder.form === "harbor" ? harborOracle : openOracle(path, folder);
+}
+
+/** Those Harbor tasks that can be done here; each of the others is named with why not. */
+async function withMachines(
+  tasks: readonly PlannedSuiteTask[],
+  { suite, tasks: read }: ReadSuite,
+  resources: SuiteResources,
+  { note }: AppContext,
+): Promise<readonly PlannedSuiteTask[]> {
+  if (suite.form !== "harbor") return tasks;
+  const { machines } = await resources.sources();
+  const findingsOf = new Map(read.map(({ task, findings }) => [task.folder, findings]));
+  const refused: string[] = [];
+  const left: PlannedSuiteTask[] = [];
+  for (const task of tasks) {
+    const obstacle = findingsOf.get(task.folder)?.find(({ code }) => code === UNSUPPORTED);
+    const reason = obstacle === undefined ? await machines.missingFor(task.snapshot) : describeObstacle(obstacle);
+    if (reason === null) left.push(task);
+    else refused.push(`${task.id}: ${reason}`);
+  }
+  if (left.length === 0) {
+    throw new UserError(
+      "tasks_none",
+      `No selected task of ${suite.name} can be done here: ${refused.slice(0, 3).join("; ")}.`,
+      `See what each needs: art-e suite check ${shellWord(suite.root)}`,
+    );
+  }
+  for (const one of refused) note(`art-e: left out: ${one}`);
+  return left;
+}
+
+const describeObstacle = ({ field, message }: SuiteFinding) => (field === "" ? message : `${field}: ${message}`);
 
 interface OpeningContext {
   readonly resources: SuiteResources;
@@ -95,7 +134,10 @@ async function openTask(
     ok: true,
     opened: {
       instruction: task.instruction,
-      variables: { ...mailbox?.variables, ...(hasMachine ? { snapshot: task.snapshot, home: HOME } : {}) },
+      variables: {
+        ...mailbox?.variables,
+        ...(hasMachine ? { snapshot: task.snapshot, home: machine.workdir ?? HOME } : {}),
+      },
       access: {
         ...(mailbox?.access ?? { inbox: null, cutoff: null }),
         ...(hasMachine ? { machine } : {}),
@@ -117,9 +159,12 @@ async function openTask(
   };
 }
 
-function readTasks(folder: SuiteFolder, options: FolderSuiteOptions, { note }: AppContext): PlannedSuiteTask[] {
+function readTasks(
+  { suite: folder, tasks, problems }: ReadSuite,
+  options: FolderSuiteOptions,
+  { note }: AppContext,
+): PlannedSuiteTask[] {
   const { name, root } = folder;
-  const { tasks, problems } = readSuite(folder);
   const unreadable = new Set(problems.map(({ file }) => file)).size;
   if (unreadable > 0) {
     note(`art-e: ${unreadable} tasks of ${name} cannot be read and are left out: art-e suite check ${shellWord(root)}`);
@@ -273,7 +318,9 @@ export async function findSandboxedMachines(
 ): Promise<TaskMachines> {
   // No agent may find the golds, or what others did.
   const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
-  return new SandboxedMachines(await chooseMachineHost(), await readSnapshots(suite.root), hidden);
+  const choice = await chooseMachineHost();
+  if (suite.form === "harbor") return new HarborMachines(choice, suite.root, hidden);
+  return new SandboxedMachines(choice, await readSnapshots(suite.root), hidden);
 }
 
 class SandboxedMachines implements TaskMachines {

@@ -2,6 +2,8 @@ import type { SuiteDialect } from "../tasks/suite-task.js";
 import { emailAnswer } from "./email-task.js";
 import { GETTERS, SCRIPT_GETTERS } from "./getters.js";
 import type { FlowbookFunction, MetricFunction } from "./grading-function.js";
+import { TEST_SCRIPT } from "./harbor-task.js";
+import { runTests } from "./harbor-trial.js";
 import type { FunctionNeed } from "./machine-commands.js";
 
 /** Loaded where it grades: a run over questions, and the list of a suite, need only the names of functions. */
@@ -65,6 +67,9 @@ export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   ...EMAIL_FUNCTIONS,
 };
 
+/** What grades a Harbor task: its own script, which writes a reward. */
+export const HARBOR_FUNCTIONS = { [TEST_SCRIPT]: runTests } as const;
+
 /** Functions of set-up are in a table of their own, setup/setup-functions.ts. */
 export type FunctionKind = "evaluation" | "getter";
 
@@ -111,10 +116,14 @@ interface FunctionTable {
   readonly answers?: Readonly<Record<string, unknown>>;
 }
 
-/** Flowbook has no getters. */
+/** Only Spider2-V has getters. */
 const IMPLEMENTED: Readonly<Record<SuiteDialect, Readonly<Record<FunctionKind, FunctionTable>>>> = {
   flowbook: {
     evaluation: { all: FLOWBOOK_FUNCTIONS, scripts: FLOWBOOK_SCRIPT_FUNCTIONS, answers: EMAIL_FUNCTIONS },
+    getter: { all: {}, scripts: {} },
+  },
+  harbor: {
+    evaluation: { all: HARBOR_FUNCTIONS, scripts: HARBOR_FUNCTIONS },
     getter: { all: {}, scripts: {} },
   },
   spider2v: {
@@ -134,7 +143,7 @@ export function evaluationNeed(dialect: SuiteDialect, kind: FunctionKind, name: 
     if (Object.hasOwn(answers, name)) return "mailbox";
     return Object.hasOwn(scripts, name) ? "script" : "files";
   }
-  if (dialect === "flowbook") return null;
+  if (dialect !== "spider2v") return null;
   for (const [need, names] of Object.entries(NOT_IMPLEMENTED[kind])) {
     if (names.includes(name)) return need as FunctionNeed;
   }

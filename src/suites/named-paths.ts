@@ -2,6 +2,7 @@ import type { JsonValue } from "../platform/json.js";
 import type { SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { evaluationNeed } from "./function-table.js";
+import { NEEDS_DOCKER, UNSUPPORTED } from "./harbor-task.js";
 import type { FunctionNeed } from "./machine-commands.js";
 import { findSetupFunction } from "./setup.js";
 import { ACCOUNT_TAG } from "./suite-folder.js";
@@ -68,8 +69,8 @@ function spiderKind(key: string, path: string, { func, role }: LocatedCall): Nam
 
 /**
  * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine, by the answer
- * to a question about a `mailbox`. Others need a
- * `screen`, a `server` or an `account`, name an `unsupported` or an `unknown` function, or have `none` to be graded by.
+ * to a question about a `mailbox`. Others need a `screen`, a `server`, an `account` or a container of `docker`, name
+ * something `unsupported` or an `unknown` function, or have `none` to be graded by.
  */
 const TASK_REQUIREMENTS = [
   "files",
@@ -78,6 +79,7 @@ const TASK_REQUIREMENTS = [
   "screen",
   "server",
   "account",
+  "docker",
   "unsupported",
   "unknown",
   "none",
@@ -99,8 +101,10 @@ export function needOf(
   return known?.isPassedOver ? "files" : (known?.need ?? null);
 }
 
-export function classifyTask({ task, calls }: ReadTask): TaskRequirement {
+export function classifyTask({ task, calls, findings }: ReadTask): TaskRequirement {
   if (task.evaluation === null) return "none";
+  if (findings.some(({ code }) => code === UNSUPPORTED)) return "unsupported";
+  if (findings.some(({ code }) => code === NEEDS_DOCKER)) return "docker";
   const needs = calls.map((call) => ({ role: call.role, need: needOf(call, task.dialect) }));
   if (needs.some(({ need }) => need === null)) return "unknown";
   const isNeeded = (wanted: FunctionNeed) => needs.some(({ need }) => need === wanted);

@@ -14,8 +14,12 @@ export interface SuiteOracle {
   open(task: SuiteTask, machine: TaskMachine): TaskOracle;
 }
 
-/** The absolute path of the oracle file that is named, or of the suite's own. */
-export function findOracleFile(named: string | undefined, { root, name }: SuiteFolder): string {
+/** The absolute path of the oracle file that is named, or of the suite's own: of Harbor tasks, the suite itself. */
+export function findOracleFile(named: string | undefined, { form, root, name }: SuiteFolder): string {
+  if (form === "harbor") {
+    if (named === undefined) return root;
+    throw new UserError("flags_contradict", "--oracle: Harbor tasks have solutions of their own.", "Leave it out.");
+  }
   const path = resolve(named ?? join(root, OWN_ORACLE));
   if (named !== undefined || statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
   throw new UserError("oracle_missing", `${name} has no ${OWN_ORACLE}.`, "Name an oracle file: --oracle FILE.");

@@ -8,6 +8,8 @@ import type { SuiteDialect, SuiteTask, TaskState } from "../tasks/suite-task.js"
 import { type AccountSettings, findMissingAccount, ONLY_ACCOUNT_TASKS, settingsName } from "./accounts.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { attachInboxSchema } from "./email-task.js";
+import { HEALTHCHECK } from "./harbor-task.js";
+import { checkHealth } from "./harbor-trial.js";
 import {
   argvOf,
   commandSchema,
@@ -287,6 +289,12 @@ interface SetupFunction {
   readonly run: SetupAction | null;
 }
 
+const waitForHealth: SetupAction = async (args, { machine, signal }) => {
+  if (!machine.canRun) return NEEDS_COMMANDS;
+  const reason = await checkHealth(args, machine, signal);
+  return reason === null ? DONE : { state: "failed", reason };
+};
+
 const FILES = (run: SetupAction): SetupFunction => ({ need: "files", isPassedOver: false, run });
 const SCRIPT = (run: SetupAction): SetupFunction => ({ need: "script", isPassedOver: false, run });
 const needing = (need: FunctionNeed): SetupFunction => ({ need, isPassedOver: false, run: null });
@@ -305,6 +313,7 @@ const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, Set
     // Of ART-E's own tasks, which are written in Flowbook's form.
     attach_inbox: { need: "mailbox", isPassedOver: false, run: attachInbox },
   },
+  harbor: { [HEALTHCHECK]: SCRIPT(waitForHealth) },
   spider2v: {
     copyfile_from_host_to_guest: FILES(copyFile),
     script_and_execute: SCRIPT(runScript),

@@ -147,11 +147,13 @@ function stateOf(path: string): FileState {
 
 /** A folder of tasks. Absolute paths. */
 export interface SuiteFolder {
+  /** Whether it holds task files in `examples/`, or folders of Harbor tasks. */
+  readonly form: "examples" | "harbor";
   /** The name of its root folder. */
   readonly name: string;
   /** Paths of Spider2-V's files are relative to it, as they begin with `evaluation_examples/`. */
   readonly root: string;
-  /** Holds `examples/`, `settings/` and the index files: the root, or `evaluation_examples/` in it. */
+  /** Holds the tasks, `settings/` and the index files: the root, or `evaluation_examples/` in it. */
   readonly content: string;
 }
 
@@ -167,15 +169,34 @@ export function openSuiteFolder(path: string): SuiteFolder {
     ...(isFolder(inside, lstatSync) ? [inside] : []),
   ];
   const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), lstatSync));
-  if (content === undefined) {
-    throw new UserError(
-      "suite_missing",
-      `${path} is no task suite: it has no folder examples/.`,
-      "Name the folder that holds examples/<tool>/<id>/<id>.json.",
-    );
+  if (content !== undefined) {
+    const root = basename(content) === SPIDER_CONTENT ? dirname(content) : content;
+    return { form: "examples", name: basename(root), root, content };
   }
-  const root = basename(content) === SPIDER_CONTENT ? dirname(content) : content;
-  return { name: basename(root), root, content };
+  const [task] = isFolder(folder, statSync) ? harborFolders(folder, HARBOR_DEPTH) : [];
+  if (task !== undefined) return { form: "harbor", name: basename(folder), root: folder, content: folder };
+  throw new UserError(
+    "suite_missing",
+    `${path} is no task suite: it has no folder examples/, and no folders of Harbor tasks.`,
+    "Name the folder that holds examples/<tool>/<id>/<id>.json, or <id>/task.toml.",
+  );
+}
+
+/** How deep below a dataset's folder its tasks may lie. */
+const HARBOR_DEPTH = 4;
+
+/** The folders of Harbor tasks in a folder, which may be one itself, in the order of their paths. */
+function* harborFolders(folder: string, depth: number): Generator<string> {
+  if (stateOf(join(folder, "task.toml")) === "file") yield folder;
+  else if (depth > 0) for (const name of foldersIn(folder)) yield* harborFolders(join(folder, name), depth - 1);
+}
+
+/** Its tasks' files; the tool that a task is of is the folder that it lies in, where that is below the suite's own. */
+export function findHarborTasks(suite: SuiteFolder): TaskFilePath[] {
+  return [...harborFolders(suite.root, HARBOR_DEPTH)].map((folder) => ({
+    tool: relative(suite.root, dirname(folder)).replace(/^\.\.$/, "") || suite.name,
+    ...{ folder, folderName: basename(folder), file: join(folder, "task.toml") },
+  }));
 }
 
 /** A path as findings name it. */

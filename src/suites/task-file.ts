@@ -2,8 +2,10 @@ import { lstatSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { type JsonObject, jsonDepth, jsonObjectSchema, MAX_JSON_DEPTH } from "../platform/json.js";
 import type { FunctionCall, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
+import { readHarborTask } from "./harbor-task.js";
 import {
   fieldPath,
+  findHarborTasks,
   findTaskFiles,
   isJsonObject,
   pathInSuite,
@@ -21,6 +23,7 @@ export interface ReadSuite {
 }
 
 export function readSuite(suite: SuiteFolder): ReadSuite {
+  if (suite.form === "harbor") return readHarborSuite(suite);
   const { files, findings } = findTaskFiles(suite);
   const tasks: ReadTask[] = [];
   const problems = [...findings];
@@ -31,6 +34,25 @@ export function readSuite(suite: SuiteFolder): ReadSuite {
   }
   return { suite, tasks, problems };
 }
+
+function readHarborSuite(suite: SuiteFolder): ReadSuite {
+  const readings = findHarborTasks(suite).map((path) => readHarborTask(path, suite));
+  const tasks = readings
+    .filter((reading) => reading.ok)
+    .map(({ task, path, findings }): ReadTask => {
+      const config = task.config.map(
+        (call): LocatedCall => ({ role: "config", ...call, ...IN_SETTINGS, metric: null }),
+      );
+      const metrics = (task.evaluation?.metrics ?? []).map(
+        ({ func, options }): LocatedCall => ({ role: "metric", func, arguments: options, ...IN_SETTINGS, metric: 0 }),
+      );
+      return { task, path, calls: [...config, ...metrics], unknownFields: [], skipped: [], findings };
+    });
+  return { suite, tasks, problems: readings.flatMap((reading) => (reading.ok ? [] : reading.problems)) };
+}
+
+/** Functions of Harbor tasks have no names in a file of theirs. */
+const IN_SETTINGS = { funcField: "", argumentsField: "" };
 
 /** No task's file comes near it: the largest known has 30 KB. */
 const MAX_BYTES = 2_000_000;
@@ -45,6 +67,8 @@ export interface ReadTask {
   readonly unknownFields: readonly string[];
   /** Set-up functions that the origin passes over, as they are in the other dialect's spelling. */
   readonly skipped: readonly LocatedCall[];
+  /** What reading it has found already. */
+  readonly findings: readonly SuiteFinding[];
 }
 
 type TaskReading =
@@ -107,6 +131,7 @@ function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
     calls: [...run, ...postconfig, ...(evaluation === null ? [] : locateEvaluation(file, evaluation))],
     unknownFields: Object.keys(file).filter((name) => !Object.hasOwn(taskFileSchema.shape, name)),
     skipped: config.filter((call) => isPassedOver(call, dialect)),
+    findings: [],
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type SuiteTask, TASK_STATES } from "./suite-task.js";
+import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
 /** Where a run's tasks came from, recorded with it so that they can be had again. */
 export interface TaskSet {
@@ -108,7 +108,7 @@ export const suiteTaskFactsSchema = z.object({
   id: z.string().min(1),
   /** The suite's name. */
   suite: z.string(),
-  dialect: z.enum(["flowbook", "spider2v"]),
+  dialect: z.enum(SUITE_DIALECTS),
   tool: z.string(),
   instruction: z.string(),
   snapshot: z.string(),

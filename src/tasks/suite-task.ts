@@ -44,8 +44,10 @@ export interface TaskDocuments {
   read(path: string, offset: number, signal: AbortSignal): Promise<DocumentPage | null>;
 }
 
-/** The two dialects that task files are written in. Functions of the same name may grade differently in each. */
-export type SuiteDialect = "flowbook" | "spider2v";
+/** The dialects that task files are written in. Functions of the same name may grade differently in each. */
+export const SUITE_DIALECTS = ["flowbook", "spider2v", "harbor"] as const;
+
+export type SuiteDialect = (typeof SUITE_DIALECTS)[number];
 
 /** A function that a task's file names, with its arguments as they stand there. */
 export interface FunctionCall {

@@ -30,7 +30,7 @@ export const runShell = defineHandler({
       const run = await machine.run(
         {
           argv: ["bash", "-c", command],
-          cwd: cwd === undefined ? null : machinePath(cwd),
+          cwd: cwd === undefined ? null : machinePath(cwd, machine),
           env: {},
           timeoutMs: seconds * 1_000,
         },
@@ -91,7 +91,7 @@ export const runNotebook = defineHandler({
       const seconds = Math.min(timeout_seconds, maxSeconds);
       const program = await readProgram("run-notebook.py");
       const mode = continue_on_error ? "continue" : "stop";
-      const argv = ["python3", "-c", program, machinePath(path), String(seconds), mode];
+      const argv = ["python3", "-c", program, machinePath(path, machine), String(seconds), mode];
       const timeoutMs = seconds * 1_000 + MARGIN_MS;
       const run = await machine.run({ argv, cwd: null, env: {}, timeoutMs }, context.signal);
       if (run.exitCode === null) return toolError("failed", `${path} did not end within its time, and is not saved.`);
@@ -156,7 +156,7 @@ const EXECUTABLE = 0o755;
 /** Reads a complete UTF-8 text file of the machine; refuses anything else. */
 export async function readMachineText(machine: TaskMachine, path: string): Promise<string> {
   const bytes = await withTemporaryFile(async (file) => {
-    if (!(await machine.copyOut(machinePath(path), file))) {
+    if (!(await machine.copyOut(machinePath(path, machine), file))) {
       throw new MachineRefusal(
         `${path} is no regular file: it does not exist, or is a folder, or is or goes through a link. list_files shows what there is.`,
       );
@@ -181,7 +181,7 @@ export async function writeMachineText(
   signal: AbortSignal,
 ): Promise<number> {
   const bytes = Buffer.from(content, "utf8");
-  const target = machinePath(path);
+  const target = machinePath(path, machine);
   const there = machine.canRun ? await inspect(machine, target, 0, signal) : null;
   if (there?.type === "folder") throw new MachineRefusal(`${path} is a folder.`);
   await withTemporaryFile(async (file) => {
@@ -206,11 +206,11 @@ const inspectionSchema = z.object({
  */
 export async function listMachineFolder(machine: TaskMachine, path: string, limit: number, signal: AbortSignal) {
   if (!machine.canRun) throw new MachineRefusal(`${ONLY_FILES} Its files can be read by their paths.`);
-  const { type, error, entries, total } = await inspect(machine, machinePath(path), limit, signal);
+  const { type, error, entries, total } = await inspect(machine, machinePath(path, machine), limit, signal);
   if (type === "none") throw new MachineRefusal(`${path} does not exist in the machine.`);
   if (type !== "folder") throw new MachineRefusal(`${path} is not a folder.`);
   if (error !== null) throw new MachineRefusal(`${path} cannot be listed: ${error}.`);
-  return { folder: machinePath(path), entries, total };
+  return { folder: machinePath(path, machine), entries, total };
 }
 
 async function inspect(machine: TaskMachine, path: string, limit: number, signal: AbortSignal) {
@@ -240,11 +240,11 @@ function readProgram(name: "inspect-path.py" | "run-notebook.py"): Promise<strin
   return text;
 }
 
-/** A path given by an agent, as an absolute one: relative ones and `~/` begin at the user's home. */
-function machinePath(path: string): string {
+/** A path given by an agent, as an absolute one: `~/` is the user's home, and relative ones begin where commands do. */
+function machinePath(path: string, { workdir = HOME }: TaskMachine): string {
   if (path.includes("\0")) throw new MachineRefusal("A path cannot hold a NUL character.");
-  const below = path === "~" || path.startsWith("~/") ? path.slice(2) : path;
-  return posix.resolve(HOME, below);
+  if (path === "~" || path.startsWith("~/")) return posix.resolve(HOME, path.slice(2));
+  return posix.resolve(workdir, path);
 }
 
 const NO_MACHINE = "This task has no machine, in which alone this tool works. Go on without it.";

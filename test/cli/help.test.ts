@@ -170,7 +170,7 @@ it("art-e run looks like this", async () => {
     Tasks of a suite:
           --suite FOLDER              A task suite's folder: its tasks instead of questions about mailboxes
           --task ID,ID                Task ids, or their beginnings, separated by commas
-          --tool FOLDER               Tasks of this folder of examples/, such as jupyter
+          --tool FOLDER               Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter
           --tag TAG,TAG               Tasks with all of these tags, separated by commas
           --index FILE                Tasks that an index file lists, such as test_one.json
           --counterparts WHICH        both: whole pairs, counterparts added; abstract or verbose: one of each pair

@@ -83,6 +83,16 @@ test("the container has no network, nothing of this machine but the guest, no ri
   for (const flag of ["--privileged", "--volume", "--env", "--publish"]) expect(args).not.toContain(flag);
 });
 
+test("a container whose files may be changed is its image's own, and as shut off", () => {
+  const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", MACHINE_LIMITS, { writable: true });
+  const given = (flag: string) => args.filter((_, i) => args[i - 1] === flag);
+  for (const flag of ["--read-only", "--user", "--tmpfs", "--privileged", "--volume"]) expect(args).not.toContain(flag);
+  expect(
+    ["--network", "--pull", "--cap-drop", "--security-opt", "--workdir"].map((flag) => given(flag).join()),
+  ).toEqual([...["none", "never", "ALL", "no-new-privileges", "/"]]);
+  expect(given("--memory")).toEqual([String(MACHINE_LIMITS.memoryBytes)]);
+});
+
 describe("a machine of an image", needs("sandbox", machinesStart), () => {
   const snapshot = { ...BASE, image: "lake:1", files: { "/home/user/note": "hello" }, setUp: [["touch", "/tmp/made"]] };
 

@@ -18,7 +18,7 @@ const built = (await import(DIST)) as { GradingProcesses: typeof GradingProcesse
 const never = new AbortController().signal;
 
 const SOURCES = {
-  suite: { name: "suite", root: "/nowhere", content: "/nowhere" },
+  suite: { form: "examples" as const, name: "suite", root: "/nowhere", content: "/nowhere" },
   functions: null,
   accounts: { folder: null, env: {} },
 };
@@ -80,7 +80,10 @@ function endlessTask() {
   };
   const prepared = prepare("spider2v", evaluation, {}, { "left.sqlite": endlessDatabase() });
   write(prepared.folder, { "gold.sqlite": endlessDatabase() });
-  const sources = { ...SOURCES, suite: { name: "suite", root: prepared.folder, content: prepared.folder } };
+  const sources = {
+    ...SOURCES,
+    suite: { ...SOURCES.suite, name: "suite", root: prepared.folder, content: prepared.folder },
+  };
   return { ...prepared, sources };
 }
 

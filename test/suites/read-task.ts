@@ -5,7 +5,7 @@ import type { FunctionCall, Metric, SuiteDialect, SuiteTask, TaskEvaluation } fr
 
 type Loose = Record<string, JsonValue | undefined>;
 
-const EXAMPLES = { flowbook: "examples", spider2v: "evaluation_examples/examples" };
+const EXAMPLES = { flowbook: "examples", spider2v: "evaluation_examples/examples", harbor: "." };
 
 /** Reads a task as far as its evaluation needs, without checking it. */
 export function readTaskForGrading(suiteRoot: string, dialect: SuiteDialect, tool: string, id: string): SuiteTask {

@@ -228,6 +228,22 @@ describe("a trial of an exported task", needs("sandbox", machinesStart), () => {
     expect(nop.map(({ json, text }) => [json.reward, text])).toEqual(Array(count).fill([0, 0]));
   });
 
+  it("is the same in a run over the folder as a suite", async () => {
+    const check = await artE("suite check tasks");
+    expect(check).toMatchObject({ code: 0, stdout: "tasks: 73 tasks read, 0 errors, 0 warnings\n" });
+    for (const [agent, score] of [
+      ["oracle", 1],
+      ["noop", 0],
+    ]) {
+      const { code, stdout, stderr } = await artE(`run -a ${agent} --suite tasks --json --quiet`);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(JSON.parse(stdout).scores).toMatchObject({
+        taskScore: { n: 73, value: score },
+        taskSolved: { value: score },
+      });
+    }
+  });
+
   it("lets the agent search, read and answer with the command in the environment", async () => {
     const agent = `
 id=$(mail search exchange ratio Heron --json | python3 -c 'import json, sys; print(([e["message_id"] for e in json.load(sys.stdin)["emails"]] + ["none"])[0])')

@@ -71,7 +71,11 @@ describe("suite list", () => {
   });
 
   it.each([
-    ["a folder that is no suite", `suite list ${ROOT}/docs`, "is no task suite: it has no folder examples/."],
+    [
+      "a folder that is no suite",
+      `suite list ${ROOT}/docs`,
+      "is no task suite: it has no folder examples/, and no folders of Harbor tasks.",
+    ],
     ["an index file that is missing", `suite list ${SUITE} --index none.json`, "There is no index file none.json"],
     [
       "a choice that is none",

@@ -1,0 +1,376 @@
+import { createHash } from "node:crypto";
+import { type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join, posix } from "node:path";
+import { parse } from "smol-toml";
+import { z } from "zod";
+import type { SuiteTask } from "../tasks/suite-task.js";
+import { type FileCopy, type ReadDockerfile, readDockerfile } from "./harbor/dockerfile.js";
+import {
+  fieldPath,
+  fileStateOf,
+  pathInSuite,
+  type SuiteFinding,
+  type SuiteFolder,
+  type TaskFilePath,
+} from "./suite-folder.js";
+
+/** The set-up function of a task with a healthcheck, and the evaluation function of every task. */
+export const HEALTHCHECK = "healthcheck";
+export const TEST_SCRIPT = "tests/test.sh";
+
+/** A task that cannot be done here at all, and one that only a container can be for. */
+export const UNSUPPORTED = "unsupported";
+export const NEEDS_DOCKER = "needs_docker";
+
+export interface ReadHarborTask {
+  readonly task: SuiteTask;
+  readonly path: TaskFilePath;
+  /** What is odd about it, and why it is not done here, if so. */
+  readonly findings: readonly SuiteFinding[];
+}
+
+type HarborReading =
+  | ({ readonly ok: true } & ReadHarborTask)
+  | { readonly ok: false; readonly problems: SuiteFinding[] };
+
+/** Reads a task's folder, or says by file and field what is wrong with it. */
+export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborReading {
+  const { folder, folderName: id } = path;
+  const problem = (file: string, code: string, field: string, message: string): SuiteFinding => ({
+    ...{ level: "error", task: null, file: pathInSuite(suite, join(folder, file)), code, field, message },
+  });
+  const missing = ["instruction.md", TEST_SCRIPT].filter((file) => fileStateOf(folder, file) !== "file");
+  const settings = readSettings(folder);
+  // A task of several steps has these files in each of them.
+  const isOfSteps = settings.ok && settings.value.steps !== undefined;
+  if (missing.length > 0 && !isOfSteps) {
+    const message = "is missing, or is no regular file";
+    return { ok: false, problems: missing.map((file) => problem(file, "file_missing", "", message)) };
+  }
+  if (!settings.ok) {
+    const problems = settings.issues.map(({ field, message }) => problem("task.toml", "task_invalid", field, message));
+    return { ok: false, problems };
+  }
+  const { task, metadata, verifier, environment } = settings.value;
+  const options = {
+    timeout_sec: verifier.timeout_sec,
+    env: plainVariables(verifier.env),
+    fingerprint: fingerprintOf(folder),
+  };
+  const { healthcheck } = environment;
+  const suiteTask: SuiteTask = {
+    id,
+    dialect: "harbor",
+    tool: path.tool,
+    folder,
+    instruction: isOfSteps ? "several steps" : readFileSync(join(folder, "instruction.md"), "utf8").slice(0, MAX_TEXT),
+    snapshot: pathInSuite(suite, join(folder, "environment")),
+    source: task === undefined ? [] : [task.name],
+    relatedApps: [],
+    tags: metadata.tags,
+    actionNumber: null,
+    counterpart: null,
+    config: healthcheck === undefined ? [] : [{ func: HEALTHCHECK, arguments: healthcheck }],
+    evaluation: {
+      postconfig: [],
+      metrics: [{ func: TEST_SCRIPT, result: null, expected: null, options }],
+      conjunction: "and",
+    },
+  };
+  const findings = obstaclesOf(folder, settings.value).map(({ level = "warning", file = "task.toml", ...rest }) => ({
+    ...{ level, task: id, file: pathInSuite(suite, join(folder, file)), ...rest },
+  }));
+  return { ok: true, task: suiteTask, path, findings };
+}
+
+const MAX_TEXT = 200_000;
+const MAX_BYTES = 1_000_000;
+
+type SettingsReading =
+  | { readonly ok: true; readonly value: HarborSettings }
+  | { readonly ok: false; readonly issues: readonly { readonly field: string; readonly message: string }[] };
+
+/** Reads a task's `task.toml`. */
+export function readSettings(folder: string): SettingsReading {
+  const file = join(folder, "task.toml");
+  const failed = (message: string): SettingsReading => ({ ok: false, issues: [{ field: "", message }] });
+  if (fileStateOf(folder, "task.toml") !== "file") return failed("is no regular file");
+  if (lstatSync(file).size > MAX_BYTES) return failed(`has more than ${MAX_BYTES} bytes`);
+  let written: unknown;
+  try {
+    written = parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    return failed(`is not TOML: ${(cause as Error).message.split("\n")[0]}`);
+  }
+  const parsed = settingsSchema.safeParse(written);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, issues: parsed.error.issues.map(({ path, message }) => ({ field: fieldPath(path), message })) };
+}
+
+const seconds = z.number("expected a number of seconds").positive("expected more than 0 seconds").max(86_400);
+const variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "expected the name of a variable"), z.string());
+
+/** Versions 1.0 to 1.4. Unknown keys are passed over, as Harbor does. */
+const settingsSchema = z.looseObject({
+  task: z.looseObject({ name: z.string() }).optional(),
+  metadata: z
+    .looseObject({
+      category: z.string().optional().catch(undefined),
+      tags: z.array(z.string()).default([]).catch([]),
+    })
+    .prefault({}),
+  agent: z.looseObject({ timeout_sec: seconds.optional(), user: z.unknown().optional() }).prefault({}),
+  verifier: z
+    .looseObject({
+      timeout_sec: seconds.default(600),
+      env: variables.default({}),
+      user: z.unknown().optional(),
+      environment_mode: z.string().default("shared"),
+      environment: z.unknown().optional(),
+      collect: z.array(z.unknown()).default([]),
+    })
+    .prefault({}),
+  environment: z
+    .looseObject({
+      docker_image: z.string().min(1).optional(),
+      os: z.string().default("linux"),
+      gpus: z.number().default(0),
+      gpu_types: z.array(z.unknown()).nullish(),
+      workdir: z.string().startsWith("/", "expected an absolute path").optional(),
+      env: variables.default({}),
+      mcp_servers: z.array(z.unknown()).default([]),
+      healthcheck: z
+        .object({
+          command: z.string().min(1),
+          interval_sec: z.number().min(0).max(3600).default(5),
+          timeout_sec: seconds.default(30),
+          start_period_sec: z.number().min(0).max(3600).default(0),
+          retries: z.int().min(1).max(1000).default(3),
+        })
+        .optional(),
+    })
+    .prefault({}),
+  solution: z.looseObject({ env: variables.default({}) }).prefault({}),
+  steps: z.array(z.unknown()).optional(),
+});
+
+type HarborSettings = z.output<typeof settingsSchema>;
+
+/** A value that the host is to fill in: `${NAME}` or `${NAME:-default}`. */
+const TEMPLATE = /^\$\{(\w+)(?::-(.*))?\}$/;
+
+/** Variables with the defaults of those that the host would be asked for; without a default they are left out. */
+export function plainVariables(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => {
+      const template = TEMPLATE.exec(value);
+      if (template === null) return [[name, value]];
+      return template[2] === undefined ? [] : [[name, template[2]]];
+    }),
+  );
+}
+
+type Obstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
+
+/** Programs that fetch something, in a script that runs without a network. */
+const FETCHING =
+  /\b(curl|wget|git clone|(apt|apt-get) (-\S+ )*(install|update)|pip3? install|uvx?|npm (i|install|ci)|npx)\b/;
+
+function obstaclesOf(folder: string, { steps, verifier, environment, agent, ...settings }: HarborSettings): Obstacle[] {
+  const refused = (field: string, message: string): Obstacle => ({ code: UNSUPPORTED, field, message });
+  const asked = (table: string, env: Readonly<Record<string, string>>) =>
+    Object.entries(env)
+      .filter(([, value]) => TEMPLATE.exec(value)?.[2] === undefined && TEMPLATE.test(value))
+      .map(([name, value]) =>
+        refused(`${table}.env.${name}`, `takes ${value} of the host, which is not given to tasks`),
+      );
+  const compose = ["docker-compose.yaml", "docker-compose.yml"].find(
+    (name) => fileStateOf(folder, `environment/${name}`) !== "missing",
+  );
+  const isSeparate = verifier.environment_mode !== "shared" || verifier.environment !== undefined;
+  const fetching = steps === undefined ? fetchingLine(join(folder, TEST_SCRIPT)) : null;
+  const users = [
+    ["agent.user", agent.user],
+    ["verifier.user", verifier.user],
+  ] as const;
+  return [
+    ...(steps === undefined ? [] : [refused("steps", "a task of several steps")]),
+    ...(compose === undefined
+      ? []
+      : [{ ...refused("", "a task with further containers"), file: `environment/${compose}` }]),
+    ...(environment.gpus > 0 || (environment.gpu_types ?? []).length > 0
+      ? [refused("environment.gpus", "needs a GPU")]
+      : []),
+    ...(environment.os === "linux" ? [] : [refused("environment.os", `needs ${environment.os}`)]),
+    ...(isSeparate || verifier.collect.length > 0
+      ? [refused("verifier", "is verified in an environment of its own")]
+      : []),
+    ...asked("environment", environment.env),
+    ...asked("verifier", verifier.env),
+    ...(fetching === null
+      ? []
+      : [{ ...refused("", `needs a network, which there is none of: ${fetching}`), file: TEST_SCRIPT }]),
+    ...(compose === undefined ? imageObstacles(folder) : []),
+    ...(fileStateOf(folder, "solution/solve.sh") === "file"
+      ? asked("solution", settings.solution.env)
+      : [
+          {
+            code: "solution_missing",
+            field: "",
+            message: "is missing: the oracle cannot do it",
+            file: "solution/solve.sh",
+          },
+        ]),
+    ...(environment.mcp_servers.length === 0
+      ? []
+      : [{ code: "mcp_passed_over", field: "environment.mcp_servers", message: "agents here are not told of them" }]),
+    ...users
+      .filter(([, user]) => user !== undefined && user !== null)
+      .map(([field]) => ({ code: "user_passed_over", field, message: "everything runs as one user" })),
+  ];
+}
+
+function imageObstacles(folder: string): Obstacle[] {
+  const environment = readEnvironment(folder);
+  const file = "environment/Dockerfile";
+  if (!environment.ok)
+    return [{ level: "error", code: "environment_invalid", field: "", message: environment.why, file }];
+  const [first, ...more] = environment.obstacles;
+  if (first === undefined) return [];
+  const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+  return [{ code: NEEDS_DOCKER, field: "", message: `only Docker can have its environment: ${first}${others}`, file }];
+}
+
+function fetchingLine(script: string): string | null {
+  const lines = readFileSync(script, "utf8").slice(0, MAX_TEXT).split("\n");
+  return (
+    lines
+      .map((line) => line.trim())
+      .find((line) => !line.startsWith("#") && FETCHING.test(line))
+      ?.slice(0, 100) ?? null
+  );
+}
+
+const LARGEST_HASHED = 100_000;
+
+/** SHA-256 over the paths and sizes of a task's files, and what is in those that are not large. */
+function fingerprintOf(folder: string): string {
+  const hash = createHash("sha256");
+  const visit = (path: string) => {
+    const entries: Dirent[] = readdirSync(join(folder, path), { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const file = posix.join(path, entry.name);
+      if (entry.isDirectory()) visit(file);
+      if (!entry.isFile()) continue;
+      const { size } = lstatSync(join(folder, file));
+      hash.update(`${file}\0${size}\0`);
+      if (size <= LARGEST_HASHED) hash.update(readFileSync(join(folder, file)));
+    }
+  };
+  visit("");
+  return hash.digest("hex");
+}
+
+/** What a task's machine is made of. */
+export interface HarborEnvironment extends Pick<ReadDockerfile, "folders" | "modes" | "packages" | "modules"> {
+  /** The built image that the task names; null: none. */
+  readonly image: string | null;
+  readonly workdir: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly copies: readonly FileCopy[];
+  /** Programs that the base image has. */
+  readonly commands: Readonly<Record<string, string>>;
+  /** Why only Docker can have it; empty: bubblewrap can, if its packages are installed here. */
+  readonly obstacles: readonly string[];
+}
+
+/** Base images of which this machine's own packages are near enough, with the programs that they have. */
+const BASES: readonly (readonly [name: RegExp, commands: Readonly<Record<string, string>>])[] = [
+  [/^(debian|ubuntu|buildpack-deps)(:(?!.*(alpine|windows))[\w.-]+)?$/, { bash: "bash" }],
+  [/^python(:(3|latest|slim|bookworm|trixie)(?!.*(alpine|windows))[\w.-]*)?$/, { bash: "bash", python3: "python3" }],
+];
+
+/** Reads a task's environment: its Dockerfile, or the image that it names with the files beside. */
+export function readEnvironment(
+  folder: string,
+): ({ readonly ok: true } & HarborEnvironment) | { ok: false; why: string } {
+  const settings = readSettings(folder);
+  if (!settings.ok) return { ok: false, why: settings.issues[0]?.message ?? "task.toml cannot be read" };
+  const { docker_image: image = null, workdir, env } = settings.value.environment;
+  const environment = join(folder, "environment");
+  let read: ReadDockerfile;
+  if (fileStateOf(folder, "environment/Dockerfile") === "missing") {
+    if (image === null) return { ok: false, why: "is missing, and task.toml names no docker_image" };
+    const to = workdir ?? "/app";
+    const copies = fileStateOf(folder, "environment") === "folder" ? [{ from: environment, to }] : [];
+    read = {
+      base: image,
+      workdir: to,
+      env: {},
+      folders: [to],
+      copies,
+      modes: [],
+      packages: [],
+      modules: [],
+      obstacles: [],
+    };
+  } else {
+    try {
+      read = readDockerfile(environment);
+    } catch (error) {
+      return { ok: false, why: (error as Error).message };
+    }
+  }
+  const name = (read.base ?? "")
+    .replace(/^docker\.io\//, "")
+    .replace(/^library\//, "")
+    .replace(/@sha256:.*$/, "");
+  const commands = BASES.find(([pattern]) => pattern.test(name))?.[1];
+  const obstacles = [
+    ...(commands === undefined ? [`the base image ${read.base ?? "(none)"} is not known`] : []),
+    ...read.obstacles,
+    ...[workdir ?? read.workdir, ...read.folders, ...read.copies.map(({ to }) => to)].flatMap((path) =>
+      isKept(path) ? [`${path} is a place that the machine keeps to itself`] : [],
+    ),
+    ...[workdir ?? read.workdir, ...read.folders].flatMap((path) =>
+      SYSTEM.test(path) ? [`${path} lies among the machine's packages, where nothing can be written`] : [],
+    ),
+  ];
+  return {
+    ok: true,
+    ...read,
+    image,
+    workdir: workdir ?? read.workdir,
+    env: { ...read.env, ...plainVariables(env) },
+    commands: commands ?? {},
+    obstacles: [...new Set(obstacles)],
+  };
+}
+
+const KERNEL = ["/proc", "/dev", "/sys", "/opt/machine"];
+
+function isKept(path: string): boolean {
+  return KERNEL.some((folder) => path === folder || path.startsWith(`${folder}/`)) || /^\/(opt|var|home)$/.test(path);
+}
+
+/** Folders of packages, which machines share with this one. */
+const SYSTEM = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32|etc)(\/|$)/;
+
+/**
+ * The file system in memory that a path lies in: by its first folder, or its first two where others share the first.
+ * Null: among the machine's packages, where nothing can be written.
+ */
+export function writableMount(path: string): string | null {
+  const [first = "", second] = path.split("/").slice(1);
+  if (first === "" || SYSTEM.test(path)) return null;
+  if (!["opt", "var", "home", "dev"].includes(first)) return `/${first}`;
+  return second === undefined ? null : `/${first}/${second}`;
+}
+
+/** The name of a task's image where it names none. */
+export function imageOf(environment: HarborEnvironment, folder: string): string {
+  const word = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-");
+  return environment.image ?? `art-e-harbor/${word.replace(/^-+|-+$/g, "") || "task"}`;
+}

@@ -1,0 +1,299 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkSuiteFolder } from "../../src/suites/check-suite.js";
+import { readEnvironment } from "../../src/suites/harbor-task.js";
+import { parseRewards } from "../../src/suites/harbor-trial.js";
+import { listTasks, showTask } from "../../src/suites/show-tasks.js";
+import { temporaryFolder } from "./temporary-folder.js";
+import { writeHarborTask } from "./write-harbor.js";
+
+const checked = async (folder: string) => {
+  const { errors, warnings } = await checkSuiteFolder(folder, undefined);
+  return [...errors, ...warnings].map(
+    ({ level, code, file, field, message }) => `${level} ${code} ${file} ${field}: ${message}`,
+  );
+};
+
+describe("a folder of Harbor tasks", () => {
+  it("is read as a suite, whatever its depth and the version of its files", () => {
+    const root = temporaryFolder();
+    writeHarborTask(join(root, "first"));
+    writeHarborTask(join(root, "tasks/second"), {
+      "task.toml": `schema_version = "1.4"
+unknown = 1
+artifacts = ["/app/answer.txt"]
+[task]
+name = "me/second"
+[verifier]
+timeout_sec = 30
+env = { MODE = "strict", KIND = "\${KIND:-plain}" }
+[environment]
+memory = "2G"
+allow_internet = false
+[environment.healthcheck]
+command = "true"
+`,
+    });
+    mkdirSync(join(root, ".git"));
+    writeHarborTask(join(root, ".git/hidden"));
+    symlinkSync(join(root, "first"), join(root, "link"));
+    const list = listTasks(root, {});
+    expect(list.tasks.map(({ id, tool, runnable, evaluation }) => [id, tool, runnable, evaluation])).toEqual([
+      ["first", list.suite, "script", "tests/test.sh"],
+      ["second", "tasks", "script", "tests/test.sh"],
+    ]);
+    const { task, findings } = showTask(root, "second");
+    expect(task).toMatchObject({
+      dialect: "harbor",
+      instruction: "Write yes into /app/answer.txt.\n",
+      snapshot: "tasks/second/environment",
+      source: ["me/second"],
+      config: [{ func: "healthcheck", arguments: { command: "true", retries: 3, timeout_sec: 30 } }],
+      evaluation: {
+        metrics: [{ func: "tests/test.sh", options: { timeout_sec: 30, env: { MODE: "strict", KIND: "plain" } } }],
+      },
+    });
+    expect(findings).toEqual([]);
+    expect(listTasks(join(root, "first"), {}).tasks.map(({ id }) => id)).toEqual(["first"]);
+    expect(listTasks(root, { tag: ["small"] }).tasks.map(({ id }) => id)).toEqual(["first"]);
+  });
+
+  it.each<[string, Readonly<Record<string, string | null>>, string]>([
+    [
+      "steps",
+      { "task.toml": "[[steps]]\nname = 'a'\n", "instruction.md": null, "tests/test.sh": null },
+      "unsupported t/task.toml steps: a task of several steps",
+    ],
+    [
+      "sidecars",
+      { "environment/docker-compose.yaml": "services: {}\n" },
+      "unsupported t/environment/docker-compose.yaml : a task with further containers",
+    ],
+    ["a GPU", { "task.toml": "[environment]\ngpus = 1\n" }, "unsupported t/task.toml environment.gpus: needs a GPU"],
+    [
+      "Windows",
+      { "task.toml": "[environment]\nos = 'windows'\n" },
+      "unsupported t/task.toml environment.os: needs windows",
+    ],
+    [
+      "a verifier apart",
+      { "task.toml": "[verifier]\nenvironment_mode = 'separate'\n" },
+      "unsupported t/task.toml verifier: is verified in an environment of its own",
+    ],
+    [
+      "a key of the host",
+      { "task.toml": `[verifier]\nenv = { KEY = "\${OPENAI_API_KEY}" }\n` },
+      `unsupported t/task.toml verifier.env.KEY: takes \${OPENAI_API_KEY} of the host, which is not given to tasks`,
+    ],
+    [
+      "a network",
+      { "tests/test.sh": "#!/bin/bash\n# curl\napt-get -y install jq\n" },
+      "unsupported t/tests/test.sh : needs a network, which there is none of: apt-get -y install jq",
+    ],
+    [
+      "another base",
+      { "environment/Dockerfile": "FROM node:22\n" },
+      "needs_docker t/environment/Dockerfile : only Docker can have its environment: the base image node:22 is not known",
+    ],
+    [
+      "a build",
+      { "environment/Dockerfile": "FROM debian\nRUN make\n" },
+      "needs_docker t/environment/Dockerfile : only Docker can have its environment: Dockerfile:2: RUN make: is more than packages",
+    ],
+    [
+      "no solution",
+      { "solution/solve.sh": null },
+      "solution_missing t/solution/solve.sh : is missing: the oracle cannot do it",
+    ],
+    [
+      "an MCP server",
+      { "task.toml": "[[environment.mcp_servers]]\nname = 'mail'\n" },
+      "mcp_passed_over t/task.toml environment.mcp_servers: agents here are not told of them",
+    ],
+    [
+      "a user",
+      { "task.toml": "[agent]\nuser = 'me'\n" },
+      "user_passed_over t/task.toml agent.user: everything runs as one user",
+    ],
+  ])("says by name that a task needs %s", async (_, files, warning) => {
+    const root = temporaryFolder();
+    writeHarborTask(join(root, "t"), files);
+    expect(await checked(root)).toEqual([`warning ${warning}`]);
+    const runnable = warning.startsWith("unsupported")
+      ? "unsupported"
+      : warning.startsWith("needs_docker")
+        ? "docker"
+        : "script";
+    expect(listTasks(root, {}).tasks.map((task) => task.runnable)).toEqual([runnable]);
+  });
+
+  it.each<[string, Readonly<Record<string, string | null>>, string]>([
+    ["no tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is no regular file"],
+    ["no instruction", { "instruction.md": null }, "file_missing t/instruction.md : is missing, or is no regular file"],
+    [
+      "a broken task.toml",
+      { "task.toml": "[task\n" },
+      "task_invalid t/task.toml : is not TOML: Invalid TOML document: illegal character in key",
+    ],
+    [
+      "a wrong field",
+      { "task.toml": "[verifier]\ntimeout_sec = 'long'\n" },
+      "task_invalid t/task.toml verifier.timeout_sec: expected a number of seconds",
+    ],
+    [
+      "no environment",
+      { "environment/Dockerfile": null },
+      "environment_invalid t/environment/Dockerfile : is missing, and task.toml names no docker_image",
+    ],
+  ])("reports %s as an error", async (_, files, error) => {
+    const root = temporaryFolder();
+    writeHarborTask(join(root, "t"), files);
+    expect(await checked(root)).toEqual([`error ${error}`]);
+  });
+
+  it("has one task of a name", async () => {
+    const root = temporaryFolder();
+    writeHarborTask(join(root, "a/t"));
+    writeHarborTask(join(root, "b/t"));
+    expect(await checked(root)).toEqual(["error id_duplicate b/t/task.toml id: is that of a/t/task.toml too"]);
+  });
+});
+
+describe("an environment", () => {
+  const read = (dockerfile: string, files: Readonly<Record<string, string>> = {}) => {
+    const folder = writeHarborTask(temporaryFolder(), { "environment/Dockerfile": dockerfile, ...files });
+    const environment = readEnvironment(folder);
+    if (!environment.ok) throw new Error(environment.why);
+    const copies = environment.copies.map(({ from, to }) => [from.slice(join(folder, "environment").length + 1), to]);
+    return { ...environment, copies };
+  };
+
+  it("is what the lines of its Dockerfile say", () => {
+    const { obstacles, ...environment } = read(
+      `# syntax=docker/dockerfile:1
+ARG VERSION=3.12
+FROM docker.io/library/python:\${VERSION}-slim
+LABEL a=b
+ENV DATA=/data \\
+    MODE="very strict"
+ENV PATH=/app/bin:$PATH
+RUN apt-get update && apt-get install -y --no-install-recommends jq=1.6 'git' \\
+    # the cleaning
+    && rm -rf /var/lib/apt/lists/*
+RUN DEBIAN_FRONTEND=noninteractive apt-get install -y tree; pip install --no-cache-dir pandas==2.0.1 numpy[extra]
+RUN ["mkdir", "-p", "/srv/out"]
+WORKDIR /app
+WORKDIR sub
+COPY --chown=me --chmod=755 tool /usr/local/bin/
+COPY a.csv b/*.csv $DATA/
+COPY ["with space.txt", "."]
+ADD b ./tree/
+RUN chmod +x tree/c.csv
+USER nobody
+CMD ["bash"]
+`,
+      {
+        ...{
+          "environment/tool": "#!/bin/sh\n",
+          "environment/a.csv": "",
+          "environment/b/c.csv": "",
+          "environment/b/d.csv": "",
+        },
+        ...{ "environment/b/e.txt": "", "environment/with space.txt": "" },
+      },
+    );
+    expect(obstacles).toEqual([]);
+    expect(environment).toMatchObject({
+      workdir: "/app/sub",
+      env: { DATA: "/data", MODE: "very strict", PATH: expect.stringMatching(/^\/app\/bin:\/usr\/local\/sbin:/) },
+      packages: ["jq", "git", "tree"],
+      modules: [
+        { name: "pandas", version: "2.0.1" },
+        { name: "numpy", version: null },
+      ],
+      folders: ["/srv/out", "/app", "/app/sub"],
+      copies: [
+        ["tool", "/usr/local/bin/tool"],
+        ["a.csv", "/data/a.csv"],
+        ["b/c.csv", "/data/c.csv"],
+        ["b/d.csv", "/data/d.csv"],
+        ["with space.txt", "/app/sub/with space.txt"],
+        ["b", "/app/sub/tree"],
+      ],
+      modes: [
+        { path: "/usr/local/bin/tool", mode: "755" },
+        { path: "/app/sub/tree/c.csv", mode: "+x" },
+      ],
+      commands: { python3: "python3" },
+    });
+  });
+
+  it.each([
+    ["FROM python:3.12-alpine", "the base image python:3.12-alpine is not known"],
+    ["FROM debian AS a\nFROM debian", "Dockerfile:2: FROM begins a second stage"],
+    ["FROM debian\nCOPY --from=x a b", "Dockerfile:2: COPY --from is for Docker alone"],
+    ["FROM debian\nCOPY nothing /app/", "Dockerfile:2: COPY nothing: there is no such file in environment/"],
+    ["FROM debian\nCOPY ../task.toml /app/", "Dockerfile:2: COPY ../task.toml: there is no such file in environment/"],
+    ["FROM debian\nCOPY link /app/", "Dockerfile:2: COPY link: is no regular file or folder"],
+    ["FROM debian\nADD https://x.example/a /app/", "Dockerfile:2: ADD https://x.example/a is for Docker alone"],
+    ["FROM debian\nADD a.tar.gz /app/", "Dockerfile:2: ADD a.tar.gz is for Docker alone"],
+    ["FROM debian\nRUN <<EOF\nmake\nEOF", "Dockerfile:2: RUN of a script in the Dockerfile is more than packages"],
+    ["FROM debian\nRUN apt-get update && curl x | sh", "Dockerfile:2: RUN curl x | sh: is more than packages"],
+    ["FROM debian\nRUN pip install -r a.txt", "Dockerfile:2: RUN pip install -r a.txt: is more than packages"],
+    ["FROM debian\nRUN rm -rf /usr/lib", "Dockerfile:2: RUN rm -rf /usr/lib: is more than packages"],
+    ['FROM debian\nENTRYPOINT ["x"]', "Dockerfile:2: ENTRYPOINT is for Docker alone"],
+    ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is a place that the machine keeps to itself"],
+    ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is a place that the machine keeps to itself"],
+    [
+      "FROM debian\nWORKDIR /usr/src/app",
+      "/usr/src/app lies among the machine's packages, where nothing can be written",
+    ],
+  ])("that is %j is for Docker alone", (dockerfile, obstacle) => {
+    const folder = writeHarborTask(temporaryFolder(), { "environment/Dockerfile": dockerfile });
+    symlinkSync("/etc/passwd", join(folder, "environment/link"));
+    expect(readEnvironment(folder)).toMatchObject({ ok: true, obstacles: [obstacle] });
+  });
+
+  it("is an image with the files beside, where there is no Dockerfile", () => {
+    const folder = writeHarborTask(temporaryFolder(), {
+      "environment/Dockerfile": null,
+      "environment/data.csv": "a\n",
+      "task.toml": '[environment]\ndocker_image = "python:3.12"\nworkdir = "/work"\nenv = { A = "b" }\n',
+    });
+    expect(readEnvironment(folder)).toMatchObject({
+      ...{ image: "python:3.12", workdir: "/work", env: { A: "b" }, obstacles: [] },
+      copies: [{ from: join(folder, "environment"), to: "/work" }],
+    });
+  });
+
+  it("is not half read where a file keeps some of it from the image", () => {
+    const folder = writeHarborTask(temporaryFolder());
+    writeFileSync(join(folder, "environment/.dockerignore"), "gold\n");
+    expect(readEnvironment(folder)).toMatchObject({ obstacles: [".dockerignore is not read"] });
+  });
+});
+
+describe("a reward", () => {
+  it.each<[string | null, string | null, unknown]>([
+    ['{"reward": 0.5, "exact": 0}', "0.9", { reward: 0.5, others: { exact: 0 } }],
+    ['{"exact": 1, "reward": 0.5}', null, { reward: 0.5, others: { exact: 1 } }],
+    ['{"accuracy": 0.25, "note": "x", "ok": true}', null, { reward: 0.25, others: {} }],
+    [null, " 1\n", { reward: 1, others: {} }],
+    ["", "0.0", { reward: 0, others: {} }],
+    [null, null, null],
+    [null, " ", null],
+  ])("of reward.json %j and reward.txt %j is %j", (json, text, rewards) => {
+    expect(parseRewards(json, text)).toEqual(rewards);
+  });
+
+  it.each<[string | null, string | null, string]>([
+    ['{"reward": 2}', null, "the reward is 2, not from 0 to 1"],
+    [null, "good", "the reward is NaN, not from 0 to 1"],
+    ["[1]", "1", "reward.json is no JSON object"],
+    ["{", "1", "reward.json is no JSON object"],
+    ['{"ok": true}', "1", "reward.json holds no number"],
+  ])("cannot be reward.json %j with reward.txt %j", (json, text, message) => {
+    expect(() => parseRewards(json, text)).toThrow(message);
+  });
+});
