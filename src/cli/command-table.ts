@@ -215,11 +215,6 @@ const EVALS_GROUP: CommandGroup = {
       load: async () => (await import("./commands/evals.js")).reviewEvalCommand,
     },
     {
-      usage: "rank [run]",
-      describe: "Rank the traces of a run by how likely they are to be bad, to know which to look at",
-      load: async () => (await import("./commands/evals.js")).rankTracesCommand,
-    },
-    {
       usage: "refine <name>",
       describe: "Make a new version of an eval from what contradicts it in the training half",
       load: async () => (await import("./commands/evals.js")).refineEvalCommand,

@@ -5,23 +5,9 @@ import { FEATURES } from "./features.js";
 import { isMissed } from "./run-rules.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "./templates.js";
 
-export type Half = "training" | "heldout";
-
-/**
- * The half that a question belongs to, by the hash of its key: it never moves as labels come, and all repeats of a
- * question are in the same one.
- */
-export function halfOf(questionKey: string): Half {
-  return (hashOf(questionKey)[0] ?? 0) % 2 === 0 ? "training" : "heldout";
-}
-
 /** The fold of a training question, 0 to `folds` - 1, by its hash with a seed. */
-export function foldOf(questionKey: string, folds: number, seed: number): number {
-  return hashOf(`${seed} ${questionKey}`).readUInt32BE(0) % folds;
-}
-
-function hashOf(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+export function foldOf(question: string, folds: number, seed: number): number {
+  return createHash("sha256").update(`${seed} ${question}`).digest().readUInt32BE(0) % folds;
 }
 
 /**
@@ -45,10 +31,10 @@ export function refineRules(
       ),
     ).alignment;
   let refined = conditions.map((condition) => {
-    if (!("at_most" in condition) || !isCut(condition.feature)) return condition;
-    const cut = fitCut(valuesOf(condition.feature), bad);
-    const moved = { ...condition, at_most: cut ?? condition.at_most };
-    return alignmentWith(replace(conditions, condition, moved)) > alignmentWith(conditions) ? moved : condition;
+    const moved = moveBound(condition, valuesOf(condition.feature), bad);
+    // What is right by construction is moved only for something.
+    const gain = alignmentWith(replace(conditions, condition, moved)) - alignmentWith(conditions);
+    return gain > (isCut(condition.feature) ? 0 : MIN_GAIN) ? moved : condition;
   });
   for (const condition of refined.length > 1 ? [...refined] : []) {
     const others = refined.filter((other) => other !== condition);
@@ -61,6 +47,16 @@ export function refineRules(
     if (alignmentWith([...refined, added]) - alignmentWith(refined) >= MIN_GAIN) refined = [...refined, added];
   }
   return refined;
+}
+
+/** The condition with the bound that separates good from bad best; as it was where no good trace has a value. */
+function moveBound(condition: Condition, values: readonly (number | null)[], bad: readonly boolean[]): Condition {
+  if ("at_most" in condition) return { ...condition, at_most: fitCut(values, bad) ?? condition.at_most };
+  const cut = fitCut(
+    values.map((value) => (value === null ? null : -value)),
+    bad,
+  );
+  return { ...condition, at_least: cut === null ? condition.at_least : -cut };
 }
 
 /** Whether labels set the bound of this feature. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Estimate } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
 import type { Score } from "../traces/score.js";
-import { type ChatTrace, isChatTrace, type Trace } from "../traces/trace.js";
+import type { ChatTrace, Trace } from "../traces/trace.js";
 import type { EvalOutcome } from "./eval-outcome.js";
 
 const PREFIX = "eval:";
@@ -31,15 +31,6 @@ export function toScore({ score, reason, error }: EvalOutcome): Score {
 /** What an eval reads: the trace of a task of a run, or of a chat. */
 export type EvaluatedTrace = Trace | ChatTrace;
 
-/**
- * Names the question of a trace: all its repeats, in all runs, have the same. A chat has no task, so it goes by its
- * words.
- */
-export function questionKey(trace: EvaluatedTrace): string {
-  if (!isChatTrace(trace)) return JSON.stringify(trace.taskId);
-  return `chat ${trace.question.toLowerCase().replace(/\s+/g, " ").trim()}`;
-}
-
 /** Positive: the label is good. */
 export interface Confusion {
   readonly goodPassed: number;
@@ -56,6 +47,8 @@ export interface Agreement {
   readonly notApplicable: number;
   /** Labelled traces on which it failed or timed out; in none of the figures. */
   readonly errors: number;
+  /** Share of the good and of the bad traces that it says something of; null of none. */
+  readonly judged: { readonly good: number | null; readonly bad: number | null };
   readonly accuracy: Estimate;
   /** Share of the good traces that pass; also called recall. */
   readonly truePositiveRate: Estimate;
@@ -63,13 +56,8 @@ export interface Agreement {
   readonly trueNegativeRate: Estimate;
   /** Share of the passing traces that are good. */
   readonly precision: Estimate;
-  readonly recall: Estimate;
-  readonly f1: Estimate;
   /** Cohen's kappa: agreement beyond chance. */
   readonly kappa: Estimate;
-  /** Pearson's correlation of score and label. */
-  readonly pearson: Estimate;
-  readonly coverage: Estimate;
   /** Share of the good traces that fail. */
   readonly falseFailureRate: Estimate;
   readonly confusion: Confusion;
@@ -88,7 +76,7 @@ export interface Contradiction {
   readonly reason: string;
 }
 
-export const THRESHOLD_NAMES = ["usable", "gate", "origin"] as const;
+export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
@@ -98,7 +86,7 @@ export interface EvalTest {
   /** SHA-256 of the held-out labels. */
   readonly labelsHash: string;
   readonly agreement: Agreement;
-  /** How often the held-out half of this criterion was read, this time included. */
+  /** How often the most read of these traces were tested on, for any criterion, this time included. */
   readonly heldOutReads: number;
   /** How often by a version of this eval. */
   readonly readsByThisEval: number;
@@ -106,12 +94,29 @@ export interface EvalTest {
   readonly latencyMs: { readonly p50: number; readonly p95: number };
   /** US dollars for a trace; 0 for what calls no model, null where the price is not known. */
   readonly costUsdPerTrace: number | null;
+  /** What an eval that is always right would reach on labels that contradict themselves as often as these. */
+  readonly ceiling: LabelCeiling | null;
   readonly thresholds: ThresholdName;
   /** Why it was rejected; empty: it passed. */
   readonly rejections: readonly string[];
   /** Worth knowing: few labels, a half that was read often. */
   readonly warnings: readonly string[];
-  readonly contradictions: readonly Contradiction[];
+}
+
+/** What a newest test is worth. */
+export type Proof = "none" | "stale" | "passed" | "rejected";
+
+export function proofOf(test: { readonly report: EvalTest; readonly isStale: boolean } | null): Proof {
+  if (test === null) return "none";
+  if (test.isStale) return "stale";
+  return test.report.rejections.length === 0 ? "passed" : "rejected";
+}
+
+export interface LabelCeiling {
+  /** Share of the labels that are wrong, as the share that was given otherwise when asked again tells. */
+  readonly noise: number;
+  readonly truePositiveRate: number;
+  readonly trueNegativeRate: number;
 }
 
 export const MAX_CONDITIONS = 4;
@@ -208,5 +213,7 @@ export interface StoredEval {
   readonly id: number;
   readonly definition: EvalDefinition;
   readonly status: EvalStatus;
+  /** The criterion whose newest test says what it is worth; null: whichever was tested last. */
+  readonly provedFor: string | null;
   readonly createdAt: string;
 }

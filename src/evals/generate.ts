@@ -62,7 +62,7 @@ const RUBRIC_OF_EACH = 30;
 export function generateEvals(options: GenerateOptions, context: AppContext): Promise<Generation> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
-    const [page = []] = labelledPages(db, options.criterion, "training", MAX_TRAINING);
+    const [page = []] = labelledPages(db, options.criterion, "training", { size: MAX_TRAINING, withHard: true });
     const training = page.map(
       ({ trace, label: { label, note } }): TrainingExample => ({
         trace,
@@ -149,8 +149,11 @@ interface CheckedVariation extends WrittenVariation {
   readonly rejection: string | null;
 }
 
-/** Standard score that a draft's difference between bad and good traces must reach; of chance, one in 40 does. */
-const MIN_Z = 2;
+/**
+ * Standard score that a draft's difference between bad and good traces must reach. The best of five times four drafts
+ * is looked at: of all of them by chance together, one in 40 reaches it (Bonferroni).
+ */
+const MIN_Z = 3.02;
 
 /** Says of each why it is not worth testing: it fails, does no better than chance, or is the same as one before. */
 function rejectDrafts(written: readonly WrittenVariation[]): CheckedVariation[] {

@@ -26,7 +26,7 @@ interface ImportLabelsOptions {
   /** feedback, judge, scores, or the path of a file. */
   readonly from: string;
   readonly criterion: string;
-  /** With scores: the scorer; undefined: the semantic score, of suites the task score. */
+  /** With scores: the scorer; undefined: what the run's accuracy is. */
   readonly score?: string | undefined;
 }
 
@@ -35,6 +35,8 @@ interface ImportedLabels {
   readonly labels: Readonly<Record<EvalLabel, number>>;
   /** Traces without what labels are made from. */
   readonly unlabelled: number;
+  /** With scores: which. */
+  readonly score?: string;
 }
 
 /** Labels traces by what is known of them already. Labels of a better source stay above. */
@@ -45,16 +47,21 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
     const createdAt = new Date().toISOString();
     const rows: TraceLabel[] = [];
-    for (const { traceId, derived } of derivedLabels(db, options)) {
+    const score = options.from === "scores" ? (options.score ?? headlineScore(db, options.run)) : null;
+    for (const { traceId, derived } of derivedLabels(db, { ...options, ...(score === null ? {} : { score }) })) {
       if (derived === null) unlabelled++;
       else {
         labels[derived.label]++;
-        rows.push({ traceId, criterion: options.criterion, ...derived, source, isRepeat: false, createdAt });
+        // All traces of a run have the same chance; feedback, and most files, are about what somebody looked at.
+        const drawn = source === "person" ? (derived.drawn ?? "unknown") : "all";
+        const { label, note } = derived;
+        const sample = { drawn, drawnFrom: null, isRepeat: false } as const;
+        rows.push({ traceId, criterion: options.criterion, label, note, source, ...sample, createdAt });
       }
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
     saveLabels(db, rows);
-    return { source, labels, unlabelled };
+    return { source, labels, unlabelled, ...(score === null ? {} : { score }) };
   });
 }
 
@@ -73,12 +80,25 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
   } else if (from === "judge" || from === "scores") {
     const { id } = getRun(db, run ?? "latest");
     for (const trace of readTraces(db, traceIdsToLabel(db, id))) {
-      const derived = from === "judge" ? labelByJudge(trace) : labelByScore(trace, score ?? defaultScorer(trace));
+      const derived = from === "judge" ? labelByJudge(trace) : labelByScore(trace, score ?? "exactMatch");
       yield { traceId: trace.traceId, derived };
     }
   } else {
-    for (const { trace: name, label, note, line } of readLabelFile(from)) {
-      yield { traceId: traceIdOf(db, name, `${from}, line ${line}`), derived: { label, note: note ?? null } };
+    const lines = new Map<string, LabelLine>();
+    for (const line of readLabelFile(from)) {
+      const traceId = traceIdOf(db, line.trace, `${from}, line ${line.line}`);
+      const other = lines.get(traceId);
+      if (other !== undefined && other.label !== line.label) {
+        throw new UserError(
+          "labels_contradict",
+          `${from}: line ${other.line} calls ${line.trace} ${other.label}, line ${line.line} ${line.label}.`,
+          "Leave one of them.",
+        );
+      }
+      lines.set(traceId, line);
+    }
+    for (const [traceId, { label, note, drawn }] of lines) {
+      yield { traceId, derived: { label, note: note ?? null, drawn } };
     }
   }
 }
@@ -117,6 +137,7 @@ const lineSchema = z.object({
   trace: z.string().min(1),
   label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
   note: z.string().max(4_000).nullish(),
+  drawn: z.enum(["random", "all"], "expected random or all").optional(),
 });
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
@@ -163,6 +184,8 @@ function parseLine(content: string, where: string): z.output<typeof lineSchema> 
 interface DerivedLabel {
   readonly label: EvalLabel;
   readonly note: string | null;
+  /** As a file says. */
+  readonly drawn?: "random" | "all" | undefined;
 }
 
 const BAND_LABELS = { high: "good", medium: "neutral", low: "bad", unscored: null } as const;
@@ -175,9 +198,10 @@ export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null 
   return label === null ? null : { label, note: `${scorer} ${Number(value?.toFixed(3))}` };
 }
 
-/** The score that says most of a trace as a whole. */
-function defaultScorer(trace: Trace): string {
-  return isSuiteTrace(trace) ? "taskScore" : "semanticScore";
+/** What the accuracy of a run is: its judge's verdict where it has one, else exact match; of a suite its score. */
+function headlineScore(db: Db, name = "latest"): string {
+  const { split, settings } = getRun(db, name);
+  return split === "suite" ? "taskScore" : settings.judge === null ? "exactMatch" : "judgeCorrect";
 }
 
 /** By the verdict of the judge that graded the trace; null where none did. */

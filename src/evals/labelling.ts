@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { seededRandom } from "../statistics/intervals.js";
@@ -6,9 +7,12 @@ import { getRun } from "../traces/runs-store.js";
 import { getTrace, readTraces } from "../traces/traces-store.js";
 import { type DataEval, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { isPass } from "./eval-outcome.js";
+import { isForTraining } from "./halves.js";
 import {
   type EvalLabel,
   effectiveLabels,
+  firstDraw,
+  type LabelDraw,
   type LabelSummary,
   labelledByPerson,
   saveLabel,
@@ -26,6 +30,8 @@ interface LabellingOptions {
   readonly run: string | null;
   readonly criterion: string;
   readonly seed: number;
+  /** Hard cases of the training half instead of a random sample. */
+  readonly hard: boolean;
 }
 
 export interface TraceToLabel extends QueuedTrace {
@@ -38,35 +44,30 @@ export interface Labelling {
   readonly runId: string | null;
   /** How many traces no person has labelled. */
   readonly waiting: number;
-  /** The most urgent first, with some that are asked again. */
+  /** In random order, or the hardest first; with some that are asked again. */
   readonly queue: Iterable<QueuedTrace>;
   traces(): Iterable<TraceToLabel>;
   save(item: QueuedTrace, label: EvalLabel, note: string | null): void;
   summary(): LabelSummary;
 }
 
-/** Queues the traces of a run or of chats; other work goes on while they are ranked. */
-export async function openLabelling(db: Db, { run, criterion, seed }: LabellingOptions): Promise<Labelling> {
+/**
+ * Queues the traces of a run or of chats: in random order, so that what is measured on the labels holds for the run, or
+ * hard cases of the training half. Other work goes on while these are ranked.
+ */
+export async function openLabelling(db: Db, { run, criterion, seed, hard }: LabellingOptions): Promise<Labelling> {
   const runId = run === null ? null : getRun(db, run).id;
   const labelled = labelledByPerson(db, criterion);
-  const derived = new Map(effectiveLabels(db, criterion).map(({ traceId, label }) => [traceId, label]));
-  const definitions = candidates(db);
   const ids = traceIdsToLabel(db, runId);
-  const ranked: { traceId: string; priority: number }[] = [];
-  const waiting = readTraces<EvaluatedTrace>(
-    db,
-    ids.filter((id) => !labelled.has(id)),
-  );
-  for await (const trace of yieldBetween(waiting)) {
-    const { traceId } = trace;
-    ranked.push({
-      traceId,
-      priority: labellingPriority(runRulesAndCases(definitions, trace), derived.get(traceId) ?? null),
-    });
-  }
-  const order = ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
+  const unlabelled = ids.filter((id) => !labelled.has(id));
+  const order = hard ? await rankHard(db, unlabelled, criterion) : shuffleByHash(unlabelled, seed);
   const asked = ids.filter((id) => labelled.has(id));
-  const queue = new LabelQueue(order, asked, seed);
+  const queue = new LabelQueue(
+    order,
+    asked,
+    seed,
+    hard ? { drawn: "hard", drawnFrom: null } : { drawn: "random", drawnFrom: ids.length },
+  );
   return {
     runId,
     waiting: order.length,
@@ -77,6 +78,28 @@ export async function openLabelling(db: Db, { run, criterion, seed }: LabellingO
     save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note }),
     summary: () => summarizeLabels(db, criterion),
   };
+}
+
+/** An order that labels do not change: what is left of it is in the same order later. */
+function shuffleByHash(ids: readonly string[], seed: number): string[] {
+  const keyed = ids.map((id) => ({ id, key: createHash("sha256").update(`${seed} ${id}`).digest("hex") }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
+}
+
+/** Traces of questions that are never held out, the most urgent first. */
+async function rankHard(db: Db, ids: readonly string[], criterion: string): Promise<string[]> {
+  const derived = new Map(effectiveLabels(db, criterion).map(({ traceId, label }) => [traceId, label]));
+  const definitions = candidates(db);
+  const ranked: { traceId: string; priority: number }[] = [];
+  for await (const trace of yieldBetween(readTraces<EvaluatedTrace>(db, ids))) {
+    if (!isForTraining(db, trace)) continue;
+    const outcomes = runRulesAndCases(definitions, trace);
+    ranked.push({
+      traceId: trace.traceId,
+      priority: labellingPriority(outcomes, derived.get(trace.traceId) ?? null),
+    });
+  }
+  return ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
 }
 
 /** What traces are ranked by: the evals there are, and the templates that need no labels. */
@@ -120,33 +143,37 @@ interface QueuedTrace {
   readonly traceId: string;
   /** It was labelled before, and is asked again to measure self-agreement. */
   readonly isRepeat: boolean;
+  readonly drawn: LabelDraw;
+  readonly drawnFrom: number | null;
 }
 
 /** Which trace to label next. */
 export class LabelQueue {
-  private readonly repeats: string[];
-  private sinceRepeat = 0;
   private readonly random: (limit: number) => number;
 
-  /** `traces`: to label, the most urgent first. `labelled`: by a person, before. */
+  /** `traces`: to label, in order. `labelled`: by a person, before. */
   constructor(
     private readonly traces: readonly string[],
-    labelled: Iterable<string>,
+    private readonly labelled: readonly string[],
     seed: number,
+    private readonly drawn: Pick<QueuedTrace, "drawn" | "drawnFrom">,
   ) {
-    this.repeats = [...labelled].sort();
     this.random = seededRandom(seed);
   }
 
+  /** Asks again also what was asked some traces ago: a first session tells already how sure its labels are. */
   *[Symbol.iterator](): Generator<QueuedTrace> {
-    for (const traceId of this.traces) {
-      if (this.sinceRepeat === NEW_BETWEEN_REPEATS && this.repeats.length > 0) {
-        this.sinceRepeat = 0;
-        const [repeat = ""] = this.repeats.splice(this.random(this.repeats.length), 1);
-        yield { traceId: repeat, isRepeat: true };
+    const pool = [...this.labelled].sort();
+    const asked: string[] = [];
+    for (const [i, traceId] of this.traces.entries()) {
+      if (i > 0 && i % NEW_BETWEEN_REPEATS === 0) {
+        const [repeat] = pool.splice(this.random(Math.max(1, pool.length)), 1);
+        if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...this.drawn };
+        // The last few are still remembered, so they wait.
+        pool.push(...asked.splice(0));
       }
-      this.sinceRepeat++;
-      yield { traceId, isRepeat: false };
+      asked.push(traceId);
+      yield { traceId, isRepeat: false, ...this.drawn };
     }
   }
 }
@@ -154,12 +181,14 @@ export class LabelQueue {
 /** Saves what a person says of a trace, and returns the id of the label. */
 export function saveGivenLabel(db: Db, label: Omit<TraceLabel, "source" | "createdAt">): number {
   const { traceId } = getTrace(db, label.traceId);
-  if (label.isRepeat && !labelledByPerson(db, label.criterion).has(traceId)) {
+  const draw = label.isRepeat ? firstDraw(db, traceId, label.criterion) : label;
+  if (draw === null) {
     throw new UserError(
       "label_unrepeated",
       `${traceId} was not labelled for ${label.criterion} before, so it cannot be asked again.`,
       "Save it as a first label.",
     );
   }
-  return saveLabel(db, { ...label, traceId, source: "person", createdAt: new Date().toISOString() });
+  const { drawn, drawnFrom } = draw;
+  return saveLabel(db, { ...label, drawn, drawnFrom, traceId, source: "person", createdAt: new Date().toISOString() });
 }

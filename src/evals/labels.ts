@@ -5,8 +5,8 @@ import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import type { Db } from "../store/open-store.js";
-import { type Half, halfOf } from "./choose-templates.js";
-import { type Agreement, type EvalTest, type EvaluatedTrace, questionKey, type ThresholdName } from "./definition.js";
+import type { EvalTest, EvaluatedTrace, LabelCeiling, ThresholdName } from "./definition.js";
+import { assignHalves, type Half } from "./halves.js";
 
 /** In more mails than this a word counts as common, and is not counted further. */
 const COMMON = 1_000;
@@ -44,19 +44,40 @@ export function labelledByPerson(db: Db, criterion: string): Set<string> {
   return new Set(rows);
 }
 
+/** How a trace that a person labelled was drawn at first: asked again, it is no other sample. Null: nobody did. */
+export function firstDraw(db: Db, traceId: string, criterion: string): Pick<TraceLabel, "drawn" | "drawnFrom"> | null {
+  const row = db
+    .prepare(
+      `SELECT drawn, drawn_from AS drawnFrom FROM eval_labels
+       WHERE trace_id = ? AND criterion = ? AND source = 'person' ORDER BY id LIMIT 1`,
+    )
+    .get(traceId, criterion) as Pick<TraceLabel, "drawn" | "drawnFrom"> | undefined;
+  return row ?? null;
+}
+
 export interface LabelledTrace {
   readonly trace: EvaluatedTrace;
   readonly label: EffectiveLabel;
+  /** All its repeats and wordings have the same. */
+  readonly question: string;
 }
 
 /** Traces in memory at once. */
 const PAGE = 500;
 
-/** The good and bad traces of one half, in the order of their ids, some at a time. */
-export function* labelledPages(db: Db, criterion: string, half: Half, size = PAGE): Generator<LabelledTrace[]> {
+/**
+ * The good and bad traces of one half, in the order of their ids, some at a time. Hard cases teach, but count in no
+ * figure: they are no sample of anything.
+ */
+export function* labelledPages(
+  db: Db,
+  criterion: string,
+  half: Half,
+  { size = PAGE, withHard = false }: { readonly size?: number; readonly withHard?: boolean } = {},
+): Generator<LabelledTrace[]> {
   let page: LabelledTrace[] = [];
-  for (const labelled of iterateLabelled(db, criterion)) {
-    if (halfOf(questionKey(labelled.trace)) !== half) continue;
+  for (const labelled of iterateLabelled(db, criterion, half)) {
+    if (labelled.label.drawn === "hard" && !withHard) continue;
     page.push(labelled);
     if (page.length < size) continue;
     yield page;
@@ -75,10 +96,10 @@ export interface LabelSummary {
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
   for (const { label } of effectiveLabels(db, criterion)) labels[label]++;
-  const repeated = repeatedLabels(db, criterion).map(({ first, again }, i) => ({
-    success: first === again,
-    cluster: String(i),
-  }));
+  const isTold = (label: EvalLabel) => label === "good" || label === "bad";
+  const repeated = repeatedLabels(db, criterion)
+    .filter(({ first, again }) => isTold(first) && isTold(again))
+    .map(({ first, again }, i) => ({ success: first === again, cluster: String(i) }));
   return { labels, selfAgreement: clusteredRate(repeated) };
 }
 
@@ -98,7 +119,7 @@ export function requireLabels(half: "training" | "held-out", good: number, bad: 
   throw new UserError(
     "labels_few",
     `The ${half} half has ${good} good and ${bad} bad traces${name}; fewer than ${MIN_OF_A_KIND} of a kind measure nothing.`,
-    `Label more: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Questions are split in halves, so twice as many are needed in all.`,
+    `Label more: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Half of the questions are held out, so twice as many are needed in all.`,
   );
 }
 
@@ -117,8 +138,8 @@ export function saveLabel(db: Db, label: TraceLabel): number {
 
 function labelSaver(db: Db): (label: TraceLabel) => number {
   const insert = db.prepare(
-    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, created_at)
-     VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @createdAt)`,
+    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, drawn, drawn_from, created_at)
+     VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @drawn, @drawnFrom, @createdAt)`,
   );
   return (label) => Number(insert.run({ ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
 }
@@ -129,7 +150,7 @@ export function deletePersonLabel(db: Db, id: number): boolean {
 }
 
 /** The labels that count: of each trace the newest of its best source. */
-const EFFECTIVE = `SELECT trace_id, label, source, note FROM (
+const EFFECTIVE = `SELECT trace_id, label, source, note, drawn FROM (
     SELECT *, row_number() OVER (
       PARTITION BY trace_id ORDER BY CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END, id DESC) AS rank
     FROM eval_labels WHERE criterion = @criterion)
@@ -140,28 +161,63 @@ export interface EffectiveLabel {
   readonly label: EvalLabel;
   readonly source: LabelSource;
   readonly note: string | null;
+  readonly drawn: LabelDraw;
 }
 
 export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
   return db
-    .prepare(`SELECT trace_id AS traceId, label, source, note FROM (${EFFECTIVE}) ORDER BY trace_id`)
+    .prepare(`SELECT trace_id AS traceId, label, source, note, drawn FROM (${EFFECTIVE}) ORDER BY trace_id`)
     .all({ criterion }) as EffectiveLabel[];
 }
 
+/** The good and bad labels, with the question and half of their traces; both null of labels not used yet. */
+function labelsWithHalves(db: Db, criterion: string) {
+  return db
+    .prepare(
+      `SELECT e.trace_id AS traceId, label, source, note, drawn, question, half
+       FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
+       WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
+    )
+    .all({ criterion }) as (EffectiveLabel & { readonly question: string | null; readonly half: Half | null })[];
+}
+
+/** Names the held-out labels that a test of the criterion was or would be by; new ones count once they were used. */
+export function hashHeldOut(db: Db, criterion: string): string {
+  return hashLabels(
+    labelsWithHalves(db, criterion).filter(({ half, drawn }) => half === "heldout" && drawn !== "hard"),
+  );
+}
+
+/** Gives the questions of new labels their halves. */
+function settleHalves(db: Db, criterion: string): void {
+  db.transaction(() => {
+    const labels = labelsWithHalves(db, criterion);
+    if (labels.every(({ half }) => half !== null)) return;
+    const counts = { training: { good: 0, bad: 0 }, heldout: { good: 0, bad: 0 } };
+    for (const { half, label } of labels) if (half !== null) counts[half][label === "bad" ? "bad" : "good"]++;
+    const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+    const fresh = labels.filter(({ half }) => half === null);
+    const read = function* () {
+      for (const { traceId, label } of fresh) {
+        yield { trace: JSON.parse(select.get(traceId) as string) as EvaluatedTrace, isBad: label === "bad" };
+      }
+    };
+    assignHalves(db, read(), counts);
+  }).immediate();
+}
+
 /**
- * The traces that are labelled good or bad, one at a time, in the order of their ids. No cursor stays open between
- * them: models and sandboxes are waited for there.
+ * The traces of a half, or of both, that are labelled good or bad, one at a time, in the order of their ids. No cursor
+ * stays open between them: models and sandboxes are waited for there.
  */
-export function* iterateLabelled(
-  db: Db,
-  criterion: string,
-): Generator<{ readonly trace: EvaluatedTrace; readonly label: EffectiveLabel }> {
+export function* iterateLabelled(db: Db, criterion: string, half: Half | null): Generator<LabelledTrace> {
+  settleHalves(db, criterion);
   const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
-  for (const label of effectiveLabels(db, criterion)) {
-    if (label.label !== "good" && label.label !== "bad") continue;
+  for (const { question, half: ofTrace, ...label } of labelsWithHalves(db, criterion)) {
+    if (question === null || (half !== null && ofTrace !== half)) continue;
     const trace = select.get(label.traceId) as string | undefined;
     // Deleted in between.
-    if (trace !== undefined) yield { trace: JSON.parse(trace) as EvaluatedTrace, label };
+    if (trace !== undefined) yield { trace: JSON.parse(trace) as EvaluatedTrace, label, question };
   }
 }
 
@@ -186,7 +242,7 @@ export const MIN_OF_A_KIND = 10;
 /** With fewer it is said that intervals are wide. */
 export const FEW_OF_A_KIND = 20;
 
-type Measured = Pick<EvalTest, "agreement" | "latencyMs" | "costUsdPerTrace">;
+type Measured = Pick<EvalTest, "agreement" | "ceiling">;
 
 type Check = (measured: Measured) => string | null;
 
@@ -194,31 +250,23 @@ type Check = (measured: Measured) => string | null;
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
   // May be used beside other figures: it tells good from bad, and beyond chance.
   usable: [
-    atLeast("true positive rate", ({ truePositiveRate }) => truePositiveRate, 0.8),
-    atLeast("true negative rate", ({ trueNegativeRate }) => trueNegativeRate, 0.8),
+    ceilingAboveChance,
+    atLeast("true positive rate", "truePositiveRate", 0.8),
+    atLeast("true negative rate", "trueNegativeRate", 0.8),
     kappaAboveChance,
+    judges(0.8),
     fewErrors,
   ],
   // May stop a release by itself.
   gate: [
-    atLeast("true positive rate", ({ truePositiveRate }) => truePositiveRate, 0.9),
-    atLeast("true negative rate", ({ trueNegativeRate }) => trueNegativeRate, 0.9),
+    ceilingAboveChance,
+    atLeast("true positive rate", "truePositiveRate", 0.9),
+    atLeast("true negative rate", "trueNegativeRate", 0.9),
     kappaAboveChance,
+    judges(0.9),
     fewErrors,
     ({ agreement: { good } }) => fewOf(good, "good"),
     ({ agreement: { bad } }) => fewOf(bad, "bad"),
-  ],
-  // The platform whose traces these are accepts by these.
-  origin: [
-    atLeast("accuracy", ({ accuracy }) => accuracy, 0.8),
-    atLeast("kappa", ({ kappa }) => kappa, 0.6),
-    atLeast("F1", ({ f1 }) => f1, 0.7),
-    ({ latencyMs: { p95 } }) =>
-      p95 < 5_000 ? null : `95 % of the traces take up to ${Math.round(p95)} ms, wanted below 5000`,
-    ({ costUsdPerTrace: cost }) =>
-      cost !== null && cost <= 0.05
-        ? null
-        : `a trace costs ${cost === null ? "an unknown sum" : `$${cost}`}, wanted at most $0.05`,
   ],
 };
 
@@ -228,11 +276,53 @@ export function rejectionsOf(thresholds: ThresholdName, measured: Measured): str
   return CHECKS[thresholds].flatMap((check) => check(measured) ?? []);
 }
 
-function atLeast(label: string, figure: (agreement: Agreement) => Estimate, least: number): Check {
-  return ({ agreement }) => {
-    const { value } = figure(agreement);
-    if (value !== null && value >= least) return null;
-    return `${label} is ${value === null ? "not known" : value.toFixed(3)}, wanted at least ${least}`;
+/** Of what labels that contradict themselves allow, where that is less than 1. */
+function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", least: number): Check {
+  return ({ agreement, ceiling }) => {
+    const { value } = agreement[rate];
+    const best = ceiling?.[rate] ?? 1;
+    if (value !== null && value >= least * best) return null;
+    const wanted = best === 1 ? `${least}` : `${(least * best).toFixed(3)} (${least} of ${best.toFixed(3)})`;
+    return `${label} is ${value === null ? "not known" : value.toFixed(3)}, wanted at least ${wanted}`;
+  };
+}
+
+/** What nobody labels twice in the same way proves nothing. */
+function ceilingAboveChance({ ceiling }: Measured): string | null {
+  if (ceiling === null || Math.min(ceiling.truePositiveRate, ceiling.trueNegativeRate) >= 0.5) return null;
+  return `about ${Math.round(ceiling.noise * 100)} % of the labels are wrong, as asking again shows: they prove no eval`;
+}
+
+/** What it says nothing of it neither passes nor fails, so it must be little, of good and of bad traces. */
+function judges(least: number): Check {
+  return ({ agreement: { judged } }) => {
+    const few = (["good", "bad"] as const).filter((kind) => (judged[kind] ?? 1) < least);
+    if (few.length === 0) return null;
+    const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)} % of the ${kind} traces`);
+    return `it judges only ${shares.join(" and ")}, wanted at least ${least * 100} %`;
+  };
+}
+
+/** Asked again fewer times, people show nothing of their labels' noise. */
+const MIN_REPEATS = 5;
+
+/**
+ * The rates that an eval without errors would have against labels of which some are wrong: those who err with chance e
+ * say the same twice with chance (1 - e)^2 + e^2. Null where too few were asked twice.
+ */
+export function ceilingOf({ value, n }: Estimate, { good, bad }: { good: number; bad: number }): LabelCeiling | null {
+  if (value === null || n < MIN_REPEATS || good + bad === 0) return null;
+  // Jeffreys: that a few were said twice alike does not show that all would be.
+  const agreement = (value * n + 0.5) / (n + 1);
+  const noise = (1 - Math.sqrt(Math.max(0, 2 * agreement - 1))) / 2;
+  const labelledBad = bad / (good + bad);
+  const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
+  const share = (truly: number, labelled: number) =>
+    labelled === 0 ? 0 : Math.min(1, ((1 - noise) * truly) / labelled);
+  return {
+    noise,
+    truePositiveRate: share(1 - trulyBad, 1 - labelledBad),
+    trueNegativeRate: share(trulyBad, labelledBad),
   };
 }
 
@@ -259,6 +349,14 @@ export const EVAL_LABELS = ["good", "bad", "neutral", "skip"] as const;
 
 export type EvalLabel = (typeof EVAL_LABELS)[number];
 
+/**
+ * How the trace came to be labelled. `random`: each had the same chance; `all` of a run were; `hard`: because evals
+ * disagree on it; `unknown`: somebody chose it.
+ */
+export const LABEL_DRAWS = ["random", "all", "hard", "unknown"] as const;
+
+export type LabelDraw = (typeof LABEL_DRAWS)[number];
+
 /** Who labelled; the first that did counts. */
 const LABEL_SOURCES = ["person", "judge", "score"] as const;
 
@@ -282,6 +380,9 @@ export interface TraceLabel {
   readonly note: string | null;
   /** A trace that was labelled before was shown again, to measure how far a person agrees with himself. */
   readonly isRepeat: boolean;
+  readonly drawn: LabelDraw;
+  /** Of a random draw: among how many traces, each with the same chance. */
+  readonly drawnFrom: number | null;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }

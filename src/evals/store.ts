@@ -8,8 +8,9 @@ import {
   evalDefinitionSchema,
   type StoredEval,
 } from "./definition.js";
+import { hashHeldOut } from "./labels.js";
 
-const SELECT = "SELECT id, definition, status, created_at AS createdAt FROM evals";
+const SELECT = "SELECT id, definition, status, proved_for AS provedFor, created_at AS createdAt FROM evals";
 
 type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 
@@ -87,14 +88,15 @@ function flatten(value: unknown, keys: Record<string, true> = {}): Record<string
   return keys;
 }
 
-/** Puts a version into use, and retires the one that was. */
-export function activateEval(db: Db, { id, definition }: StoredEval): void {
+/** Puts a version into use for what its test of a criterion proved, and retires the one that was. */
+export function activateEval(db: Db, { id, definition }: StoredEval, provedFor: string | null): void {
   db.transaction(() => {
     db.prepare("UPDATE evals SET status = 'retired' WHERE name = ? AND status = 'active' AND id <> ?").run(
       definition.name,
       id,
     );
     setStatus(db, id, "active");
+    db.prepare("UPDATE evals SET proved_for = ? WHERE id = ?").run(provedFor, id);
   }).immediate();
 }
 
@@ -109,13 +111,16 @@ function toStored({ definition, ...row }: EvalRow): StoredEval {
 export interface StoredEvalTest {
   readonly report: EvalTest;
   readonly createdAt: string;
+  /** Its held-out labels, or their traces, are others now: it proves nothing any more. */
+  readonly isStale: boolean;
 }
 
-/** Saves a test with how often the held-out half was read, this time included, and returns it so completed. */
+/** Saves a test with how often its traces were read, this time included, and returns it so completed. */
 export function saveEvalTest(
   db: Db,
   evalId: number,
   test: Omit<EvalTest, "heldOutReads" | "readsByThisEval">,
+  traceIds: readonly string[],
   createdAt: string,
 ): EvalTest {
   return db
@@ -127,7 +132,7 @@ export function saveEvalTest(
           .get(test.criterion, value) as number;
       const report: EvalTest = {
         ...test,
-        heldOutReads: readBy("eval_id > ?", 0) + 1,
+        heldOutReads: countReads(db, traceIds),
         readsByThisEval:
           readBy("eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))", evalId) + 1,
       };
@@ -143,10 +148,35 @@ export function saveEvalTest(
     .immediate();
 }
 
-/** The newest test of an eval; null: it was never tested. */
-export function latestTest(db: Db, evalId: number): StoredEvalTest | null {
+/** Counts that these traces were read once more, and returns how often the most read one was. */
+function countReads(db: Db, traceIds: readonly string[]): number {
+  const among = "WHERE trace_id IN (SELECT value FROM json_each(?))";
+  const ids = JSON.stringify(traceIds);
+  db.prepare(`UPDATE eval_traces SET reads = reads + 1 ${among}`).run(ids);
+  return db.prepare(`SELECT coalesce(max(reads), 0) FROM eval_traces ${among}`).pluck().get(ids) as number;
+}
+
+/** The newest test of an eval, of the criterion that it is in use for; null: it was never tested. */
+export function latestTest(
+  db: Db,
+  { id, provedFor }: Pick<StoredEval, "id" | "provedFor">,
+  criterion: string | null = provedFor,
+): StoredEvalTest | null {
   const row = db
-    .prepare("SELECT report, created_at AS createdAt FROM eval_tests WHERE eval_id = ? ORDER BY id DESC LIMIT 1")
-    .get(evalId) as { report: string; createdAt: string } | undefined;
-  return row === undefined ? null : { report: JSON.parse(row.report) as EvalTest, createdAt: row.createdAt };
+    .prepare(
+      `SELECT report, created_at AS createdAt FROM eval_tests
+       WHERE eval_id = ? AND (? IS NULL OR criterion = ?) ORDER BY id DESC LIMIT 1`,
+    )
+    .get(id, criterion, criterion) as { report: string; createdAt: string } | undefined;
+  if (row === undefined) return null;
+  const report = JSON.parse(row.report) as EvalTest;
+  return { report, createdAt: row.createdAt, isStale: hashHeldOut(db, report.criterion) !== report.labelsHash };
+}
+
+/** The criteria that an eval was tested for. */
+export function testedCriteria(db: Db, { id }: Pick<StoredEval, "id">): string[] {
+  return db
+    .prepare("SELECT DISTINCT criterion FROM eval_tests WHERE eval_id = ? ORDER BY criterion")
+    .pluck()
+    .all(id) as string[];
 }

@@ -8,12 +8,11 @@ import {
   chooseTemplates,
   criterionOf,
   foldOf,
-  halfOf,
   type MeasuredTemplate,
   refineRules,
   type TrainingLabels,
 } from "./choose-templates.js";
-import { type EvalDefinition, type EvalOf, questionKey, type RegressionCase, type StoredEval } from "./definition.js";
+import type { EvalDefinition, EvalOf, RegressionCase, StoredEval } from "./definition.js";
 import { FEATURES, viewOf } from "./features.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled, requireLabels, wordFrequency } from "./labels.js";
 import { hasGold, regressionCaseOf } from "./run-rules.js";
@@ -146,14 +145,13 @@ const FOLDS = 5;
  * The features and labels of the training half. Traces are read one at a time: only the values of features stay in
  * memory.
  */
-export function measureTraining(db: Db, criterion: string, seed: number): Training {
+function measureTraining(db: Db, criterion: string, seed: number): Training {
   const bad: boolean[] = [];
   const questions: string[] = [];
   const used: EffectiveLabel[] = [];
   const columns = TEMPLATES.map((template) => ({ template, values: [] as (number | null)[] }));
-  for (const { trace, label } of iterateLabelled(db, criterion)) {
-    const question = questionKey(trace);
-    if (halfOf(question) !== "training") continue;
+  for (const { trace, label, question } of iterateLabelled(db, criterion, "training")) {
+    if (label.drawn === "hard") continue;
     used.push(label);
     bad.push(label.label === "bad");
     questions.push(question);
@@ -168,10 +166,10 @@ export function measureTraining(db: Db, criterion: string, seed: number): Traini
 function collectCases(db: Db, criterion: string): RegressionCase[] {
   const frequencyOf = wordFrequency(db);
   const cases = new Map<string, RegressionCase>();
-  for (const { trace, label } of iterateLabelled(db, criterion)) {
+  for (const { trace, label, question } of iterateLabelled(db, criterion, null)) {
     if (label.label !== "good" || !hasGold(trace)) continue;
     const made = regressionCaseOf(trace, frequencyOf);
-    if (made !== null) cases.set(questionKey(trace), made);
+    if (made !== null) cases.set(question, made);
   }
   return [...cases.values()];
 }

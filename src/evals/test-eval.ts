@@ -1,24 +1,18 @@
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { clusteredKappa, clusteredRate, f1, pearson } from "../statistics/agreement.js";
+import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { quantile } from "../statistics/intervals.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
 import { openEvalBackends, requireRunnable } from "./backends.js";
-import { type Half, labelShuffler } from "./choose-templates.js";
-import {
-  type Agreement,
-  type Confusion,
-  type Contradiction,
-  type EvalTest,
-  questionKey,
-  type StoredEval,
-  type ThresholdName,
-} from "./definition.js";
+import { labelShuffler } from "./choose-templates.js";
+import type { Agreement, Confusion, Contradiction, EvalTest, StoredEval, ThresholdName } from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
+import type { Half } from "./halves.js";
 import {
+  ceilingOf,
   type EffectiveLabel,
   FEW_OF_A_KIND,
   hashLabels,
@@ -75,7 +69,7 @@ export function reviewUncaught(
   return withStore(settings, async (db) => {
     const evals = evalsWithoutModels(newestOf(listEvals(db)));
     const uncaught: UncaughtTrace[] = [];
-    for (const labelled of labelledPages(db, criterion, "training")) {
+    for (const labelled of labelledPages(db, criterion, "training", { withHard: true })) {
       const bad = labelled.filter(({ label }) => label.label === "bad");
       const outcomes = await evals.run(
         bad.map(({ trace }) => trace),
@@ -112,7 +106,7 @@ interface TestedEval {
   readonly test: EvalTest;
 }
 
-/** So often read, the held-out half has itself become something that evals were chosen by. */
+/** So often read, held-out traces have themselves become something that evals were chosen by. */
 const MANY_READS = 5;
 
 /** Measures an eval on the held-out half, and saves that it was read. */
@@ -138,8 +132,10 @@ export function testEval(
     );
     const agreement = measureAgreement(half.tested, stored.id);
     requireOutcomes(stored, half, agreement, criterion);
-    const { latencyMs, costUsdPerTrace, contradictions, labelsHash } = half;
-    const measured = { agreement, latencyMs, costUsdPerTrace };
+    if (stored.definition.kind === "python") await refuseFlaky(db, stored, half, { criterion, settings }, signal);
+    const { latencyMs, costUsdPerTrace, labelsHash } = half;
+    const ceiling = ceilingOf(summarizeLabels(db, criterion).selfAgreement, countLabels(half.tested));
+    const measured = { agreement, ceiling };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -147,21 +143,44 @@ export function testEval(
         criterion,
         labelsHash,
         ...measured,
+        ...{ latencyMs, costUsdPerTrace },
         thresholds,
         rejections: rejectionsOf(thresholds, measured),
-        warnings: warningsOf(db, criterion, agreement.good, agreement.bad),
-        contradictions,
+        warnings: warningsOf(db, criterion, half, agreement),
       },
+      half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
     );
     if (test.heldOutReads <= MANY_READS) return { stored, test };
-    const warning = `the held-out half was read ${test.heldOutReads} times: what is chosen by it is no longer proved by it`;
+    const warning = `held-out traces were tested on ${test.heldOutReads} times: what is chosen by it is no longer proved by it`;
     return { stored, test: { ...test, warnings: [...test.warnings, warning] } };
   });
 }
 
+/** What gives other scores the second time is proved by neither. */
+async function refuseFlaky(
+  db: Db,
+  stored: StoredEval,
+  { tested: before }: HalfRun,
+  { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
+  signal: AbortSignal,
+): Promise<void> {
+  const backends = openEvalBackends(settings);
+  const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", backends }, signal);
+  const others = tested.filter(({ score }, i) => score !== before[i]?.score);
+  if (others.length === 0) return;
+  const { name, version } = stored.definition;
+  throw new UserError(
+    "eval_flaky",
+    `${name}@${version} gave ${others.length} of ${tested.length} held-out traces another score when it was run again.`,
+    "Take chance, time and the order of sets out of its code: its scores must depend on the trace alone.",
+  );
+}
+
 interface HalfRun {
-  readonly tested: readonly TestedTrace[];
+  readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
+  /** Labels that do not say how their traces were drawn. */
+  readonly unknownDraws: number;
   readonly contradictions: readonly Contradiction[];
   readonly latencyMs: EvalTest["latencyMs"];
   /** Null where a price is not known. */
@@ -176,7 +195,7 @@ async function runOnHalf(
   { criterion, half, backends }: { readonly criterion: string; readonly half: Half; readonly backends: EvalBackends },
   signal: AbortSignal,
 ): Promise<HalfRun> {
-  const tested: TestedTrace[] = [];
+  const tested: HalfRun["tested"][number][] = [];
   const contradictions: Contradiction[] = [];
   const outcomes: MeasuredOutcome[] = [];
   const used: EffectiveLabel[] = [];
@@ -187,7 +206,13 @@ async function runOnHalf(
       const labelled = page[i];
       if (labelled === undefined) continue;
       const { score, error } = outcome;
-      tested.push({ question: questionKey(labelled.trace), bad: labelled.label.label === "bad", score, error });
+      tested.push({
+        traceId: labelled.trace.traceId,
+        question: labelled.question,
+        bad: labelled.label.label === "bad",
+        score,
+        error,
+      });
       contradictions.push(...contradictionOf(labelled, outcome));
     }
     used.push(...page.map(({ label }) => label));
@@ -198,6 +223,7 @@ async function runOnHalf(
   return {
     tested,
     contradictions,
+    unknownDraws: used.filter(({ drawn }) => drawn === "unknown").length,
     latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
     costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
     labelsHash: hashLabels(used),
@@ -215,21 +241,39 @@ function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: Mea
 function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreement: Agreement, criterion: string) {
   const { good, bad, errors } = agreement;
   const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
-  const labelledBad = tested.filter((one) => one.bad).length;
-  if (isShort && errors > 0 && Math.min(labelledBad, tested.length - labelledBad) >= MIN_OF_A_KIND) {
+  const labelled = countLabels(tested);
+  if (isShort && Math.min(labelled.good, labelled.bad) >= MIN_OF_A_KIND) {
+    const label = `${definition.name}@${definition.version}`;
+    if (errors === 0) {
+      throw new UserError(
+        "eval_silent",
+        `${label} judges ${good} of ${labelled.good} good and ${bad} of ${labelled.bad} bad held-out traces, too few to measure it.`,
+        "What it says nothing of it neither passes nor fails: have it judge more traces.",
+      );
+    }
     const first = tested.find(({ error }) => error !== null)?.error;
     throw new UserError(
       "eval_failing",
-      `${definition.name}@${definition.version} failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
+      `${label} failed on ${errors} of ${tested.length} held-out traces: ${first}.`,
       `Mend it: ${commandLine`art-e evals show ${definition.name} --code`} prints it.`,
     );
   }
   requireLabels("held-out", good, bad, criterion);
 }
 
-function warningsOf(db: Db, criterion: string, good: number, bad: number): string[] {
+function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {
+  const bad = tested.filter((one) => one.bad).length;
+  return { good: tested.length - bad, bad };
+}
+
+function warningsOf(db: Db, criterion: string, { tested, unknownDraws }: HalfRun, { good, bad }: Agreement): string[] {
   const { value, n } = summarizeLabels(db, criterion).selfAgreement;
   return [
+    ...(unknownDraws > 0
+      ? [
+          `${unknownDraws} of ${tested.length} labels do not say how their traces were drawn: the figures hold for a run only if each of its traces had the same chance`,
+        ]
+      : []),
     ...(Math.min(good, bad) < FEW_OF_A_KIND
       ? [`there are ${good} good and ${bad} bad traces: with fewer than ${FEW_OF_A_KIND} of a kind, intervals are wide`]
       : []),
@@ -265,6 +309,8 @@ export function measureAgreement(tested: readonly TestedTrace[], seed: number): 
     score === null ? [] : [{ question, good: !bad, passed: isPass(score), score }],
   );
   const errors = tested.filter(({ error }) => error !== null).length;
+  const labelled = countLabels(tested);
+  const share = (some: number, all: number) => (all === 0 ? null : some / all);
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
   const truePositiveRate = rateOf(good, ({ passed }) => passed);
@@ -274,6 +320,7 @@ export function measureAgreement(tested: readonly TestedTrace[], seed: number): 
     bad: bad.length,
     notApplicable: tested.length - scored.length - errors,
     errors,
+    judged: { good: share(good.length, labelled.good), bad: share(bad.length, labelled.bad) },
     accuracy: rateOf(scored, (one) => one.passed === one.good),
     truePositiveRate,
     trueNegativeRate,
@@ -281,19 +328,7 @@ export function measureAgreement(tested: readonly TestedTrace[], seed: number): 
       scored.filter(({ passed }) => passed),
       (one) => one.good,
     ),
-    recall: truePositiveRate,
-    f1: f1(
-      scored
-        .filter((one) => one.good || one.passed)
-        .map((one) => ({ truePositive: one.good && one.passed, cluster: one.question })),
-    ),
     kappa: kappaOf(scored),
-    pearson: pearson(
-      scored.map(({ score }) => score),
-      scored.map((one) => Number(one.good)),
-      scored.map(({ question }) => question),
-    ),
-    coverage: trueNegativeRate,
     falseFailureRate: rateOf(good, ({ passed }) => !passed),
     confusion: confusionOf(scored),
     shuffledKappa: shuffledKappa(scored, seed),

@@ -29,13 +29,14 @@ import {
   listEvals,
   type StoredEvalTest,
   setStatus,
+  testedCriteria,
 } from "./store.js";
 
 /** What an eval says of a run, and what that is worth. */
 export interface PassRates {
   /** As observed. */
   readonly passRate: Estimate;
-  /** As it would be without the errors that the newest test measured; null without a test. */
+  /** As it would be without the errors that the newest test measured; null without a test whose labels still stand. */
   readonly corrected: Estimate | null;
   /** Share of the good traces that it fails, by its newest test; null without one. */
   readonly falseAlarms: Estimate | null;
@@ -203,7 +204,7 @@ export function describeEval(
 }
 
 function withLatestTest(db: Db, stored: StoredEval): DescribedEval {
-  return { stored, test: latestTest(db, stored.id) };
+  return { stored, test: latestTest(db, stored) };
 }
 
 interface ActivatedEval {
@@ -213,18 +214,41 @@ interface ActivatedEval {
 }
 
 /** Puts a version into use. Refused without a passed test, unless `anyway`; cases are right as they are. */
-export function useEval(name: string, anyway: boolean, settings: AppSettings): Promise<ActivatedEval> {
+export function useEval(
+  {
+    name,
+    anyway,
+    criterion,
+  }: { readonly name: string; readonly anyway: boolean; readonly criterion?: string | undefined },
+  settings: AppSettings,
+): Promise<ActivatedEval> {
   return withStore(settings, (db) => {
     const stored = getEval(db, name);
     const { definition } = stored;
     const label = `${definition.name}@${definition.version}`;
-    const test = latestTest(db, stored.id);
+    const tested = testedCriteria(db, stored);
+    if (criterion === undefined && tested.length > 1 && !anyway) {
+      throw new UserError(
+        "criterion_missing",
+        `${label} was tested for ${tested.join(" and ")}.`,
+        "Say what it is used for: --criterion NAME.",
+      );
+    }
+    const provedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
+    const test = latestTest(db, stored, provedFor);
     if (!anyway && definition.kind !== "cases") {
       if (test === null) {
         throw new UserError(
           "eval_untested",
           `${label} was never tested on labels it has not seen.`,
           `Test it: ${commandLine`art-e evals test ${label}`}. Or use it all the same with --anyway.`,
+        );
+      }
+      if (test.isStale) {
+        throw new UserError(
+          "eval_stale",
+          `The held-out labels that ${label} was tested on for ${test.report.criterion} have changed since.`,
+          `Test it again: ${commandLine`art-e evals test ${label} --criterion ${test.report.criterion}`}. Or use it all the same with --anyway.`,
         );
       }
       if (test.report.rejections.length > 0) {
@@ -236,7 +260,7 @@ export function useEval(name: string, anyway: boolean, settings: AppSettings): P
       }
     }
     const former = activeEval(db, definition.name);
-    activateEval(db, stored);
+    activateEval(db, stored, provedFor);
     return { stored: getEval(db, label), former: former?.id === stored.id ? null : former };
   });
 }

@@ -7,7 +7,7 @@ import { estimateText } from "./text.js";
 const LISTED = 10;
 
 /** What testing an eval on the held-out half gave. */
-export function evalTestText({ definition }: StoredEval, test: EvalTest): string {
+export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale = false): string {
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
   const passed = rejections.length === 0;
   return [
@@ -15,14 +15,26 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest): string
     "",
     agreementTable(agreement),
     "",
-    `The held-out half was read ${times(heldOutReads)}, ${times(readsByThisEval)} by this eval.`,
+    `The held-out traces were tested on ${times(heldOutReads)}, for any criterion; this eval was tested ${times(readsByThisEval)}.`,
+    ...ceilingLines(test),
     ...warnings.map((warning) => `Note: ${warning}.`),
-    ...contradictionLines(test.contradictions),
+    commandLine`Where it and the labels of the training half disagree: art-e evals review ${definition.name} --criterion ${test.criterion}`,
     "",
+    ...(isStale ? ["Stale: the held-out labels have changed since. Test it again."] : []),
     ...(passed
       ? [`Passed the thresholds "${thresholds}".`]
       : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
   ].join("\n");
+}
+
+/** What the labels themselves allow. */
+function ceilingLines({ ceiling }: EvalTest): string[] {
+  if (!ceiling) return [];
+  const { noise, truePositiveRate, trueNegativeRate } = ceiling;
+  return [
+    `Asked again, people contradict themselves as if ${share(noise)} of the labels were wrong: a perfect eval would show`,
+    `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are shares of these.`,
+  ];
 }
 
 /** All figures of an eval against labels. */
@@ -33,6 +45,15 @@ export function agreementTable(agreement: Agreement): string {
       "labels",
       `${good} good, ${bad} bad${extra(notApplicable, "it does not apply to")}${extra(errors, "it failed on")}`,
     ],
+    // Not in tests of earlier versions.
+    ...(agreement.judged === undefined
+      ? []
+      : [
+          ["judged, of good / bad", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [
+            string,
+            string,
+          ],
+        ]),
     ["good passed / failed", `${confusion.goodPassed} / ${confusion.goodFailed}`],
     ["bad passed / failed", `${confusion.badPassed} / ${confusion.badFailed}`],
     ["accuracy", estimateText(agreement.accuracy)],
@@ -40,10 +61,8 @@ export function agreementTable(agreement: Agreement): string {
     ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
     ["false failure rate", estimateText(agreement.falseFailureRate)],
     ["precision", estimateText(agreement.precision)],
-    ["F1", estimateText(agreement.f1)],
     ["kappa", estimateText(agreement.kappa)],
     ["kappa, shuffled labels, up to", share(shuffledKappa)],
-    ["Pearson", estimateText(agreement.pearson)],
   ];
   return table(["figure", "value (95 % interval)"], rows);
 }

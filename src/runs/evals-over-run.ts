@@ -1,5 +1,5 @@
 import { openEvalBackends, requireRunnable } from "../evals/backends.js";
-import type { StoredEval } from "../evals/definition.js";
+import { type Proof, proofOf, type StoredEval } from "../evals/definition.js";
 import { latestTest } from "../evals/store.js";
 import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
@@ -13,6 +13,8 @@ import { rewriteScores, withEvals } from "./score-traces.js";
 
 export interface EvalRunFigures extends PassRates {
   readonly stored: StoredEval;
+  /** What its newest test says of it; `stale`: its labels have changed since. */
+  readonly proof: Proof;
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
@@ -72,8 +74,9 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
         traces: scored,
         evals: tallies.map(({ stored, passes, ...counts }) => {
           const { passed, failed } = passes;
-          const agreement = latestTest(db, stored.id)?.report.agreement ?? null;
-          return { stored, passed, failed, ...counts, ...passes.figures(agreement) };
+          const proof = latestTest(db, stored);
+          const agreement = proof === null || proof.isStale ? null : proof.report.agreement;
+          return { stored, proof: proofOf(proof), passed, failed, ...counts, ...passes.figures(agreement) };
         }),
       };
     } finally {

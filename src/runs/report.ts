@@ -264,7 +264,7 @@ class EvalTally {
 
   private figuresOf(score: EvalScore, run: number): EvalFigures {
     const found = this.runs[run]?.stored?.evalOf(score) ?? null;
-    const test = found?.test?.report ?? null;
+    const test = found?.test?.isStale === false ? found.test.report : null;
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
     const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null);
     return {

@@ -1,5 +1,5 @@
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
-import { ClusteredMean, clusteredError, meanOf, Z_975 } from "./intervals.js";
+import { ClusteredMean, clusteredError, Z_975 } from "./intervals.js";
 
 /** Successes out of trials, which need not be whole numbers. */
 interface Proportion {
@@ -59,33 +59,6 @@ function limit(rate: number): number {
   return Math.min(1, Math.max(0, rate));
 }
 
-/**
- * Pearson's correlation. The interval assumes no distribution, as scores and labels have few values: a standard error
- * from influences, on Fisher's z scale. No bounds where the correlation is perfect, and nothing where a list does not
- * vary.
- */
-export function pearson(xs: readonly number[], ys: readonly number[], clusters: readonly string[]): Estimate {
-  const n = xs.length;
-  const zx = standardize(xs);
-  const zy = standardize(ys);
-  if (zx === null || zy === null) return { ...NO_ESTIMATE, n };
-  const products = zx.map((x, i) => x * (zy[i] ?? 0));
-  const value = Math.min(1, Math.max(-1, meanOf(products) ?? 0));
-  const influences = products.map((product, i) => product - (value / 2) * ((zx[i] ?? 0) ** 2 + (zy[i] ?? 0) ** 2));
-  const error = clusteredError(influences, clusters);
-  if (error === null || 1 - value ** 2 < 1e-12) return { value, n, low: null, high: null };
-  const half = (Z_975 * error) / (1 - value ** 2);
-  return { value, n, low: Math.tanh(Math.atanh(value) - half), high: Math.tanh(Math.atanh(value) + half) };
-}
-
-/** With mean 0 and variance 1; null where the values do not vary. */
-function standardize(values: readonly number[]): number[] | null {
-  const mean = meanOf(values);
-  if (mean === null) return null;
-  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
-  return variance < 1e-24 ? null : values.map((value) => (value - mean) / Math.sqrt(variance));
-}
-
 /** Two raters' yes or no on one thing. */
 interface RatedPair {
   readonly first: boolean;
@@ -129,30 +102,6 @@ function withBoundOfAgreement(pairs: readonly RatedPair[], estimate: Estimate): 
 }
 
 /**
- * The area under the ROC curve: how often a positive has the higher score of a positive and a negative, ties counting
- * half. Null where there is only one kind.
- */
-export function areaUnderCurve(scores: readonly number[], positive: readonly boolean[]): number | null {
-  const order = scores.map((_, i) => i).sort((a, b) => (scores[a] ?? 0) - (scores[b] ?? 0));
-  let [positives, rankSum] = [0, 0];
-  for (let start = 0; start < order.length; ) {
-    let end = start;
-    while (end < order.length && scores[order[end] ?? 0] === scores[order[start] ?? 0]) end++;
-    // Equal scores share the mean of their ranks.
-    const rank = (start + end + 1) / 2;
-    for (const i of order.slice(start, end)) {
-      if (positive[i] !== true) continue;
-      positives++;
-      rankSum += rank;
-    }
-    start = end;
-  }
-  const negatives = order.length - positives;
-  if (positives === 0 || negatives === 0) return null;
-  return (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives);
-}
-
-/**
  * Cohen's kappa of two raters (Cohen 1960) from their table of counts, one rater in the rows, the other in the columns.
  * The interval uses the large-sample variance of Fleiss, Cohen and Everitt (1969). All null if both put everything into
  * one category: kappa is undefined.
@@ -180,19 +129,6 @@ export function kappa(counts: readonly (readonly number[])[]): Estimate {
   const variance = diagonal + (1 - value) ** 2 * offDiagonal - (value - expected * (1 - value)) ** 2;
   const error = Math.sqrt(Math.max(0, variance) / n) / (1 - expected);
   return { value, n, low: Math.max(-1, value - Z_975 * error), high: Math.min(1, value + Z_975 * error) };
-}
-
-/**
- * F1 of positives that were found, missed, or found where there are none. These three are the trials of a rate, true
- * positives among them, of which F1 is a monotone function: 2r / (1 + r). Its interval is that of the rate.
- */
-export function f1(trials: readonly { readonly truePositive: boolean; readonly cluster: string }[]): Estimate {
-  const { value, n, low, high } = clusteredRate(
-    trials.map(({ truePositive, cluster }) => ({ success: truePositive, cluster })),
-  );
-  if (value === null) return NO_ESTIMATE;
-  const ofRate = (rate: number | null) => (rate === null ? null : (2 * rate) / (1 + rate));
-  return { value: (2 * value) / (1 + value), n, low: ofRate(low), high: ofRate(high) };
 }
 
 /** The rate of successes where trials of one cluster are dependent. */

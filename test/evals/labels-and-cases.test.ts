@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { foldOf, halfOf } from "../../src/evals/choose-templates.js";
-import { questionKey } from "../../src/evals/definition.js";
+import { foldOf } from "../../src/evals/choose-templates.js";
 import { LabelQueue, labellingPriority } from "../../src/evals/labelling.js";
 import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-rules.js";
 import { trace } from "../scoring/trace.js";
@@ -10,20 +9,8 @@ const scored = (changes: Parameters<typeof trace>[0], task: Parameters<typeof tr
   scores: {},
 });
 
-describe("the halves", () => {
-  it("never move: these questions are in these, today and later", () => {
-    const halves = Array.from({ length: 12 }, (_, i) => halfOf(String(i + 1)));
-    expect(halves.map((half) => half[0]).join("")).toMatchInlineSnapshot(`"htthhhhththh"`);
-  });
-
-  it("hold about as many questions each, and keep the repeats of one together", () => {
-    const training = Array.from({ length: 1_000 }, (_, i) => halfOf(String(i))).filter((half) => half === "training");
-    expect(training.length).toBeGreaterThan(440);
-    expect(training.length).toBeLessThan(560);
-    expect(questionKey(scored({ epoch: 1 }))).toBe(questionKey(scored({ epoch: 2, runId: "run_2" })));
-  });
-
-  it("folds depend on the seed, halves do not", () => {
+describe("the folds", () => {
+  it("depend on the seed", () => {
     const folds = (seed: number) => Array.from({ length: 50 }, (_, i) => foldOf(String(i), 5, seed)).join("");
     expect(folds(1)).not.toBe(folds(2));
     expect(folds(1)).toBe(folds(1));
@@ -41,13 +28,29 @@ describe("the order of labelling", () => {
     expect(labellingPriority([{ score: null }], null)).toBe(0);
   });
 
-  it("asks one in ten again, each once", () => {
+  const random = { drawn: "random", drawnFrom: 40 } as const;
+  const repeatsOf = (labelled: string[]) => {
     const traces = Array.from({ length: 40 }, (_, i) => `new${i}`);
-    const asked = [...new LabelQueue(traces, ["old1", "old2", "old3"], 1)];
-    const repeats = asked.filter(({ isRepeat }) => isRepeat).map(({ traceId }) => traceId);
-    expect(repeats.toSorted()).toEqual(["old1", "old2", "old3"]);
-    expect(asked.flatMap(({ isRepeat }, i) => (isRepeat ? [i] : []))).toEqual([9, 19, 29]);
+    const asked = [...new LabelQueue(traces, labelled, 1, random)];
     expect(asked.filter(({ isRepeat }) => !isRepeat).map(({ traceId }) => traceId)).toEqual(traces);
+    return asked.flatMap(({ traceId, isRepeat }, i) =>
+      isRepeat ? [{ traceId, at: i, before: asked.slice(0, i) }] : [],
+    );
+  };
+
+  it("asks one in ten again, each once", () => {
+    const repeats = repeatsOf(["old1", "old2", "old3"]);
+    expect(repeats.map(({ at }) => at)).toEqual([9, 19, 29, 39]);
+    expect(new Set(repeats.map(({ traceId }) => traceId)).size).toBe(4);
+  });
+
+  it("asks again in the first session too, after some others", () => {
+    const repeats = repeatsOf([]);
+    expect(repeats).toHaveLength(3);
+    for (const { traceId, before } of repeats) {
+      const last = before.findLastIndex((item) => item.traceId === traceId);
+      expect(before.length - last).toBeGreaterThan(8);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvalDefinition } from "../../src/evals/definition.js";
+import { hashLabels } from "../../src/evals/labels.js";
 import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
 import type { Db } from "../../src/store/open-store.js";
@@ -42,9 +43,15 @@ function saveTest(db: Db, evalId: number): void {
     return { question: String(i), bad, score: (bad ? i < 42 : i < 36) ? 1 : 0, error: null };
   });
   const agreement = measureAgreement(tested, 1);
-  const rest = { criterion: "overall", labelsHash: "sha256:", latencyMs: { p50: 1, p95: 1 }, costUsdPerTrace: 0 };
-  const found = { thresholds: "usable", rejections: ["it was too bad"], warnings: [], contradictions: [] } as const;
-  saveEvalTest(db, evalId, { ...rest, ...found, agreement }, NOW);
+  const rest = {
+    criterion: "overall",
+    labelsHash: hashLabels([]),
+    ceiling: null,
+    latencyMs: { p50: 1, p95: 1 },
+    costUsdPerTrace: 0,
+  };
+  const found = { thresholds: "usable", rejections: ["it was too bad"], warnings: [] } as const;
+  saveEvalTest(db, evalId, { ...rest, ...found, agreement }, [], NOW);
 }
 
 describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 }, () => {

@@ -21,7 +21,7 @@ const origin = { by: "person", seed: null, labels: null, parent: null } as const
 
 function activate(draft: Partial<EvalDefinition>): void {
   const definition = { reference: false, criterion: "It is so.", origin, ...draft } as EvalDefinition;
-  activateEval(server.db, saveDraft(server.db, definition, "2026-01-01T00:00:00.000Z").stored);
+  activateEval(server.db, saveDraft(server.db, definition, "2026-01-01T00:00:00.000Z").stored, null);
 }
 
 async function scoresOfChat(answer: string, sources: readonly string[]) {

@@ -62,8 +62,13 @@ describe("labels over HTTP", () => {
     expect(rows("derived")).toHaveLength(1);
   });
 
-  it("of traces that a score calls bad come first, though no eval fails them", async () => {
-    const { queue: all } = await queue();
+  it("of hard cases are those of questions that are never held out, where a score calls bad what no eval fails first", async () => {
+    // Each of a question of its own; a quarter of these is never held out.
+    server.db
+      .prepare("UPDATE traces SET trace = json_set(trace, '$.task.question', id, '$.task.message_ids', json('[]'))")
+      .run();
+    const { queue: all } = await queue("&order=hard");
+    expect(all.length).toBeGreaterThan(0);
     const { trace_id: last } = all.at(-1);
     server.db
       .prepare(
@@ -77,9 +82,8 @@ describe("labels over HTTP", () => {
          VALUES (?, 'urgent', 'bad', 'judge', '2026-01-01T00:00:00.000Z')`,
       )
       .run(last);
-    expect((await queue("&criterion=urgent&limit=3")).queue).toEqual([
-      { trace_id: last, is_repeat: false },
-      ...all.slice(0, 2),
+    expect((await queue("&criterion=urgent&limit=1&order=hard")).queue).toEqual([
+      { trace_id: last, is_repeat: false, drawn: "hard", drawn_from: null },
     ]);
   });
 
@@ -90,7 +94,7 @@ describe("labels over HTTP", () => {
     await label({ trace_id, criterion: "again", label: "good" });
     const { queue: all } = await queue("&criterion=again");
     const repeats = all.filter((one: { is_repeat: boolean }) => one.is_repeat);
-    expect(repeats).toEqual([{ trace_id, is_repeat: true }]);
+    expect(repeats).toEqual([{ trace_id, is_repeat: true, drawn: "random", drawn_from: 12 }]);
     expect(all.indexOf(repeats[0])).toBe(9);
     const { body } = await label({ ...repeats[0], criterion: "again", label: "bad" });
     expect(body).toMatchObject({ labels: { good: 0, bad: 1 }, self_agreement: { value: 0, n: 1 } });

@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  clusteredKappa,
-  clusteredRate,
-  correctedRate,
-  f1,
-  independentTrials,
-  pearson,
-} from "../../src/statistics/agreement.js";
+import { clusteredKappa, clusteredRate, correctedRate, independentTrials } from "../../src/statistics/agreement.js";
 import type { Interval } from "../../src/statistics/estimate.js";
 import { seededRandom, wilson } from "../../src/statistics/intervals.js";
 
@@ -61,19 +54,6 @@ describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
     );
   });
 
-  it("of F1", () => {
-    const truth = (2 * GOOD * TPR) / (GOOD + PASSED);
-    expectHolds(
-      coverage(truth, 2, (chance) =>
-        f1(
-          simulate(chance)
-            .filter(({ good, passed }) => good || passed)
-            .map(({ good, passed, cluster }) => ({ truePositive: good && passed, cluster })),
-        ),
-      ),
-    );
-  });
-
   const kappaOf = (traces: ReturnType<typeof simulate>) =>
     clusteredKappa(traces.map(({ good, passed, cluster }) => ({ first: good, second: passed, cluster })));
   const kappaTruth = (OBSERVED - EXPECTED) / (1 - EXPECTED);
@@ -83,20 +63,6 @@ describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
   it("of kappa where each question was answered three times alike", () => {
     const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
     expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
-  });
-
-  it("of Pearson's correlation", () => {
-    const truth = (GOOD * TPR - GOOD * PASSED) / Math.sqrt(GOOD * (1 - GOOD) * PASSED * (1 - PASSED));
-    expectHolds(
-      coverage(truth, 5, (chance) => {
-        const traces = simulate(chance);
-        return pearson(
-          traces.map(({ passed }) => Number(passed)),
-          traces.map(({ good }) => Number(good)),
-          traces.map(({ cluster }) => cluster),
-        );
-      }),
-    );
   });
 
   it.each([

@@ -91,9 +91,14 @@ const labelTracesSchema = z.object({
     .optional()
     .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
   score: text.optional().meta({
-    description: "With --from scores: above 0.8 is good, below 0.5 bad [default: semanticScore; of suites taskScore]",
+    description:
+      "With --from scores: above 0.8 is good, below 0.5 bad [default: judgeCorrect, exactMatch without a judge, of suites taskScore]",
   }),
   chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
+  hard: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Ask hard cases, which count in no figure, instead of a random sample" }),
   ...criterionShape,
   ...seedShape,
 });
@@ -102,24 +107,27 @@ export const labelTracesCommand: Command = {
   ...declaredIn(labelTracesSchema, ["run"]),
   async run(argv, context) {
     const flags = readFlags("evals label", labelTracesSchema, argv);
-    const { from, run, chats, score, criterion } = flags;
+    const { from, run, chats, hard, score, criterion } = flags;
     if (score !== undefined && from !== "scores") {
       throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
     }
     if (chats && (run !== undefined || from !== undefined)) {
       throw new UserError("flags_contradict", "--chats goes with neither a run nor --from.", "Give one of them.");
     }
+    if (hard && from !== undefined) {
+      throw new UserError("flags_contradict", "--hard does not go with --from.", "Give one of them.");
+    }
     const { importLabels } = await import("../../evals/import-labels.js");
     if (from !== undefined) {
       const imported = await importLabels({ ...flags, from }, context.settings);
-      const { labels, unlabelled } = imported;
-      context.out.result(imported, () => countsText(labels, unlabelled));
+      const { labels, unlabelled, score: by } = imported;
+      context.out.result(imported, () => `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}`);
       return EXIT.done;
     }
     const { withStore } = await import("../../store/open-store.js");
     const { openLabelling } = await import("../../evals/labelling.js");
     await withStore(context.settings, async (db) => {
-      const options = { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed };
+      const options = { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed, hard: flags.hard };
       const labelling = await openLabelling(db, options);
       context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
       const labelled = await askLabels(labelling, context);

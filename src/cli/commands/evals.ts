@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { EVAL_FORMATS, evalFiles } from "../../evals/as-python.js";
-import { type EvalDefinition, scoreNameOf, THRESHOLD_NAMES } from "../../evals/definition.js";
+import { type EvalDefinition, type Proof, proofOf, scoreNameOf, THRESHOLD_NAMES } from "../../evals/definition.js";
 import { criterionNameSchema, OVERALL } from "../../evals/labels.js";
-import type { Ranking } from "../../evals/ranking.js";
 import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
-import { stripControls } from "../../platform/text.js";
 import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
 import { estimateText } from "../../reports/text.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
@@ -47,15 +45,25 @@ function runText({ runId, traces, evals }: EvalRun): string {
     table(
       ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
       evals.map(
-        ({ stored: { definition }, passed, failed, notApplicable, errors, passRate, corrected, falseAlarms }) => [
+        ({
+          stored: { definition },
+          proof,
+          passed,
+          failed,
+          notApplicable,
+          errors,
+          passRate,
+          corrected,
+          falseAlarms,
+        }) => [
           scoreNameOf(definition),
           String(passed),
           String(failed),
           String(notApplicable),
           String(errors),
           estimateText(passRate),
-          corrected === null ? "not tested" : estimateText(corrected),
-          falseAlarms === null ? "not tested" : estimateText(falseAlarms),
+          corrected === null ? UNPROVED[proof] : estimateText(corrected),
+          falseAlarms === null ? UNPROVED[proof] : estimateText(falseAlarms),
         ],
       ),
     ),
@@ -64,6 +72,14 @@ function runText({ runId, traces, evals }: EvalRun): string {
     ),
   ].join("\n");
 }
+
+/** Why there is no corrected rate. */
+const UNPROVED: Readonly<Record<Proof, string>> = {
+  none: "not tested",
+  stale: "test is stale",
+  passed: "-",
+  rejected: "-",
+};
 
 const importEvalsSchema = z.object({
   files: z
@@ -143,7 +159,7 @@ function evalTable(evals: readonly DescribedEval[]): string {
       `${definition.name}@${definition.version}`,
       status,
       definition.reference ? `${definition.kind}, reference` : definition.kind,
-      test === null ? "none" : test.report.rejections.length === 0 ? "passed" : "rejected",
+      proofOf(test),
       share(test?.report.agreement.truePositiveRate.value ?? null),
       share(test?.report.agreement.trueNegativeRate.value ?? null),
       share(test?.report.agreement.kappa.value ?? null),
@@ -170,14 +186,17 @@ export const seedShape = {
 const useEvalSchema = z.object({
   name: text.meta({ description: "Its name; NAME@2 names a version" }),
   anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
+  criterion: criterionNameSchema
+    .optional()
+    .meta({ description: "What it is used for, where it was tested for several criteria" }),
 });
 
 export const useEvalCommand: Command = {
   ...declaredIn(useEvalSchema, ["name"]),
   async run(argv, { settings, out }) {
-    const { name, anyway } = readFlags("evals use", useEvalSchema, argv);
+    const flags = readFlags("evals use", useEvalSchema, argv);
     const { useEval } = await import("../../evals/use-evals.js");
-    const { stored, former } = await useEval(name, anyway, settings);
+    const { stored, former } = await useEval(flags, settings);
     const { definition } = stored;
     const retired = former === null ? null : former.definition.version;
     out.result({ name: definition.name, version: definition.version, retired }, () =>
@@ -193,9 +212,7 @@ export const useEvalCommand: Command = {
 
 const testEvalSchema = z.object({
   name: text.meta({ description: "Its name; NAME@2 names a version" }),
-  thresholds: oneOf(THRESHOLD_NAMES)
-    .default("usable")
-    .meta({ description: "usable, gate (stricter), or origin (accuracy, kappa, F1, cost, time)" }),
+  thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
   ...criterionShape,
 });
 
@@ -240,7 +257,7 @@ export const showEvalCommand: Command = {
       [
         test === null
           ? `${definition.name}@${definition.version}: ${definition.criterion}`
-          : evalTestText(stored, test.report),
+          : evalTestText(stored, test.report, test.isStale),
         "",
         ...definitionLines(definition),
         "",
@@ -343,55 +360,3 @@ export const refineEvalCommand: Command = {
     return EXIT.done;
   },
 };
-
-const rankTracesSchema = z.object({
-  run: text.default("latest").meta({ description: "A run: its id, the beginning of it, or latest" }),
-  limit: wholeNumber(0, 1_000_000).default(20).meta({ description: "Traces to list; 0: all", alias: "l" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-/** Features that are named, and characters of a question. */
-const FEATURES_SHOWN = 3;
-const QUESTION_CHARS = 70;
-
-export const rankTracesCommand: Command = {
-  ...declaredIn(rankTracesSchema, ["run"]),
-  async run(argv, { settings, out }) {
-    const { limit, ...options } = readFlags("evals rank", rankTracesSchema, argv);
-    const { rankTraces } = await import("../../evals/ranking.js");
-    const ranking = await rankTraces(options, settings);
-    const traces = limit === 0 ? ranking.traces : ranking.traces.slice(0, limit);
-    out.result({ ...ranking, traces }, () => rankingText({ ...ranking, traces }, ranking.traces.length));
-    return EXIT.done;
-  },
-};
-
-function rankingText({ good, bad, area, shuffledArea, weights, traces }: Ranking, total: number): string {
-  const heaviest = weights.slice(0, FEATURES_SHOWN).map(({ feature, weight }) => `${feature} ${signed(weight)}`);
-  const isChance = area === null || (shuffledArea !== null && area <= shuffledArea);
-  return [
-    `Fitted to the training half: ${good} good, ${bad} bad. Most weight: ${heaviest.join(", ")}.`,
-    `Area under the ROC curve, by cross-validation: ${share(area)}; with shuffled labels up to ${share(shuffledArea)}.`,
-    ...(isChance ? ["That is no better than chance: this order says nothing."] : []),
-    "",
-    table(
-      ["bad", "label", "trace", "question"],
-      traces.map(({ score, label, traceId, question }) => [
-        share(score),
-        label ?? "-",
-        traceId,
-        shorten(stripControls(question).replace(/\s+/g, " ")),
-      ]),
-    ),
-    ...(traces.length < total ? ["", `${total - traces.length} more: --limit 0 lists all.`] : []),
-  ].join("\n");
-}
-
-function signed(weight: number): string {
-  return `${weight < 0 ? "" : "+"}${weight.toFixed(2)}`;
-}
-
-function shorten(text: string): string {
-  return text.length > QUESTION_CHARS ? `${text.slice(0, QUESTION_CHARS - 1)}…` : text;
-}

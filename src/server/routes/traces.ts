@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import { criterionNameSchema, deletePersonLabel, OVERALL, summarizeLabels } from "../../evals/labels.js";
+import { criterionNameSchema, deletePersonLabel, LABEL_DRAWS, OVERALL, summarizeLabels } from "../../evals/labels.js";
 import { estimateSchema } from "../../statistics/estimate.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
@@ -149,6 +149,9 @@ const summaryShape = z.strictObject({
   self_agreement: estimateSchema.meta({ description: "How often the same was said of a trace that was asked again" }),
 });
 
+const drawn = z.enum(LABEL_DRAWS).meta({ description: "How the trace was drawn, as the queue says" });
+const drawnFrom = z.number().int().positive().nullable().meta({ description: "Random: among how many traces" });
+
 /** The first of the queue: labels change the order of the rest. */
 const MAX_QUEUED = 200;
 
@@ -159,27 +162,36 @@ export function labelRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/evals/label-queue",
       tag,
-      summary: "Traces that no person has labelled, the most urgent first, and some to ask again",
+      summary: "Traces that no person has labelled, in random order, and some to ask again",
       query: z.object({
         run_id: z.string().min(1).optional().meta({ description: "A run, or latest; without it: chats" }),
         criterion,
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
+        order: z
+          .enum(["random", "hard"])
+          .default("random")
+          .meta({ description: "hard: the most urgent of the training half first, which count in no figure" }),
       }),
       status: 200,
       response: summaryShape.extend({
         run_id: z.string().nullable(),
         waiting: z.number().int().meta({ description: "Traces that no person has labelled" }),
-        queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean() })),
+        queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean(), drawn, drawn_from: drawnFrom })),
       }),
       async handle({ query }) {
-        const { run_id = null, limit, ...options } = query;
-        const { runId, waiting, queue } = await openLabelling(db, { run: run_id, ...options });
+        const { run_id = null, limit, order, ...options } = query;
+        const { runId, waiting, queue } = await openLabelling(db, { run: run_id, hard: order === "hard", ...options });
         const first = [...queue].slice(0, limit);
         return {
           run_id: runId,
           waiting,
-          queue: first.map(({ traceId, isRepeat }) => ({ trace_id: traceId, is_repeat: isRepeat })),
+          queue: first.map((item) => ({
+            trace_id: item.traceId,
+            is_repeat: item.isRepeat,
+            drawn: item.drawn,
+            drawn_from: item.drawnFrom,
+          })),
           ...summaryJson(db, options.criterion),
         };
       },
@@ -195,13 +207,15 @@ export function labelRoutes({ db }: Services): Route[] {
         label: z.enum(["good", "bad", "skip"]),
         note: z.string().max(10_000).nullish().meta({ description: "Why" }),
         is_repeat: z.boolean().default(false).meta({ description: "It was labelled before, and asked again" }),
+        drawn: drawn.default("unknown"),
+        drawn_from: drawnFrom.default(null),
       }),
       status: 201,
       response: summaryShape.extend({ id: z.number().int() }),
       handle({ body }) {
-        const { trace_id: traceId, is_repeat: isRepeat, label } = body;
+        const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, label, drawn } = body;
         const note = body.note?.trim() || null;
-        const id = saveGivenLabel(db, { traceId, criterion: body.criterion, label, note, isRepeat });
+        const id = saveGivenLabel(db, { traceId, criterion: body.criterion, label, note, isRepeat, drawn, drawnFrom });
         return { id, ...summaryJson(db, body.criterion) };
       },
     }),

@@ -48,8 +48,8 @@ class Labelling {
   /** Shows the next trace of the queue, which is filled again where it is empty, or says that all are labelled. */
   async showNext(): Promise<void> {
     if (this.queue.length === 0) {
-      const { runId, criterion } = this.subject;
-      const query = new URLSearchParams({ criterion, ...(runId === null ? {} : { run_id: runId }) });
+      const { runId, criterion, order } = this.subject;
+      const query = new URLSearchParams({ criterion, order, ...(runId === null ? {} : { run_id: runId }) });
       const {
         queue,
         waiting,
@@ -58,7 +58,8 @@ class Labelling {
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
       this.queue = [...queue];
       this.waiting = waiting;
-      this.source.textContent = `${found ?? "chats"}${criterion === OVERALL ? "" : `, for ${criterion}`}`;
+      const how = order === "hard" ? ", hard cases" : ", in random order";
+      this.source.textContent = `${found ?? "chats"}${criterion === OVERALL ? "" : `, for ${criterion}`}${how}`;
       this.showProgress(summary);
     }
     const [next] = this.queue;
@@ -272,6 +273,8 @@ interface LabelSummaryJson {
 interface QueuedTraceJson {
   readonly trace_id: string;
   readonly is_repeat: boolean;
+  readonly drawn: string;
+  readonly drawn_from: number | null;
 }
 
 interface LabelQueueJson extends LabelSummaryJson {
@@ -290,6 +293,8 @@ type GivenLabel = "good" | "bad" | "skip";
 interface LabelSubject {
   readonly runId: string | null;
   readonly criterion: string;
+  /** `hard`: cases that count in no figure. */
+  readonly order: "random" | "hard";
 }
 
 const CHATS = "chats";
@@ -299,10 +304,14 @@ const OVERALL = "overall";
 
 /** Of an address such as `#label/latest?criterion=tone`. */
 function readSubject(id: string, query: URLSearchParams): LabelSubject {
-  return { runId: id === CHATS ? null : id, criterion: query.get("criterion") || OVERALL };
+  return {
+    runId: id === CHATS ? null : id,
+    criterion: query.get("criterion") || OVERALL,
+    order: query.get("order") === "hard" ? "hard" : "random",
+  };
 }
 
-function subjectHash({ runId, criterion }: LabelSubject): string {
+function subjectHash({ runId, criterion }: Pick<LabelSubject, "runId" | "criterion">): string {
   const query = criterion === OVERALL ? "" : `?${new URLSearchParams({ criterion })}`;
   return `#label/${encodeURIComponent(runId ?? CHATS)}${query}`;
 }

@@ -53,6 +53,7 @@ describe("labels", () => {
         skip: 0,
       },
       unlabelled: 0,
+      score: "sourcesCorrect",
     });
     const mean = await json("evals label latest --from scores --score semanticScore --criterion similar");
     expect(mean.labels.neutral).toBeGreaterThan(0);
@@ -99,22 +100,24 @@ describe("from labels to a gate", () => {
     // The newest test counts.
     expect((await artE("evals use short_answer")).stderr).toContain("short_answer@1 was rejected: there are");
     await json("evals test short_answer");
+    const first = read("labels.jsonl");
+    const isStale = async () => {
+      const [{ test }] = (await json("evals list")).filter(({ name }: { name: string }) => name === "short_answer");
+      return test.isStale;
+    };
+    expect(await isStale()).toBe(false);
+    write(
+      "reversed.jsonl",
+      first.replace(/"(good|bad)"/g, (_, label) => (label === "good" ? '"bad"' : '"good"')),
+    );
+    await json("evals label --from reversed.jsonl");
+    expect(await isStale()).toBe(true);
+    expect((await artE("evals list")).stdout).toMatch(/short_answer@1 +draft +rules +stale/);
+    expect((await artE("evals show short_answer")).stdout).toContain("Stale: the held-out labels have changed since.");
+    expect((await artE("evals use short_answer")).stderr).toContain("have changed since");
+    await json("evals label --from labels.jsonl");
+    expect(await isStale()).toBe(false);
     expect(await json("evals use short_answer")).toEqual({ name: "short_answer", version: 1, retired: null });
-  });
-
-  it("ranks traces by how likely they are to be bad, by the training half", async () => {
-    const { traces, area, shuffledArea, good, bad, weights } = await json(`evals rank ${runId} --limit 0`);
-    expect([good + bad, traces.length]).toEqual([expect.any(Number), 73]);
-    expect(good + bad).toBeLessThan(50);
-    expect(area).toBeGreaterThan(0.9);
-    expect(area).toBeGreaterThan(shuffledArea);
-    expect(weights[0].feature).toBe("answer_words");
-    // Also in the half that it was not fitted to: long answers are the bad ones.
-    const labels = traces.map(({ label }: { label: string }) => label);
-    const bads = labels.filter((label: string) => label === "bad").length;
-    expect(labels.slice(0, bads).filter((label: string) => label === "bad").length / bads).toBeGreaterThan(0.85);
-    const { stdout } = await artE(`evals rank ${runId} --limit 3`);
-    expect(stdout).toContain("70 more: --limit 0 lists all.");
   });
 
   it("runs as a score of a stored run, with the rate corrected for the eval's errors", async () => {
@@ -165,6 +168,22 @@ describe("from labels to a gate", () => {
     expect((await artE("evals test regression_cases")).stderr).toContain("nothing held out to test it on");
   });
 
+  it("another criterion proves nothing of the first, and lines that contradict each other are refused", async () => {
+    await json("evals label --from reversed.jsonl --criterion reversed");
+    expect((await artE("evals test short_answer --criterion reversed")).code).toBe(3);
+    expect((await artE("evals use short_answer")).stderr).toContain("was tested for overall and reversed");
+    expect((await artE("evals use short_answer --criterion reversed")).stderr).toContain("was rejected");
+    await json("evals use short_answer --criterion overall");
+    const [line = ""] = read("labels.jsonl").split("\n");
+    write(
+      "twice.jsonl",
+      `${line}\n${line.replace(/"(good|bad)"/, (_, label) => (label === "good" ? '"bad"' : '"good"'))}`,
+    );
+    expect((await artE("evals label --from twice.jsonl")).stderr).toMatch(
+      /line 1 calls \S+ (good|bad), line 2 (good|bad)/,
+    );
+  });
+
   it("refuses to measure anything by few labels", async () => {
     write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 30).join("\n"));
     await json("evals label --from few.jsonl --criterion few");
@@ -201,7 +220,9 @@ describe("versions", () => {
   });
 
   it("bad traces that nothing fails are listed", async () => {
-    const { stdout } = await artE("evals review --criterion similar");
+    write("bad.jsonl", read("labels.jsonl").replaceAll('"good"', '"bad"'));
+    await json("evals label --from bad.jsonl --criterion all_bad");
+    const { stdout } = await artE("evals review --criterion all_bad");
     expect(stdout).toMatch(/^Bad traces of the training half that no eval fails: \d+/);
   });
 });

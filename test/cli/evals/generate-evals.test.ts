@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { halfOf } from "../../../src/evals/choose-templates.js";
 import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evals/prompts.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
@@ -61,6 +61,7 @@ const generate = async (flags = "") => {
 };
 
 /** Texts that only held-out, or only training, labels and tasks hold. */
+const noted = new Map<string, string[]>();
 const held: string[] = [];
 const seen: string[] = [];
 
@@ -70,12 +71,18 @@ beforeAll(async () => {
     ({ traceId, taskId, agentAnswer }: { traceId: string; taskId: number; agentAnswer: string }) => {
       const note = `noted-${traceId}`;
       const question = demoQuestions.find(({ id }) => id === taskId)?.question ?? "";
-      (halfOf(JSON.stringify(taskId)) === "heldout" ? held : seen).push(note, question);
+      noted.set(traceId, [note, question]);
       return JSON.stringify({ trace: traceId, label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good", note });
     },
   );
   write("labels.jsonl", lines.join("\n"));
   expect(await artE("evals label --from labels.jsonl")).toMatchObject({ code: 0 });
+  // Questions are divided where labels are used first.
+  expect(await artE("evals review")).toMatchObject({ code: 0 });
+  const db = new Database(path("art-e.db"), { readonly: true });
+  const halves = db.prepare("SELECT trace_id AS id, half FROM eval_traces").all() as { id: string; half: string }[];
+  db.close();
+  for (const { id, half } of halves) (half === "heldout" ? held : seen).push(...(noted.get(id) ?? []));
 });
 afterAll(() => provider.close());
 

@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import type { Db } from "../store/open-store.js";
+import { askedOf, isChatTrace, isSuiteTrace } from "../traces/trace.js";
+import type { EvaluatedTrace } from "./definition.js";
+
+/** Evals are made from the training half of the labelled questions, and proved on the other. */
+export type Half = "training" | "heldout";
+
+/**
+ * What makes two traces ones of the same question, its words first: an id says nothing, as another dataset may have
+ * the question under another. The same gold answer from the same mails is the same question in other words, and the
+ * two wordings of a suite's task are one.
+ */
+export function questionKeys(trace: EvaluatedTrace): [string, ...string[]] {
+  const words = hashOf(`words ${plain(askedOf(trace))}`);
+  if (isChatTrace(trace)) return [words];
+  if (isSuiteTrace(trace)) {
+    const { counterpart } = trace.task;
+    return counterpart === null
+      ? [words]
+      : [words, hashOf(`pair ${[String(trace.taskId), String(counterpart)].sort().join(" ")}`)];
+  }
+  const { answer, message_ids: ids } = trace.task;
+  if (ids.length === 0 || answer.trim() === "") return [words];
+  return [words, hashOf(`gold ${plain(answer)} ${[...ids].sort().join(" ")}`)];
+}
+
+function plain(text: string): string {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A quarter of the questions are never held out, so that hard cases can be sought there without a bias elsewhere. */
+function isReserved(words: string): boolean {
+  return Number.parseInt(words.slice(0, 2), 16) % 4 === 0;
+}
+
+/** Whether a trace may be labelled because it is hard: such labels are used for training only. */
+export function isForTraining(db: Db, trace: EvaluatedTrace): boolean {
+  const keys = questionKeys(trace);
+  const halves = keys.flatMap((key) => (findKey(db, key) ?? []) as KnownQuestion[]).map(({ half }) => half);
+  return halves.length === 0 ? isReserved(keys[0]) : halves.every((half) => half === "training");
+}
+
+interface KnownQuestion {
+  readonly question: string;
+  readonly half: Half;
+}
+
+function findKey(db: Db, key: string): KnownQuestion | undefined {
+  return db.prepare("SELECT question, half FROM eval_questions WHERE key = ?").get(key) as KnownQuestion | undefined;
+}
+
+/** Traces of one question that have no half yet. */
+interface Group {
+  question: string;
+  half: Half | null;
+  readonly keys: Set<string>;
+  readonly traces: { readonly id: string; readonly isBad: boolean }[];
+  isReserved: boolean;
+}
+
+/**
+ * Gives the questions of labelled traces a half, for good and for every criterion: what is read for one must not be
+ * proved by for another. Reserved ones are for training. The others come to where labels of their kind are fewer, so
+ * that both halves have as many bad ones as can be; within a kind a hash decides, so the held-out half stays a random
+ * sample.
+ */
+export function assignHalves(
+  db: Db,
+  labelled: Iterable<{ readonly trace: EvaluatedTrace; readonly isBad: boolean }>,
+  counts: Record<Half, { good: number; bad: number }>,
+): void {
+  const groups = groupByQuestion(db, labelled);
+  const count = ({ traces }: Group, half: Half) => {
+    for (const { isBad } of traces) counts[half][isBad ? "bad" : "good"]++;
+  };
+  for (const group of groups) {
+    if (group.half === null && group.isReserved) group.half = "training";
+    if (group.half !== null) count(group, group.half);
+  }
+  const hasBad = ({ traces }: Group) => traces.some(({ isBad }) => isBad);
+  const open = groups.filter(({ half }) => half === null).sort((a, b) => (a.question < b.question ? -1 : 1));
+  for (const group of [...open.filter(hasBad), ...open.filter((one) => !hasBad(one))]) {
+    const kind = hasBad(group) ? "bad" : "good";
+    const surplus = counts.training[kind] - counts.heldout[kind];
+    const isEven = Number.parseInt(group.question.slice(-2), 16) % 2 === 0;
+    group.half = surplus > 0 || (surplus === 0 && isEven) ? "heldout" : "training";
+    count(group, group.half);
+  }
+  const addKey = db.prepare("INSERT OR IGNORE INTO eval_questions (key, question, half) VALUES (?, ?, ?)");
+  const addTrace = db.prepare("INSERT OR IGNORE INTO eval_traces (trace_id, question, half) VALUES (?, ?, ?)");
+  for (const { question, half, keys, traces } of groups) {
+    for (const key of keys) addKey.run(key, question, half);
+    for (const { id } of traces) addTrace.run(id, question, half);
+  }
+}
+
+function groupByQuestion(
+  db: Db,
+  labelled: Iterable<{ readonly trace: EvaluatedTrace; readonly isBad: boolean }>,
+): Group[] {
+  const groups = new Set<Group>();
+  const byQuestion = new Map<string, Group>();
+  const byKey = new Map<string, Group>();
+  for (const { trace, isBad } of labelled) {
+    const keys = questionKeys(trace);
+    for (const key of keys) {
+      const known = byKey.has(key) ? undefined : findKey(db, key);
+      if (known !== undefined) {
+        const same = byQuestion.get(known.question);
+        const group = same ?? { ...known, keys: new Set(), traces: [], isReserved: false };
+        byQuestion.set(known.question, group);
+        groups.add(group);
+        byKey.set(key, group);
+      }
+    }
+    const found = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
+    // A trace that belongs to two questions of different halves has been seen in training.
+    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [], isReserved: false }] =
+      found.toSorted((a, b) => rank(a.half) - rank(b.half));
+    for (const other of found) {
+      if (other === group || other.half !== null) continue;
+      group.traces.push(...other.traces);
+      for (const key of other.keys) group.keys.add(key);
+      group.isReserved ||= other.isReserved;
+      groups.delete(other);
+    }
+    groups.add(group);
+    group.traces.push({ id: trace.traceId, isBad });
+    group.isReserved ||= isReserved(keys[0]);
+    for (const key of keys) group.keys.add(key);
+    for (const key of group.keys) byKey.set(key, group);
+  }
+  return [...groups];
+}
+
+function rank(half: Half | null): number {
+  return half === "training" ? 0 : half === "heldout" ? 1 : 2;
+}

@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { EvaluatedTrace } from "../../src/evals/definition.js";
+import { questionKeys } from "../../src/evals/halves.js";
+import { openLabelling } from "../../src/evals/labelling.js";
+import { hashHeldOut, iterateLabelled, labelledPages, saveLabels } from "../../src/evals/labels.js";
+import type { Db } from "../../src/store/open-store.js";
+import { openStore } from "../../src/store/open-store.js";
+import { trace } from "../scoring/trace.js";
+
+const asked = (question: string, answer = "Gold", ids = ["<m@x>"]) =>
+  ({ ...trace({}, { question, answer, message_ids: ids }), scores: {} }) as EvaluatedTrace;
+
+describe("two traces are of one question", () => {
+  const same = (a: EvaluatedTrace, b: EvaluatedTrace) => questionKeys(a).some((key) => questionKeys(b).includes(key));
+  const one = asked("When is the party?", "May 5", ["<a@x>"]);
+  it.each([
+    ["by the same words, whatever their ids", asked("when is the  party", "June", ["<b@x>"]), true],
+    ["by the same gold of the same mails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
+    ["not by the same answer from other mails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
+  ])("%s", (_, other, expected) => expect(same(one, other)).toBe(expected));
+});
+
+describe("labels in a database", () => {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-halves-"));
+  let db: Db;
+  const save = (traces: readonly EvaluatedTrace[], run: string) => {
+    const add = db.prepare(
+      "INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', 's', '2026-01-01', 'answered', ?)",
+    );
+    for (const [i, one] of traces.entries()) {
+      const traceId = `${run}_${String(i).padStart(4, "0")}`;
+      add.run(traceId, JSON.stringify({ ...one, traceId }));
+    }
+    return traces.map((_, i) => `${run}_${String(i).padStart(4, "0")}`);
+  };
+  const label = (ids: readonly string[], criterion: string, isBad: (i: number) => boolean) =>
+    saveLabels(
+      db,
+      ids.map((traceId, i) => ({
+        ...{ traceId, criterion, label: isBad(i) ? ("bad" as const) : ("good" as const), source: "person" as const },
+        ...{ note: null, isRepeat: false, drawn: "random" as const, drawnFrom: ids.length, createdAt: "2026-01-01" },
+      })),
+    );
+  const halfOf = () =>
+    new Map(
+      (db.prepare("SELECT trace_id AS id, half FROM eval_traces").all() as { id: string; half: string }[]).map(
+        ({ id, half }) => [id, half],
+      ),
+    );
+
+  beforeAll(() => {
+    db = openStore(join(folder, "evals.db"), { mustExist: false });
+  });
+  afterAll(() => {
+    db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("20 bad of 120 leave at least 8 on each side, and halves never move", () => {
+    for (let set = 0; set < 20; set++) {
+      const ids = save(
+        Array.from({ length: 120 }, (_, i) =>
+          asked(`Set ${set}, question ${i}?`, `Gold ${set} ${i}`, [`<${set}.${i}@x>`]),
+        ),
+        `set${set}`,
+      );
+      label(ids.slice(0, 60), `c${set}`, (i) => i < 10);
+      expect([...iterateLabelled(db, `c${set}`, null)]).toHaveLength(60);
+      const before = halfOf();
+      label(ids.slice(60), `c${set}`, (i) => i < 10);
+      const bad = (["training", "heldout"] as const).map(
+        (half) => [...iterateLabelled(db, `c${set}`, half)].filter((one) => one.label.label === "bad").length,
+      );
+      expect(bad[0] ?? 0).toBeGreaterThanOrEqual(8);
+      expect(bad[1] ?? 0).toBeGreaterThanOrEqual(8);
+      const after = halfOf();
+      for (const [id, half] of before) expect(after.get(id)).toBe(half);
+    }
+  });
+
+  it("a question under another id, and for another criterion, stays on its side", () => {
+    const ids = save(
+      Array.from({ length: 60 }, (_, i) => asked(`Double ${i % 30}?`, `Same ${i % 30}`, [`<d${i % 30}@x>`])),
+      "double",
+    );
+    label(ids.slice(0, 30), "double", (i) => i % 2 === 0);
+    expect([...iterateLabelled(db, "double", null)]).toHaveLength(30);
+    label(ids.slice(30), "other", (i) => i % 3 === 0);
+    expect([...iterateLabelled(db, "other", null)]).toHaveLength(30);
+    const halves = halfOf();
+    for (let i = 0; i < 30; i++) expect(halves.get(ids[i] ?? "")).toBe(halves.get(ids[i + 30] ?? ""));
+  });
+
+  it("another label is another held-out half, a new one only once it is used", () => {
+    const ids = save(
+      Array.from({ length: 40 }, (_, i) => asked(`Stale ${i}?`, `Gold stale ${i}`, [`<s${i}@x>`])),
+      "stale",
+    );
+    label(ids.slice(0, 30), "stale", (i) => i % 2 === 0);
+    expect([...iterateLabelled(db, "stale", null)]).toHaveLength(30);
+    const before = hashHeldOut(db, "stale");
+    label(ids.slice(30), "stale", () => true);
+    expect(hashHeldOut(db, "stale")).toBe(before);
+    label(ids.slice(0, 30), "stale", (i) => i % 2 === 1);
+    expect(hashHeldOut(db, "stale")).not.toBe(before);
+  });
+
+  it("are asked in random order, and hard cases only of questions that are never held out", async () => {
+    const ids = save(
+      Array.from({ length: 200 }, (_, i) => asked(`Ask ${i}?`, `Gold ask ${i}`, [`<q${i}@x>`])),
+      "ask",
+    );
+    const open = (hard: boolean, seed = 1) =>
+      openLabelling(db, { run: null, criterion: "asked", seed, hard }).then(({ queue }) =>
+        [...queue].filter(({ traceId, isRepeat }) => !isRepeat && traceId.startsWith("ask_")),
+      );
+    const random = await open(false);
+    expect(random).toHaveLength(200);
+    expect(new Set(random.map(({ drawn }) => drawn))).toEqual(new Set(["random"]));
+    expect(random.map(({ traceId }) => traceId)).not.toEqual(ids);
+    expect((await open(false, 2)).map(({ traceId }) => traceId)).not.toEqual(random.map(({ traceId }) => traceId));
+    const hard = await open(true);
+    expect(hard.length).toBeGreaterThan(20);
+    expect(hard.length).toBeLessThan(90);
+    saveLabels(
+      db,
+      hard.map(({ traceId, drawn }) => ({
+        ...{ traceId, criterion: "asked", label: "bad" as const, source: "person" as const, note: null },
+        ...{ isRepeat: false, drawn, drawnFrom: null, createdAt: "2026-01-01" },
+      })),
+    );
+    expect([...iterateLabelled(db, "asked", "heldout")]).toEqual([]);
+    expect([...labelledPages(db, "asked", "training")].flat()).toEqual([]);
+    expect([...labelledPages(db, "asked", "training", { withHard: true })].flat()).toHaveLength(hard.length);
+  });
+});
