@@ -23,7 +23,12 @@ export interface TaskList<T extends Task = Task> {
 export type TaskOpening =
   | { readonly ok: true; readonly opened: OpenedTask }
   /** It cannot be set up: why, and what its trace keeps of it. */
-  | { readonly ok: false; readonly reason: string; readonly record: TaskRecord };
+  | {
+      readonly ok: false;
+      readonly ending: Extract<Ending, "not_started" | "not_runnable">;
+      readonly reason: string;
+      readonly record: TaskRecord;
+    };
 
 /** A task that is ready for an agent. */
 export interface OpenedTask {

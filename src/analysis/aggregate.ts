@@ -24,6 +24,7 @@ const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGol
 export class RunAggregate {
   private completed = 0;
   private failed = 0;
+  private notRunnable = 0;
   private failedWithGold = 0;
   /** Without tasks of suites, which have no such metrics. */
   private failedQuestions = 0;
@@ -57,6 +58,10 @@ export class RunAggregate {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
     this.charge(result);
     this.suite.add(result);
+    if (result.ending === "not_runnable") {
+      this.notRunnable++;
+      return;
+    }
     if (isFailure(result.ending)) {
       this.failed++;
       if (result.suite === undefined) this.failedQuestions++;
@@ -90,7 +95,7 @@ export class RunAggregate {
 
   get progress() {
     const { failed, usage, costUsd, retries } = this;
-    return { done: this.completed + failed, failed, usage, costUsd, retries };
+    return { done: this.completed + failed + this.notRunnable, failed, usage, costUsd, retries };
   }
 
   totals(run: Omit<RunTotals, keyof ReturnType<RunAggregate["figures"]>>): RunTotals {
@@ -101,9 +106,10 @@ export class RunAggregate {
     const { tasks: _, ...averages } = this.averages();
     const { tasks: timed, model, tool, waiting } = this.times;
     return {
-      totalTasks: this.completed + this.failed,
+      totalTasks: this.completed + this.failed + this.notRunnable,
       completedTasks: this.completed,
       failedTasks: this.failed,
+      ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
       avgModelTimeMs: timed === 0 ? null : model / timed,

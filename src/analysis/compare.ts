@@ -3,7 +3,7 @@ import { UserError } from "../platform/errors.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
 import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statistics/tests.js";
-import { isFailure } from "../tasks/ending.js";
+import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { isScored, METRIC_ALIASES, scorerOfMetric } from "../traces/score.js";
@@ -201,7 +201,7 @@ export class QuestionTally {
   add(task: TaskResult): void {
     const question = this.sums.get(task.taskId) ?? { first: task, answer: "", byMetric: new Map() };
     this.sums.set(task.taskId, question);
-    const failed = isFailure(task.ending);
+    const failed = canBeRetried(task.ending);
     question.answer ||= outcomeText(task, failed).slice(0, MAX_CHARS);
     const effort = failed ? [] : Object.entries(EFFORT).map(([name, { read }]) => [name, read(task)] as const);
     for (const [name, value] of [...Object.entries(task.scores), ...effort]) {

@@ -313,6 +313,7 @@ export const SECTIONS = {
     tag: fieldAs("tag", names),
     index: field("index"),
     counterparts: field("counterparts"),
+    runnable: field("runnable"),
     oracle: field("oracle", { path: "file" }),
     functions: field("functions", { path: "file", trusted: "program" }),
     "account-settings": field("accountSettings", { path: "file" }),

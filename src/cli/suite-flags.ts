@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { COUNTERPARTS } from "../suites/select-tasks.js";
 import { oneOf, text, wordList } from "./read-flags.js";
 
@@ -19,6 +20,7 @@ export const suiteSelectionShape = {
   counterparts: oneOf(COUNTERPARTS)
     .optional()
     .meta({ description: "both: whole pairs, counterparts added; abstract or verbose: one of each pair" }),
+  runnable: z.boolean().optional().meta({ description: "Only tasks that can be run here" }),
 };
 
 /** The user's own set-up and evaluation functions. */

@@ -13,7 +13,7 @@ import { type Budget, isLimitFlag } from "../runs/budget.js";
 import type { RunOptions } from "../runs/options.js";
 import { checkQueueRun, type RunPlan } from "../runs/plan.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
-import { identifySuite, ungraded } from "../suites/folder-suite.js";
+import { identifySuite, ungraded } from "../suites/suite.js";
 import { isQuestion, type PlannedTask } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";

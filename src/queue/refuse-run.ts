@@ -1,7 +1,7 @@
 import { isProvider, type Provider } from "../models/names.js";
 import { baseUrlOf, hasKey } from "../models/open-model.js";
 import type { Environment } from "../platform/environment.js";
-import type { IdentifiedSuite } from "../suites/folder-suite.js";
+import type { IdentifiedSuite } from "../suites/suite.js";
 import type { RunManifest } from "./messages.js";
 
 /** What a worker is, and what it may do. */

@@ -16,7 +16,7 @@ import { type CreatedModel, createModel } from "../runs/create-model.js";
 import { type ServerFault, ServerWatch } from "../runs/faults.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
 import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
-import { type IdentifiedSuite, identifySuite } from "../suites/folder-suite.js";
+import { type IdentifiedSuite, identifySuite } from "../suites/suite.js";
 import { isFailure } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import { openExternalResources } from "../tools/external-resources.js";
@@ -321,8 +321,8 @@ async function openTasks(
     return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
   }
   // Machines are not loaded for runs over questions.
-  const { openFolderSuite } = await import("../suites/folder-suite.js");
-  const suite = await openFolderSuite(own.path, { limit: null, cutoff: settings.cutoff }, context);
+  const { openSuite } = await import("../suites/suite.js");
+  const suite = await openSuite(own.path, { limit: null, cutoff: settings.cutoff }, context);
   return {
     suite,
     toTask({ task, epoch }) {

@@ -108,6 +108,7 @@ type TalliedFigures = Pick<
 /** The figures of a run that its totals do not have, task by task. Keeps figures only, no tasks. */
 export class RunTally {
   private failed = 0;
+  private notRunnable = 0;
   private completed = 0;
   private readonly tools = new ToolUseTally();
   private readonly endings: Partial<Record<Ending, number>> = {};
@@ -131,6 +132,10 @@ export class RunTally {
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     // What a task of a suite left behind may be graded though its time ran out.
     for (const { name } of this.meanings) this.addToBin(name, result.scores[name] ?? null);
+    if (result.ending === "not_runnable") {
+      this.notRunnable++;
+      return;
+    }
     if (isFailure(result.ending)) {
       this.failed++;
       increment(this.errors, result.error ?? result.ending);
@@ -143,7 +148,7 @@ export class RunTally {
 
   figures(): TalliedFigures {
     return {
-      tasks: this.completed + this.failed,
+      tasks: this.completed + this.failed + this.notRunnable,
       completed: this.completed,
       failed: this.failed,
       latency: {

@@ -300,7 +300,7 @@ export function runSummary(totals: RunTotals): string {
       : [["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const]),
     [
       "Tasks",
-      `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed`,
+      `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
     ],
     ...gradedRow(totals),
     ...scoreRows(totals),
@@ -315,6 +315,10 @@ export function runSummary(totals: RunTotals): string {
     ...cacheRow(totals),
     ["Retries", count(totals.retries)],
   ]);
+}
+
+function notRunnableText({ notRunnableTasks = 0 }: RunTotals): string {
+  return notRunnableTasks === 0 ? "" : `, ${count(notRunnableTasks)} cannot be run here`;
 }
 
 function sourceText({ suite, split }: RunTotals): string {

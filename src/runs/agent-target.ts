@@ -13,7 +13,7 @@ import { programVersion } from "../platform/program-version.js";
 import { flagName, splitShellWords, stripControls, trimEndOf } from "../platform/text.js";
 import type { Db } from "../store/open-store.js";
 import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
-import { needsMachine } from "../suites/named-paths.js";
+import { needsMachine } from "../suites/task-needs.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";

@@ -223,7 +223,7 @@ async function answerTask(
   const opening = await shared.suite.open(planned.task, signal);
   if (!opening.ok) {
     return {
-      ...traceFields(fields, planned, notAttempted("not_started", opening.reason, startedAt)),
+      ...traceFields(fields, planned, notAttempted(opening.ending, opening.reason, startedAt)),
       ...opening.record,
     };
   }

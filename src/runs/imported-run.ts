@@ -5,7 +5,7 @@ import type { AppContext } from "../platform/context.js";
 import { sha256OfFile } from "../platform/download.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";
-import { isFailure } from "../tasks/ending.js";
+import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
 import { agentSettingsSchema } from "../tools/tool.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
@@ -115,7 +115,7 @@ class ImportedRunWriter {
     if (this.tasks.has(task)) throw notUsable(where, `task ${trace.taskId} of run ${trace.runId} stands there twice`);
     this.tasks.add(task);
     if (!isSuiteTrace(trace)) saveTasks(this.db, this.set, [trace.task]);
-    this.write(toResultRow(trace, toTaskResult(trace), isFailure(trace.ending) ? "failed" : "finished"));
+    this.write(toResultRow(trace, toTaskResult(trace), canBeRetried(trace.ending) ? "failed" : "finished"));
     for (const name of Object.keys(trace.scores)) if (isScorerName(name)) this.scorers.add(name);
     this.epochs = Math.max(this.epochs, trace.epoch);
     if (trace.startedAt < this.startedAt) this.startedAt = trace.startedAt;

@@ -13,9 +13,9 @@ import { checkWritable } from "../platform/files.js";
 import { flagName } from "../platform/text.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
-import { openFolderSuite } from "../suites/folder-suite.js";
-import { needsMachine } from "../suites/named-paths.js";
+import { openSuite } from "../suites/suite.js";
 import { openSuiteFolder } from "../suites/suite-folder.js";
+import { needsMachine } from "../suites/task-needs.js";
 import type { PlannedSuiteTask, PlannedTask, Task } from "../tasks/question.js";
 import { toolsDigest } from "../tools/load-tools.js";
 import type { Agent, AttachedTool } from "../tools/tool.js";
@@ -59,7 +59,7 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   const oracle = oracleSettings(modelOf(db, target, options), options.oracle, openSuiteFolder(folder));
   const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
-  const suite = await openFolderSuite(folder, { ...options, ...oracle, limit }, context);
+  const suite = await openSuite(folder, { ...options, ...oracle, limit }, context);
   const list = await suite.list();
   const mail = suiteMail(list.tasks);
   refuseMailFlags(given, mail);
@@ -222,6 +222,7 @@ const ONLY_FOR_SUITES: readonly RunOptionName[] = [
   "tag",
   "index",
   "counterparts",
+  "runnable",
   "functions",
   "accountSettings",
 ];
@@ -294,10 +295,10 @@ async function suiteOfRun(
 ): Promise<Suite> {
   if (split !== "suite") return artESuite(settings.cutoff, options, context);
   // Runs over questions start without loading what machines are made of.
-  const { openFolderSuite } = await import("../suites/folder-suite.js");
+  const { openSuite } = await import("../suites/suite.js");
   const { functions, oracle, cutoff } = settings;
   const { accountSettings } = options;
-  return openFolderSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
+  return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
 /** What a new run is made of. */
@@ -384,6 +385,7 @@ const SELECTS_TASKS: readonly RunOptionName[] = [
   "tag",
   "index",
   "counterparts",
+  "runnable",
 ];
 
 /** Options of a resumed run that a repeat does not take. */

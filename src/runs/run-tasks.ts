@@ -10,7 +10,7 @@ import {
   WAIT_INDEFINITELY,
   withWriteTransaction,
 } from "../store/open-store.js";
-import { isFailure } from "../tasks/ending.js";
+import { canBeRetried } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import type { Emit } from "../traces/progress.js";
 import type { ResultWriter } from "../traces/result-writer.js";
@@ -163,7 +163,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const save = async (answered: Trace): Promise<void> => {
     const trace = await scored(answered);
     const result = toTaskResult(trace);
-    const isSaved = await writer.save(trace, result, isFailure(trace.ending) ? "failed" : "finished");
+    const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished");
     if (!isSaved) return;
     answerer.saved?.(trace);
     left--;

@@ -20,7 +20,7 @@ import {
 } from "../scoring/judge-settings.js";
 import { isScorerName, type ScorerName, scoreTrace } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { isFailure } from "../tasks/ending.js";
+import { canBeRetried } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -203,7 +203,7 @@ export async function withVerdict(
   budget?: CallBudget,
 ): Promise<Trace> {
   const task = questionOf(trace.task);
-  if (judge === null || task === null || isFailure(trace.ending) || isBy(trace.judge, judge)) return trace;
+  if (judge === null || task === null || canBeRetried(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, budget) };
 }
@@ -223,12 +223,12 @@ export async function withScores(traces: readonly Trace[], scoring: Scoring, sig
 }
 
 function isScorable(trace: Trace): boolean {
-  return !isFailure(trace.ending) || isSuiteTrace(trace);
+  return !canBeRetried(trace.ending) || isSuiteTrace(trace);
 }
 
 function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
-  const now = scoreTrace(trace, sameMail, isFailure(trace.ending) ? [] : scorers);
+  const now = scoreTrace(trace, sameMail, canBeRetried(trace.ending) ? [] : scorers);
   return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
 }
 

@@ -100,6 +100,7 @@ function merge(below: Snapshot, entry: SnapshotEntry): Snapshot {
   return {
     name: below.name,
     commands: { ...below.commands, ...entry.commands },
+    optional: { ...below.optional, ...entry.optional },
     modules: { ...below.modules, ...entry.modules },
     readOnly: [...below.readOnly, ...entry.readOnly],
     shims: { ...below.shims, ...entry.shims },
@@ -176,6 +177,28 @@ async function missingEntries({ commands, modules, shims, env, unavailable }: Sn
   return [...wanted.filter((_, i) => !found[i]), ...Object.entries(modules).filter(([name]) => absent.has(name))];
 }
 
+/** The optional programs that these scripts call and that are not here, with the package of each. */
+export async function missingOptional(
+  { optional, shims, env }: Snapshot,
+  scripts: readonly string[],
+): Promise<readonly Entry[]> {
+  const path = env.PATH?.split(":") ?? PATH;
+  const called = Object.entries(optional).filter(
+    ([name]) => !(name in shims) && scripts.some((script) => callsProgram(script, name)),
+  );
+  const found = await Promise.all(called.map(([name]) => findOnPath(name, path)));
+  return called.filter((_, i) => found[i] === null);
+}
+
+/** Whether a shell script begins a command with the program: `x=$(dagster run list)`, or asks a server beside it. */
+function callsProgram(script: string, program: string): boolean {
+  const name = program.replace(/[.+]/g, "\\$&");
+  const begin = String.raw`(?:^|[;&|({\x60!]|\b(?:if|elif|while|until|then|do|else|sudo|exec|nohup|time))[ \t]*`;
+  const code = script.replace(/^\s*#.*$/gm, "");
+  if (/\b(?:localhost|127\.0\.0\.1):\d/.test(code)) return true;
+  return new RegExp(`${begin}${name}(?=[\\s;&|)]|$)`, "m").test(code);
+}
+
 async function findOnPath(name: string, path: readonly string[]): Promise<string | null> {
   for (const folder of path) {
     const isThere = await access(`${folder}/${name}`, constants.X_OK).then(
@@ -239,6 +262,8 @@ const snapshotSchema = z.strictObject({
   extends: z.string().optional(),
   /** Programs that must be there, with the package each comes from. */
   commands: z.record(programName, packageName).default({}),
+  /** Programs that only some tasks call, likewise: without them a task cannot be run whose scripts call one, or a server. */
+  optional: z.record(programName, packageName).default({}),
   /** Python modules, likewise. */
   modules: z.record(moduleName, packageName).default({}),
   /** Folders of this machine that are shown read-only beside its packages. */
@@ -280,6 +305,7 @@ const snapshotsSchema = z.record(z.string().min(1).max(100), snapshotSchema);
 export const EMPTY_SNAPSHOT: Snapshot = {
   name: "empty",
   commands: {},
+  optional: {},
   modules: {},
   readOnly: [],
   shims: {},

@@ -53,8 +53,11 @@ export interface OpenedMachine extends TaskMachine {
 
 /** Where the machines of a suite's tasks come from. */
 export interface TaskMachines {
-  /** The one thing that is missing for machines of this snapshot; null: nothing. */
-  missingFor(snapshot: string): Promise<string | null>;
-  /** Ask first whether something is missing. */
+  /** What there is none for here, and why; null: nothing. `scripts`: texts, which may call optional programs. */
+  findObstacle(
+    snapshot: string,
+    scripts: readonly string[],
+  ): Promise<{ readonly state: "not_ready" | "needs_server"; readonly reason: string } | null>;
+  /** Ask first whether there is an obstacle. */
   open(snapshot: string, signal: AbortSignal): Promise<OpenedMachine>;
 }

@@ -219,6 +219,7 @@ function endEvent({ trace, failure }: AnsweredChat, messageId: string): ChatEven
       return { type: "finish", messageId };
     case "timeout":
     case "not_started":
+    case "not_runnable":
     case "interrupted": {
       const errorCode = trace.ending === "timeout" ? "TIMEOUT" : "INTERRUPTED";
       return { type: "recoverable-error", messageId, error: trace.error ?? "", errorCode, recoverable: true };

@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, posix, relative } from "node:path";
 import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accounts.js";
 import type { CustomFunctions } from "./custom-functions.js";
-import { type NamedPath, namedPaths } from "./named-paths.js";
 import {
   type FileState,
   type FindingLevel,
@@ -12,6 +11,7 @@ import {
   type SuiteFolder,
 } from "./suite-folder.js";
 import type { LocatedCall, ReadTask } from "./task-file.js";
+import { type NamedPath, namedPaths } from "./task-needs.js";
 
 /** Account settings that tasks name, or that the suite has templates for, and that are not filled in. */
 export function checkSettings(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {

@@ -15,7 +15,6 @@ import {
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
 import { customFunctions } from "./load-custom-functions.js";
-import { needOf, needsMachine } from "./named-paths.js";
 import { findSetupFunction } from "./setup.js";
 import {
   ACCOUNT_TAG,
@@ -30,6 +29,7 @@ import {
   type SuiteFolder,
 } from "./suite-folder.js";
 import { type LocatedCall, type ReadSuite, type ReadTask, readSuite } from "./task-file.js";
+import { needOf, needsMachine } from "./task-needs.js";
 
 export interface SuiteCheck {
   readonly suite: string;

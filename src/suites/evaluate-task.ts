@@ -2,14 +2,8 @@ import type { JsonValue } from "../platform/json.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
 import type { FunctionCall, Grade, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
 import { findMissingAccount } from "./accounts.js";
-import { callForScore, callForValue, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
-import {
-  evaluationNeed,
-  FLOWBOOK_FUNCTIONS,
-  type FunctionKind,
-  isImplemented,
-  SPIDER2V_FUNCTIONS,
-} from "./function-table.js";
+import { callForScore, callForValue } from "./custom-functions.js";
+import { evaluationNeed, FLOWBOOK_FUNCTIONS, SPIDER2V_FUNCTIONS } from "./function-table.js";
 import { GETTERS } from "./getters.js";
 import {
   CannotGrade,
@@ -22,6 +16,7 @@ import {
 } from "./grading-function.js";
 import { runTests } from "./harbor-trial.js";
 import { findSetupFunction } from "./setup.js";
+import { evaluationCalls, findCallObstacle } from "./task-needs.js";
 
 /**
  * Grades what an agent left in the task's machine, by the rules of the suite that the task is of. Throws only where
@@ -36,6 +31,7 @@ export async function evaluateTask(
   const context: EvaluationContext = { task, machine, options, signal, notes: [] };
   try {
     if (task.evaluation === null) throw new CannotGrade("unsupported", "the task has no evaluation");
+    requireFunctions(context);
     const { score, reason } = await EVALUATE[task.dialect](task.evaluation, context);
     return { score, state: "success", reason: toLine(reason) };
   } catch (error) {
@@ -60,6 +56,18 @@ async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationCon
   return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
 }
 
+/** Before anything is run: functions that are not known, and what needs an account, a server or a screen. */
+function requireFunctions({ task, options: { accounts, custom } }: EvaluationContext): void {
+  const calls = evaluationCalls(task);
+  const obstacle = findCallObstacle(calls, task.dialect, custom);
+  if (obstacle !== null) throw new CannotGrade(obstacle.state, obstacle.reason);
+  const readsFiles = calls.every(
+    ({ role, func }) => role === "metric" || evaluationNeed("spider2v", "getter", func) === "files",
+  );
+  const missing = readsFiles ? null : findMissingAccount(task, accounts);
+  if (missing !== null) throw new CannotGrade("needs_account", missing);
+}
+
 function toLine(text: string): string {
   return text.replace(/\s+/g, " ").trim().slice(0, 500);
 }
@@ -69,7 +77,6 @@ function toLine(text: string): string {
  * comparison. An error in one of these leaves the task without a score.
  */
 async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
-  for (const metric of evaluation.metrics) requireGradable(metric, context);
   const before = await runPostconfig(evaluation.postconfig, context);
   const reasons: string[] = [];
   const metrics = evaluation.metrics.map((metric) => async () => {
@@ -81,31 +88,6 @@ async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationC
   const score = await combineMetrics(evaluation.conjunction, metrics);
   if (before.length > 0) context.notes.push(`before grading: ${before.join(", ")}`);
   return { score, reason: score === 1 ? "" : [...reasons, ...context.notes].join("; ") };
-}
-
-/** Before anything is run: functions that are not known, and what needs an account or a screen. */
-function requireGradable(
-  metric: Metric,
-  { task, options: { accounts, custom = NO_CUSTOM_FUNCTIONS } }: EvaluationContext,
-) {
-  if (!custom.evaluation.has(metric.func)) requireKnown("evaluation", metric.func);
-  for (const call of [metric.result, metric.expected]) {
-    if (call === null) continue;
-    if (!custom.getters.has(call.func)) requireKnown("getter", call.func);
-    const readsFiles = evaluationNeed("spider2v", "getter", call.func) === "files";
-    const missing = readsFiles ? null : findMissingAccount(task, accounts);
-    if (missing !== null) throw new CannotGrade("needs_account", missing);
-  }
-}
-
-function requireKnown(kind: FunctionKind, name: string): void {
-  if (isImplemented("spider2v", kind, name)) return;
-  const need = evaluationNeed("spider2v", kind, name);
-  const word = kind === "evaluation" ? "evaluation function" : kind;
-  if (need === null) throw new CannotGrade("unsupported", `${word} ${name} is not known`);
-  if (need === "account") throw new CannotGrade("needs_account", `${word} ${name} needs an account`);
-  const why = need === "server" || need === "screen" ? `needs a ${need}` : "cannot be run here";
-  throw new CannotGrade("unsupported", `${word} ${name} ${why}`);
 }
 
 async function evaluateMetric({ func, ...metric }: Metric, context: EvaluationContext): Promise<number> {

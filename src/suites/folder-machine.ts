@@ -65,7 +65,7 @@ export class FolderMachine implements TaskMachine {
 
 /** Folders that stand for machines, whatever the snapshot: what only takes files needs nothing else. */
 export const folderMachines: TaskMachines = {
-  missingFor: async () => null,
+  findObstacle: async () => null,
   open: async () => new TemporaryFolderMachine(await mkdtemp(join(tmpdir(), "art-e-machine-"))),
 };
 

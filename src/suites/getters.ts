@@ -28,7 +28,7 @@ const localFileSchema = z.looseObject({ path: z.string().min(1), dest: z.string(
 const getLocalFile: Getter = async (args, { options }) => {
   const { path, dest } = localFileSchema.parse(args);
   const source = await resolveSharedFile(options.suiteRoot, path);
-  if (source === null) return null;
+  if (source === null) throw new CannotGrade("missing_files", `the gold file ${path} is missing in the suite`);
   if (!(await stat(source)).isFile())
     throw new CannotGrade("unsupported", `${path} is a folder, which is not compared`);
   const target = await placeInFolder(options.workFolder, dest ?? posix.basename(path));
@@ -115,7 +115,7 @@ const getVmScriptOutput: Getter = async (args, context) => {
   const { src, dest } = script.parse(args);
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
   const source = await resolveSharedFile(context.options.suiteRoot, src);
-  if (source === null) throw new CannotGrade("unsupported", `the script ${src} is missing in the suite`);
+  if (source === null) throw new CannotGrade("missing_files", `the script ${src} is missing in the suite`);
   const path = expandHome(dest);
   if (context.machine.canRun) {
     await context.machine.copyIn(source, path);

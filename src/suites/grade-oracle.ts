@@ -4,19 +4,16 @@ import { dirname, join, resolve } from "node:path";
 import pLimit from "p-limit";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import type { TaskMachines } from "../sandbox/task-machine.js";
 import { similarity } from "../scoring/scorers.js";
-import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
-import type { CustomFunctions } from "./custom-functions.js";
+import { type Grade, OBSTACLE_STATES, type SuiteTask, type TaskState } from "../tasks/suite-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import { folderMachines } from "./folder-machine.js";
-import { findSandboxedMachines } from "./folder-suite.js";
 import type { EvaluationOptions } from "./grading-function.js";
-import { customFunctions } from "./load-custom-functions.js";
-import { openSuiteTask } from "./open-suite-task.js";
+import { openSuiteTask, openTaskSources } from "./open-task.js";
 import { applyOracleLine, type OracleLine, placeFiles, readOracle } from "./oracle.js";
-import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
+import { openSuiteFolder } from "./suite-folder.js";
 import { readSuite } from "./task-file.js";
+import type { TaskSources } from "./task-needs.js";
 
 interface GradedLine {
   readonly suite: string;
@@ -51,15 +48,9 @@ export async function gradeOracle(
   const tasks = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
   const all = readOracle(oracleFile);
   const own = all.filter((line) => line.suite === suite.name);
-  let machines: Promise<TaskMachines> | undefined;
-  const sources: LineSources = {
-    suite,
+  const sources = {
+    ...(await openTaskSources(suite, { functions }, context)),
     derivedFolder: dirname(resolve(oracleFile)),
-    custom: await customFunctions(functions),
-    machines: () => {
-      machines ??= findSandboxedMachines(suite, context);
-      return machines;
-    },
   };
   const bar = context.progress("Grading");
   const limit = pLimit(CONCURRENCY);
@@ -85,7 +76,7 @@ export async function gradeOracle(
 
 /** Whether it cannot be graded here, so that its score says nothing. */
 export function isSkipped({ status }: GradedLine): boolean {
-  return status === "unsupported" || status === "needs_account";
+  return (OBSTACLE_STATES as readonly TaskState[]).includes(status);
 }
 
 export function isEqual({ score, expected }: GradedLine): boolean {
@@ -99,13 +90,9 @@ function toGradedLine(line: OracleLine, { score, status, reason }: LineGrade): G
   return { suite, uuid, state, expected, score, status, reason };
 }
 
-interface LineSources {
-  readonly suite: SuiteFolder;
+interface LineSources extends TaskSources {
   /** Holds the files that lines derive. */
   readonly derivedFolder: string;
-  /** For lines that take commands to be run. */
-  readonly machines: () => Promise<TaskMachines>;
-  readonly custom: CustomFunctions;
 }
 
 interface LineGrade {
@@ -154,10 +141,10 @@ async function gradeInFolder(
 async function gradeInMachine(
   line: OracleLine,
   task: SuiteTask,
-  { suite, derivedFolder, machines, custom }: LineSources,
+  { derivedFolder, ...sources }: LineSources,
   signal: AbortSignal,
 ): Promise<LineGrade> {
-  const opening = await openSuiteTask(task, { suite, machines: await machines(), custom }, signal);
+  const opening = await openSuiteTask(task, sources, signal);
   if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
   try {

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
-import type { SuiteTask } from "../tasks/suite-task.js";
+import type { ObstacleState, SuiteTask } from "../tasks/suite-task.js";
 import type { AccountSettings } from "./accounts.js";
 import type { CustomCall, CustomFunctions } from "./custom-functions.js";
 import { placeInFolder, readCollectedFile, resolveSuiteFile } from "./suite-files.js";
@@ -89,7 +89,7 @@ interface ComparedFiles {
 export async function collectFiles(context: EvaluationContext, path: string, gold: string): Promise<ComparedFiles> {
   const result = await collectResult(context, path);
   const source = await resolveSuiteFile(context.task.folder, gold);
-  if (source === null) throw new Error(`the gold file ${gold} is missing`);
+  if (source === null) throw new CannotGrade("missing_files", `the gold file ${gold} is missing in the task's folder`);
   const expected = await placeInFolder(context.options.workFolder, posix.basename(gold));
   await copyFile(source, expected);
   return { result: await readCollectedFile(result), expected: await readCollectedFile(expected) };
@@ -144,7 +144,7 @@ export class CannotGrade extends Error {
   override readonly name = "CannotGrade";
 
   constructor(
-    readonly state: "unsupported" | "needs_account",
+    readonly state: ObstacleState,
     reason: string,
   ) {
     super(reason);

@@ -32,10 +32,11 @@ export class HarborMachines implements TaskMachines {
   ) {}
 
   /** `snapshot` is the path of the task's environment in the suite. */
-  missingFor(snapshot: string): Promise<string | null> {
+  async findObstacle(snapshot: string): ReturnType<TaskMachines["findObstacle"]> {
     const asked = this.#missing.get(snapshot) ?? this.#lookFor(dirname(join(this.suiteRoot, snapshot)));
     this.#missing.set(snapshot, asked);
-    return asked;
+    const reason = await asked;
+    return reason === null ? null : { state: "not_ready", reason };
   }
 
   async open(snapshot: string, signal: AbortSignal): Promise<OpenedMachine> {

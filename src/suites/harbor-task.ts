@@ -170,6 +170,15 @@ export function plainVariables(env: Readonly<Record<string, string>>): Record<st
   );
 }
 
+/** Why a task cannot be done here at all; null: nothing. */
+export function findUnsupported(folder: string): string | null {
+  const settings = readSettings(folder);
+  if (!settings.ok) return null;
+  const obstacle = obstaclesOf(folder, settings.value).find(({ code }) => code === UNSUPPORTED);
+  if (obstacle === undefined) return null;
+  return obstacle.field === "" ? obstacle.message : `${obstacle.field}: ${obstacle.message}`;
+}
+
 type Obstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
 
 /** Programs that fetch something, in a script that runs without a network. */

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
-import type { SuiteTask, TaskOracle } from "../tasks/suite-task.js";
+import type { Grade, SuiteTask, TaskOracle } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
 
 /** The oracle file that a suite may have of its own. */
@@ -11,7 +11,13 @@ export const OWN_ORACLE = "oracle.jsonl";
 
 /** The oracles of a suite's tasks. */
 export interface SuiteOracle {
-  open(task: SuiteTask, machine: TaskMachine): TaskOracle;
+  hasLine(task: SuiteTask): boolean;
+  open(task: SuiteTask, machine: TaskMachine): OpenedOracle;
+}
+
+interface OpenedOracle extends TaskOracle {
+  /** What its line says could not be put in place: then a score below the line's is none. */
+  excuse(grade: Grade): Grade;
 }
 
 /** The absolute path of the oracle file that is named, or of the suite's own: of Harbor tasks, the suite itself. */
@@ -35,15 +41,27 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   }
   const derivedFolder = dirname(path);
   return {
-    open: (task, machine) => ({
-      async apply(signal) {
-        const line = best.get(task.id);
-        if (line === undefined) return { ok: false, reason: "The oracle file has no line for this task." };
-        const { missing, refused } = await applyOracleLine(line, task, derivedFolder, machine, signal);
-        if (refused !== null) return { ok: false, reason: refused };
-        return { ok: true, applied: toApplied(line, missing) };
-      },
-    }),
+    hasLine: ({ id }) => best.has(id),
+    open(task, machine) {
+      const line = best.get(task.id);
+      let placed: Placed = { missing: [], refused: null };
+      return {
+        async apply(signal) {
+          if (line === undefined) return { ok: false, reason: "The oracle file has no line for this task." };
+          placed = await applyOracleLine(line, task, derivedFolder, machine, signal);
+          if (placed.refused !== null) return { ok: false, reason: placed.refused };
+          return { ok: true, applied: toApplied(line, placed.missing) };
+        },
+        excuse(grade) {
+          const { missing, refused } = placed;
+          if (refused !== null) return { score: null, state: "setup_error", reason: refused };
+          const isLess = line !== undefined && grade.score !== null && grade.score < line.expected_score;
+          if (!isLess || missing.length === 0) return grade;
+          const reason = `files of the oracle are missing: ${missing.join(", ")}; ${grade.reason}`;
+          return { score: null, state: "missing_files", reason };
+        },
+      };
+    },
   };
 }
 

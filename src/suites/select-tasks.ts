@@ -1,6 +1,7 @@
 import { UserError } from "../platform/errors.js";
 import { pairTasks, type SuiteTask } from "../tasks/suite-task.js";
-import { type IndexedTask, readIndexFile, type SuiteFolder } from "./suite-folder.js";
+import { type IndexedTask, readIndexFile } from "./suite-folder.js";
+import { findObstacle, type TaskSources } from "./task-needs.js";
 
 /** Which tasks of a suite a user asks for; what is undefined selects all. */
 export interface SuiteSelectionOptions {
@@ -12,21 +13,26 @@ export interface SuiteSelectionOptions {
   /** Path of an index file. */
   readonly index?: string | undefined;
   readonly counterparts?: NonNullable<TaskSelection["counterparts"]> | undefined;
+  /** Only what can be run here. */
+  readonly runnable?: boolean | undefined;
 }
 
 /** The selected tasks, in the order of the suite or of the index file. */
-export function selectSuiteTasks(
+export async function selectSuiteTasks(
   tasks: readonly SuiteTask[],
-  { task, tool, tag, index, counterparts }: SuiteSelectionOptions,
-  suite: SuiteFolder,
-): SuiteTask[] {
-  return selectTasks(tasks, {
+  { task, tool, tag, index, counterparts, runnable }: SuiteSelectionOptions,
+  sources: TaskSources,
+): Promise<SuiteTask[]> {
+  const selected = selectTasks(tasks, {
     ids: task ?? null,
     tool: tool ?? null,
     tags: tag ?? [],
-    index: index === undefined ? null : readIndexFile(index, suite),
+    index: index === undefined ? null : readIndexFile(index, sources.suite),
     counterparts: counterparts ?? null,
   });
+  if (!runnable) return selected;
+  const obstacles = await Promise.all(selected.map((one) => findObstacle(one, sources)));
+  return selected.filter((_, i) => obstacles[i] === null);
 }
 
 export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;

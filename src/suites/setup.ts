@@ -4,8 +4,8 @@ import { setTimeout, setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
-import type { SuiteDialect, SuiteTask, TaskState } from "../tasks/suite-task.js";
-import { type AccountSettings, findMissingAccount, ONLY_ACCOUNT_TASKS, settingsName } from "./accounts.js";
+import type { ObstacleState, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
+import { type AccountSettings, ONLY_ACCOUNT_TASKS, settingsName } from "./accounts.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { attachInboxSchema } from "./email-task.js";
 import { HEALTHCHECK } from "./harbor-task.js";
@@ -31,45 +31,23 @@ type SetUpResult = { readonly ok: true; readonly steps: readonly SetUpStep[] } |
 
 export interface SetUpRefusal {
   readonly ok: false;
-  readonly state: Extract<TaskState, "setup_error" | "unsupported" | "needs_account">;
+  readonly state: "setup_error" | ObstacleState;
   /** One line: the step, and what came of it. */
   readonly reason: string;
 }
 
 /** Runs the functions of a task's `config` in order, up to the first that fails. Throws only where `signal` aborts. */
 export async function runSetUp(context: SetupContext): Promise<SetUpResult> {
-  const refused = findObstacle(context);
-  if (refused !== null) return refused;
   const steps: SetUpStep[] = [];
   for (const [i, { func }] of context.task.config.entries()) {
     const { state, reason } = await runStep(i, context);
-    if (state === "failed" || state === "unsupported") {
-      const step = `set-up step ${i + 1}, ${func}`;
-      return refuse(state === "failed" ? "setup_error" : "unsupported", `${step}: ${reason}`);
+    if (state !== "done" && state !== "passed_over") {
+      const line = `set-up step ${i + 1}, ${func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
+      return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
     }
     steps.push({ func, state });
   }
   return { ok: true, steps };
-}
-
-const OBSTACLES: Readonly<Partial<Record<SetupFunction["need"], string>>> = {
-  screen: "needs a screen",
-  server: "needs a server",
-  unsupported: "cannot be run here",
-};
-
-/** What can be told before anything is run. */
-function findObstacle({ task, options: { accounts, custom } }: SetupContext): SetUpRefusal | null {
-  for (const [i, { func }] of task.config.entries()) {
-    const step = `set-up step ${i + 1}, ${func}`;
-    const known = findSetupFunction(task.dialect, func, custom);
-    if (known === null) return refuse("unsupported", `${step}: no such function`);
-    if (known.run !== null) continue;
-    if (known.need === "account") return refuse("needs_account", `${step}: needs an account`);
-    return refuse("unsupported", `${step}: ${OBSTACLES[known.need] ?? "cannot be run here"}`);
-  }
-  const missing = findMissingAccount(task, accounts);
-  return missing === null ? null : refuse("needs_account", missing);
 }
 
 async function runStep(i: number, context: SetupContext): Promise<ActionOutcome> {
@@ -83,10 +61,6 @@ async function runStep(i: number, context: SetupContext): Promise<ActionOutcome>
     if (signal.aborted) throw error;
     return { state: "failed", reason: error instanceof Error ? error.message : String(error) };
   }
-}
-
-function refuse(state: SetUpRefusal["state"], reason: string): SetUpRefusal {
-  return { ok: false, state, reason: reason.replace(/\s+/g, " ").trim().slice(0, 500) };
 }
 
 /** What an action may use. */
@@ -104,11 +78,11 @@ interface SetupContext {
 }
 
 /**
- * `passed_over`: it is for a screen, and the task goes on without; `failed`: it was tried; `unsupported`: what it
- * needs is not here.
+ * `passed_over`: it is for a screen, and the task goes on without; `failed`: it was tried. Else what it needs is not
+ * here.
  */
 interface ActionOutcome {
-  readonly state: "done" | "passed_over" | "failed" | "unsupported";
+  readonly state: "done" | "passed_over" | "failed" | ObstacleState;
   /** In a few words; empty where it is done. */
   readonly reason: string;
 }
@@ -124,7 +98,7 @@ const NEEDS_COMMANDS: ActionOutcome = { state: "unsupported", reason: "needs a m
 
 /** `where`: the suite, or the task's folder. */
 function missingFile(path: string, where: string): ActionOutcome {
-  return { state: "unsupported", reason: `needs ${path}, which is missing in ${where}` };
+  return { state: "missing_files", reason: `needs ${path}, which is missing in ${where}` };
 }
 
 /** How a command that was to succeed ended. */

@@ -1,29 +1,41 @@
-import { pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";
+import type { AppContext } from "../platform/context.js";
+import { type Obstacle, pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";
 import { checkSuite } from "./check-suite.js";
-import { classifyTask, type TaskRequirement } from "./named-paths.js";
+import { openTaskSources, type TaskSourceOptions } from "./open-task.js";
 import { findTask, type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
 import { openSuiteFolder, type SuiteFinding } from "./suite-folder.js";
 import { readSuite } from "./task-file.js";
+import { classifyTask, findObstacle, type TaskRequirement } from "./task-needs.js";
 
 export interface ShownTask {
   readonly task: SuiteTask;
-  readonly runnable: TaskRequirement;
+  readonly takes: TaskRequirement;
+  /** Why it cannot be run here; null: it can. */
+  readonly obstacle: Obstacle | null;
   /** The other task of its pair, also where only that one names it. */
   readonly pairedWith: string | null;
   readonly findings: readonly SuiteFinding[];
 }
 
 /** A task of a suite by its id, or the beginning of it, with what is wrong or odd about it. */
-export function showTask(folder: string, id: string): ShownTask {
-  const read = readSuite(openSuiteFolder(folder));
+export async function showTask(
+  folder: string,
+  id: string,
+  options: TaskSourceOptions,
+  context: AppContext,
+): Promise<ShownTask> {
+  const suite = openSuiteFolder(folder);
+  const read = readSuite(suite);
+  const sources = await openTaskSources(suite, options, context);
   const all = read.tasks.map(({ task }) => task);
   const task = findTask(all, id);
   const found = read.tasks.find((one) => one.task === task);
   return {
     task,
-    runnable: found === undefined ? "unknown" : classifyTask(found),
+    takes: found === undefined ? "unknown" : classifyTask(found, sources.custom),
+    obstacle: await findObstacle(task, sources),
     pairedWith: pairTasks(all).get(task.id) ?? null,
-    findings: checkSuite(read).filter((finding) => finding.task === task.id),
+    findings: checkSuite(read, sources.custom).filter((finding) => finding.task === task.id),
   };
 }
 
@@ -35,7 +47,9 @@ export interface ListedTask {
   /** The evaluation functions, `compare_csv` or `check_yaml_file and compare_csv`. */
   readonly evaluation: string;
   readonly counterpart: string | null;
-  readonly runnable: TaskRequirement;
+  readonly takes: TaskRequirement;
+  /** Why it cannot be run here; null: it can. */
+  readonly obstacle: Obstacle | null;
 }
 
 interface TaskList {
@@ -45,23 +59,30 @@ interface TaskList {
   readonly unreadable: number;
 }
 
-export function listTasks(folder: string, options: SuiteSelectionOptions): TaskList {
+export async function listTasks(
+  folder: string,
+  options: SuiteSelectionOptions & TaskSourceOptions,
+  context: AppContext,
+): Promise<TaskList> {
   const suite = openSuiteFolder(folder);
+  const sources = await openTaskSources(suite, options, context);
   const { tasks, problems } = readSuite(suite);
   const all = tasks.map(({ task }) => task);
-  const selected = selectSuiteTasks(all, options, suite);
-  const classes = new Map(tasks.map((read) => [read.task, classifyTask(read)]));
+  const selected = await selectSuiteTasks(all, options, sources);
+  const obstacles = await Promise.all(selected.map((task) => findObstacle(task, sources)));
+  const classes = new Map(tasks.map((read) => [read.task, classifyTask(read, sources.custom)]));
   const pairs = pairTasks(all);
   return {
     suite: suite.name,
-    tasks: selected.map((task) => ({
+    tasks: selected.map((task, i) => ({
       id: task.id,
       tool: task.tool,
       tags: task.tags,
       actionNumber: task.actionNumber,
       evaluation: nameEvaluation(task.evaluation),
       counterpart: pairs.get(task.id) ?? null,
-      runnable: classes.get(task) ?? "unknown",
+      takes: classes.get(task) ?? "unknown",
+      obstacle: obstacles[i] ?? null,
     })),
     unreadable: new Set(problems.map(({ file }) => file)).size,
   };

@@ -235,7 +235,7 @@ function locateCall(call: WrittenCall, role: CallRole, field: string): LocatedCa
 /** The functions of an evaluation: comparisons, also those within a comparison, and getters. */
 function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedCall[] {
   if (typeof file.evaluator !== "object" || file.evaluator === null) {
-    return metrics.flatMap(({ func, options }) => comparisons(func, options, "evaluation"));
+    return metrics.flatMap(({ func, options }) => locateComparisons(func, options, "evaluation"));
   }
   const isList = Array.isArray(file.evaluator.func);
   return metrics.flatMap((metric, i) => {
@@ -259,7 +259,7 @@ function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedC
 }
 
 /** A Flowbook comparison and, of one that joins several, these. */
-function comparisons(func: string, options: LocatedCall["arguments"], field: string): LocatedCall[] {
+export function locateComparisons(func: string, options: LocatedCall["arguments"], field: string): LocatedCall[] {
   const call: LocatedCall = {
     role: "metric",
     func,
@@ -272,7 +272,7 @@ function comparisons(func: string, options: LocatedCall["arguments"], field: str
   const within = nested.flatMap((item: unknown, i) => {
     if (!isJsonObject(item) || typeof item.func !== "string") return [];
     const own = isJsonObject(item.arguments) ? item.arguments : {};
-    return comparisons(item.func, own, `${field}.arguments.comparisons[${i}]`);
+    return locateComparisons(item.func, own, `${field}.arguments.comparisons[${i}]`);
   });
   return [call, ...within];
 }

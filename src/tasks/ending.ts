@@ -1,4 +1,7 @@
-/** Why an agent stopped; `not_started`: its task could not be set up. Every task has exactly one. */
+/**
+ * Why an agent stopped. `not_started`: its task could not be set up; `not_runnable`: what the task needs is not here.
+ * Every task has exactly one.
+ */
 export const ENDINGS = [
   "answered",
   "dont_know",
@@ -9,6 +12,7 @@ export const ENDINGS = [
   "tool_protocol_error",
   "interrupted",
   "not_started",
+  "not_runnable",
 ] as const;
 
 export type Ending = (typeof ENDINGS)[number];
@@ -18,4 +22,9 @@ const FAILURES: ReadonlySet<Ending> = new Set(["model_error", "timeout", "interr
 
 export function isFailure(ending: Ending): boolean {
   return FAILURES.has(ending);
+}
+
+/** Whether a later attempt may answer the task: of those that cannot be run here, once what they need is here. */
+export function canBeRetried(ending: Ending): boolean {
+  return isFailure(ending) || ending === "not_runnable";
 }

@@ -98,7 +98,7 @@ export interface SuiteTask {
 export interface Grade {
   /** 0 to 1; null: not graded, which is never averaged as 0. */
   readonly score: number | null;
-  readonly state: Extract<TaskState, "success" | "eval_error" | "unsupported" | "needs_account">;
+  readonly state: "success" | "eval_error" | "setup_error" | ObstacleState;
   /** Why it is not 1, in a line for the user. */
   readonly reason: string;
 }
@@ -155,6 +155,29 @@ export const leftBehindSchema = z.object({
 /** What an agent left in its task's machine, as far as it is kept. */
 export type LeftBehind = Readonly<z.output<typeof leftBehindSchema>>;
 
+/** What a task needs that is not here, which says nothing of an agent. */
+export const OBSTACLE_STATES = [
+  /** A function that cannot be run here, such as one for a screen, or that is not known. */
+  "unsupported",
+  "needs_account",
+  "needs_server",
+  /** Its snapshot lacks programs or modules here, which can be installed. */
+  "not_ready",
+  /** The suite lacks files that the task names. */
+  "missing_files",
+  /** The run's oracle file has no line for it. */
+  "no_oracle",
+] as const;
+
+export type ObstacleState = (typeof OBSTACLE_STATES)[number];
+
+/** Why a task cannot be run here. */
+export interface Obstacle {
+  readonly state: ObstacleState;
+  /** In a line for the user. */
+  readonly reason: string;
+}
+
 export const TASK_STATES = [
   "success",
   "max_steps",
@@ -162,9 +185,8 @@ export const TASK_STATES = [
   "agent_error",
   "setup_error",
   "eval_error",
-  "unsupported",
-  "needs_account",
+  ...OBSTACLE_STATES,
 ] as const;
 
-/** How a task of a suite ended. A score of null goes with `unsupported`, `needs_account` and the errors. */
+/** How a task of a suite ended. A score of null goes with the obstacles and the errors. */
 export type TaskState = (typeof TASK_STATES)[number];

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolMessage, Usage } from "../models/model.js";
 import { objectSchema } from "../models/tool-calls.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
-import { isFailure } from "../tasks/ending.js";
+import { canBeRetried } from "../tasks/ending.js";
 import { sumCost, sumUsage, timesOf } from "../traces/task-result.js";
 import {
   askedOf,
@@ -122,7 +122,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
 
 /** A task whose time was up has reached a limit; other failures are errors. */
 export function isError({ ending }: ExportedTrace): boolean {
-  return isFailure(ending) && ending !== "timeout";
+  return canBeRetried(ending) && ending !== "timeout";
 }
 
 function evalError(message: string): JsonObject {

@@ -115,7 +115,12 @@ export const runTotalsSchema = z.strictObject({
   plannedTasks: tasks.describe("Tasks that the run is to answer."),
   totalTasks: tasks.describe("Tasks with a result."),
   completedTasks: tasks.describe("Tasks that did not fail."),
-  failedTasks: tasks.describe("Tasks that ended as model_error, timeout or interrupted; they are never graded."),
+  failedTasks: tasks.describe(
+    "Tasks that ended as model_error, timeout, interrupted or not_started; they are never graded.",
+  ),
+  notRunnableTasks: tasks
+    .exactOptional()
+    .describe("Tasks of a suite that cannot be run here, as what they need is not here; absent where there is none."),
   ...averages,
   avgExecutionTimeMs: z.number().nullable().describe("Mean time of a completed task, waiting included, in ms."),
   avgModelTimeMs: meanTime.describe(

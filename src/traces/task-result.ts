@@ -8,7 +8,7 @@ import {
   type Usage,
   usageSchema,
 } from "../models/model.js";
-import { ENDINGS, isFailure } from "../tasks/ending.js";
+import { canBeRetried, ENDINGS } from "../tasks/ending.js";
 import { instructionOf, questionOf, taskIdSchema } from "../tasks/question.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
 import { isSuiteTrace, type Trace, type Turn } from "./trace.js";
@@ -32,7 +32,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     executionTimeMs: Math.round(trace.durationMs),
     ...roundedTimes(trace),
     traceId: trace.traceId,
-    ...(isFailure(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),

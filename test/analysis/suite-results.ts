@@ -15,8 +15,12 @@ const ENDING: Readonly<Record<TaskState, Ending>> = {
   agent_error: "model_error",
   setup_error: "not_started",
   eval_error: "answered",
-  unsupported: "not_started",
-  needs_account: "not_started",
+  unsupported: "not_runnable",
+  needs_account: "not_runnable",
+  needs_server: "not_runnable",
+  not_ready: "not_runnable",
+  missing_files: "not_runnable",
+  no_oracle: "not_runnable",
 };
 
 /** A task with this score, as `run --suite` records it; null: not graded. */

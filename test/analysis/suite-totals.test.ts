@@ -31,8 +31,12 @@ const MIXED = [
 
 describe("totals of a run over a suite", () => {
   it("average the graded tasks only, failed ones that were graded among them, and never take the others as 0", () => {
-    const { scores, overAllTasks, completedTasks, failedTasks } = totalsOf(...MIXED);
-    expect({ completedTasks, failedTasks }).toEqual({ completedTasks: 3, failedTasks: 3 });
+    const { scores, overAllTasks, completedTasks, failedTasks, notRunnableTasks } = totalsOf(...MIXED);
+    expect({ completedTasks, failedTasks, notRunnableTasks }).toEqual({
+      completedTasks: 3,
+      failedTasks: 2,
+      notRunnableTasks: 1,
+    });
     expect(scores.taskScore).toMatchObject({ value: 2.5 / 4, n: 4, overAll: { value: null, n: 0 } });
     expect(scores.taskSolved).toMatchObject({ value: 2 / 4, n: 4, ...wilson(2, 4), overAll: { value: null, n: 0 } });
     expect(scores.taskScore?.byInbox).toEqual({ low: null, high: null, inboxes: 0 });

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
 import type { AppContext } from "../../src/platform/context.js";
-import { findSandboxedMachines } from "../../src/suites/folder-suite.js";
 import type { GradingProcesses } from "../../src/suites/grading-processes.js";
+import { findSandboxedMachines } from "../../src/suites/open-task.js";
 import { type OracleLine, placeFiles, readOracle, startProcesses } from "../../src/suites/oracle.js";
 import { runSetUp } from "../../src/suites/setup.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
@@ -42,7 +42,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
   const ready: { line: OracleLine; task: SuiteTask }[] = [];
   for (const line of readOracle(join(DEMO, "oracle.jsonl"))) {
     const task = byId.get(line.uuid);
-    if (task !== undefined && (await machines.missingFor(task.snapshot)) === null) ready.push({ line, task });
+    if (task !== undefined && (await machines.findObstacle(task.snapshot, [])) === null) ready.push({ line, task });
   }
   // It starts processes of the built program.
   const { GradingProcesses: Graders } = (await import(join(ROOT, "dist/suites/grading-processes.js"))) as {

@@ -174,6 +174,7 @@ it("art-e run looks like this", async () => {
           --tag TAG,TAG               Tasks with all of these tags, separated by commas
           --index FILE                Tasks that an index file lists, such as test_one.json
           --counterparts WHICH        both: whole pairs, counterparts added; abstract or verbose: one of each pair
+          --runnable                  Only tasks that can be run here
           --oracle FILE               Oracle file for the agent oracle [default: the suite's oracle.jsonl]
           --functions FILE            A module of your own set-up and evaluation functions; it runs with your rights
           --account-settings FOLDER   A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's

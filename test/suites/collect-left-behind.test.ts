@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import type { AppContext } from "../../src/platform/context.js";
 import type { OpenedMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
 import { folderMachines } from "../../src/suites/folder-machine.js";
-import { findSandboxedMachines } from "../../src/suites/folder-suite.js";
 import { collectLeftBehind, notebookPictures, pngSize } from "../../src/suites/left-behind.js";
+import { findSandboxedMachines } from "../../src/suites/open-task.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { leftBehindSchema } from "../../src/tasks/suite-task.js";
 import { needs } from "../machine-requirements.js";

@@ -117,7 +117,7 @@ describe("a task of Flowbook", () => {
     expect(await reason("echo no kernel >&2")).toContain("eval.sh ended with exit code 3: no kernel");
     expect(await reason("echo no jupyter > $ROOT/home/user/eval.log")).toContain("exit code 3: no jupyter");
     expect(await evaluate(logs({ include: [] }), { ...setting, suite: {} })).toMatchObject({
-      state: "unsupported",
+      state: "missing_files",
       reason: "the script eval.sh is missing in the task's folder",
     });
     expect(await evaluate(logs({ include: [] }), { ...setting, runs: false })).toMatchObject({ state: "unsupported" });
@@ -144,11 +144,12 @@ describe("a task of Spider2-V", () => {
     expect(await evaluate({ conjunction, metrics }, { machine, suite })).toMatchObject({ score, state: "success" });
   });
 
-  it("has no score where its functions raise, also for a missing gold file", async () => {
+  it("has no score where its functions raise, nor for a missing gold file", async () => {
     const missing = text("/home/a", "none");
     expect(await evaluate({ metrics: [missing] }, { machine, suite })).toMatchObject({
       score: null,
-      state: "eval_error",
+      state: "missing_files",
+      reason: "the gold file suite/none is missing in the suite",
     });
     const json = metric("compare_json_file", vmFile("/home/none"), gold("a"));
     expect(await evaluate({ metrics: [json] }, { machine, suite })).toMatchObject({ score: null, state: "eval_error" });

@@ -1,12 +1,15 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { AppContext } from "../../src/platform/context.js";
 import { checkSuiteFolder } from "../../src/suites/check-suite.js";
 import { readEnvironment } from "../../src/suites/harbor-task.js";
 import { parseRewards } from "../../src/suites/harbor-trial.js";
 import { listTasks, showTask } from "../../src/suites/show-tasks.js";
 import { temporaryFolder } from "./temporary-folder.js";
 import { writeHarborTask } from "./write-harbor.js";
+
+const context = { settings: { db: "/nowhere/art-e.db", env: {} } } as unknown as AppContext;
 
 const checked = async (folder: string) => {
   const { errors, warnings } = await checkSuiteFolder(folder, undefined);
@@ -16,7 +19,7 @@ const checked = async (folder: string) => {
 };
 
 describe("a folder of Harbor tasks", () => {
-  it("is read as a suite, whatever its depth and the version of its files", () => {
+  it("is read as a suite, whatever its depth and the version of its files", async () => {
     const root = temporaryFolder();
     writeHarborTask(join(root, "first"));
     writeHarborTask(join(root, "tasks/second"), {
@@ -38,12 +41,12 @@ command = "true"
     mkdirSync(join(root, ".git"));
     writeHarborTask(join(root, ".git/hidden"));
     symlinkSync(join(root, "first"), join(root, "link"));
-    const list = listTasks(root, {});
-    expect(list.tasks.map(({ id, tool, runnable, evaluation }) => [id, tool, runnable, evaluation])).toEqual([
+    const list = await listTasks(root, {}, context);
+    expect(list.tasks.map(({ id, tool, takes, evaluation }) => [id, tool, takes, evaluation])).toEqual([
       ["first", list.suite, "script", "tests/test.sh"],
       ["second", "tasks", "script", "tests/test.sh"],
     ]);
-    const { task, findings } = showTask(root, "second");
+    const { task, findings } = await showTask(root, "second", {}, context);
     expect(task).toMatchObject({
       dialect: "harbor",
       instruction: "Write yes into /app/answer.txt.\n",
@@ -55,8 +58,8 @@ command = "true"
       },
     });
     expect(findings).toEqual([]);
-    expect(listTasks(join(root, "first"), {}).tasks.map(({ id }) => id)).toEqual(["first"]);
-    expect(listTasks(root, { tag: ["small"] }).tasks.map(({ id }) => id)).toEqual(["first"]);
+    expect((await listTasks(join(root, "first"), {}, context)).tasks.map(({ id }) => id)).toEqual(["first"]);
+    expect((await listTasks(root, { tag: ["small"] }, context)).tasks.map(({ id }) => id)).toEqual(["first"]);
   });
 
   it.each<[string, Readonly<Record<string, string | null>>, string]>([
@@ -125,7 +128,7 @@ command = "true"
       : warning.startsWith("needs_docker")
         ? "docker"
         : "script";
-    expect(listTasks(root, {}).tasks.map((task) => task.runnable)).toEqual([runnable]);
+    expect((await listTasks(root, {}, context)).tasks.map((task) => task.takes)).toEqual([runnable]);
   });
 
   it.each<[string, Readonly<Record<string, string | null>>, string]>([

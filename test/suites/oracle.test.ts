@@ -59,7 +59,7 @@ describe("tasks of the real suites, left as an agent would leave them", needs("s
     "$suite $func $uuid $state is not graded in a folder",
     async (line) => {
       const { score, state, reason } = await grade(line);
-      expect({ score, state }).toEqual({ score: null, state: "unsupported" });
+      expect({ score, state }).toEqual({ score: null, state: "missing_files" });
       expect(reason).toMatch(/script|runs/);
     },
   );

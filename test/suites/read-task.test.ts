@@ -4,9 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkSuite } from "../../src/suites/check-suite.js";
-import { classifyTask } from "../../src/suites/named-paths.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
+import { classifyTask } from "../../src/suites/task-needs.js";
 import { flowbookTask, read, readOne, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 const at = (name: string) => `examples/excel/${name}/${name}.json`;
@@ -196,7 +196,7 @@ describe("whatever a suite holds", () => {
           readable += suite.tasks.length;
           expect(suite.tasks.length + Math.min(suite.problems.length, 1)).toBe(1);
           checkSuite(suite);
-          suite.tasks.map(classifyTask);
+          suite.tasks.map((read) => classifyTask(read));
         } finally {
           rmSync(folder, { recursive: true });
         }

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkSuite } from "../../src/suites/check-suite.js";
-import { classifyTask } from "../../src/suites/named-paths.js";
 import { selectTasks } from "../../src/suites/select-tasks.js";
 import { openSuiteFolder, readIndexFile } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
+import { classifyTask } from "../../src/suites/task-needs.js";
 import { pairTasks } from "../../src/tasks/suite-task.js";
 import { needs, SUITES } from "../machine-requirements.js";
 

@@ -86,13 +86,13 @@ describe("set-up as Flowbook writes it", () => {
     [
       "a file that is missing",
       upload("none.zip", "/home/user/a"),
-      "unsupported",
+      "missing_files",
       "none.zip, which is missing in the ta",
     ],
     [
       "a script that is missing",
       script("init.sh", "/home/user/a"),
-      "unsupported",
+      "missing_files",
       "init.sh, which is missing in the ta",
     ],
     ["a function that is not known", call("dream"), "unsupported", "step 1, dream: no such function"],
@@ -155,22 +155,5 @@ describe("set-up as Spider2-V writes it", () => {
       state: "setup_error",
       reason: "set-up step 1, execute: sh -c echo broken; exit 2 ended with exit code 2: broken",
     });
-  });
-
-  it("tells before it starts what takes an account, a server or a screen", async () => {
-    const { result, read } = await setUp([copy, call("bigquery_init")], spider({ "in.csv": "" }));
-    expect(result).toMatchObject({ state: "needs_account", reason: "set-up step 2, bigquery_init: needs an account" });
-    expect(read("home/user/in.csv")).toBeNull();
-    const tagged = await setUp([copy], { ...spider({ "in.csv": "" }), tags: ["account"] });
-    expect(tagged.result).toMatchObject({ state: "needs_account" });
-    const reasons = ["airbyte_webui_init", "act", "copyfile_from_guest_to_host"].map(async (func) => {
-      const refused = (await setUp([call(func)], spider())).result;
-      return refused.ok ? "" : `${refused.state} ${refused.reason.split(": ")[1]}`;
-    });
-    expect(await Promise.all(reasons)).toEqual([
-      "unsupported needs a server",
-      "unsupported needs a screen",
-      "unsupported cannot be run here",
-    ]);
   });
 });

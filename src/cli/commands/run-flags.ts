@@ -37,7 +37,7 @@ export const RUN_HELP: CommandHelp = {
       ...["epochs", "protocol", "dataset", "use-json", "revision", "partial-inboxes", "cutoff"],
     ],
     "Tasks of a suite": [
-      ...["suite", "task", "tool", "tag", "index", "counterparts"],
+      ...["suite", "task", "tool", "tag", "index", "counterparts", "runnable"],
       ...["oracle", "functions", "account-settings"],
     ],
     Model: [

@@ -69,11 +69,18 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
 }
 
 function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
-  const { runId, failedTasks, totalTasks } = end.totals;
+  const { runId, failedTasks, totalTasks, notRunnableTasks = 0 } = end.totals;
   if (end.stopped !== null) throw stoppedError(end, end.stopped);
-  if (failedTasks * 2 <= totalTasks) return EXIT.done;
+  if (notRunnableTasks > 0) {
+    note(
+      `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot be run here, and are in no average. Why: ${commandLine`art-e export-traces --run ${runId} --failed`}; leave them out: --runnable`,
+    );
+  }
+  const tried = totalTasks - notRunnableTasks;
+  if (failedTasks * 2 <= tried && (tried > 0 || totalTasks === 0)) return EXIT.done;
+  if (tried === 0) return EXIT.gate;
   note(
-    `art-e: ${failedTasks} of ${totalTasks} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; answer them again: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
+    `art-e: ${failedTasks} of ${tried} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; answer them again: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
   );
   return EXIT.gate;
 }

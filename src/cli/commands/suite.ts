@@ -8,7 +8,7 @@ import { table } from "../../text/format.js";
 import type { Command } from "../command.js";
 import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { functionsShape, suiteDir, suiteSelectionShape } from "../suite-flags.js";
+import { functionsShape, suiteDir, suiteResourceShape, suiteSelectionShape } from "../suite-flags.js";
 
 const writeImageSchema = z.object({
   name: text.meta({ description: "The snapshot, such as jupyter" }),
@@ -19,7 +19,7 @@ export const writeImageCommand: Command = {
   ...declaredIn(writeImageSchema, ["name"]),
   async run(argv, { out }) {
     const { name, suite } = readFlags("suite image", writeImageSchema, argv);
-    const { snapshotImage } = await import("../../suites/folder-suite.js");
+    const { snapshotImage } = await import("../../suites/suite.js");
     const dockerfile = await snapshotImage(name, suite);
     out.result({ snapshot: name, dockerfile }, () => dockerfile.trimEnd());
     return EXIT.done;
@@ -29,20 +29,21 @@ export const writeImageCommand: Command = {
 const showTaskSchema = z.object({
   dir: suiteDir,
   id: text.meta({ description: "The task's id, or the beginning of it" }),
+  ...suiteResourceShape,
 });
 
 export const showTaskCommand: Command = {
   ...declaredIn(showTaskSchema, ["dir", "id"]),
-  async run(argv, { out }) {
-    const { dir, id } = readFlags("suite show", showTaskSchema, argv);
+  async run(argv, context) {
+    const { dir, id, ...sources } = readFlags("suite show", showTaskSchema, argv);
     const { showTask } = await import("../../suites/show-tasks.js");
-    const shown = showTask(dir, id);
-    out.result(shown, () => taskText(shown));
+    const shown = await showTask(dir, id, sources, context);
+    context.out.result(shown, () => taskText(shown));
     return EXIT.done;
   },
 };
 
-function taskText({ task, runnable, pairedWith, findings }: ShownTask): string {
+function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): string {
   const facts: [string, string][] = [
     ["Task", task.id],
     ["Tool", task.tool],
@@ -51,7 +52,8 @@ function taskText({ task, runnable, pairedWith, findings }: ShownTask): string {
     ["Related apps", task.relatedApps.join(", ")],
     ["Actions", task.actionNumber === null ? "not said" : String(task.actionNumber)],
     ["Counterpart", pairedWith ?? "none"],
-    ["Runnable", runnable],
+    ["Takes", takes],
+    ["Runs here", obstacle === null ? "yes" : `no, ${obstacle.state}: ${obstacle.reason}`],
     ["Source", task.source.join(", ")],
     ["Folder", task.folder],
   ];
@@ -100,41 +102,54 @@ function argumentText(args: JsonObject): string {
 
 const indent = (text: string) => text.replace(/^/gm, "  ");
 
-const listTasksSchema = z.object({ dir: suiteDir, ...suiteSelectionShape });
+const listTasksSchema = z.object({ dir: suiteDir, ...suiteSelectionShape, ...suiteResourceShape });
 
 export const listTasksCommand: Command = {
   ...declaredIn(listTasksSchema, ["dir"]),
-  async run(argv, { out }) {
+  async run(argv, context) {
     const { dir, ...flags } = readFlags("suite list", listTasksSchema, argv);
     const { listTasks } = await import("../../suites/show-tasks.js");
-    const list = listTasks(dir, flags);
+    const list = await listTasks(dir, flags, context);
+    const { out } = context;
     if (list.unreadable > 0)
       out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${shellWord(dir)} says why.`);
-    out.result(list, () => [taskTable(list.tasks), "", countLine(list.tasks)].join("\n"));
+    out.result(list, () => [taskTable(list.tasks), "", ...countLines(list.tasks)].join("\n"));
     return EXIT.done;
   },
 };
 
 function taskTable(tasks: readonly ListedTask[]): string {
   return table(
-    ["id", "tool", "tags", "actions", "evaluation", "runnable"],
-    tasks.map(({ id, tool, tags, actionNumber, evaluation, runnable }) => [
+    ["id", "tool", "tags", "actions", "evaluation", "takes", "runs here"],
+    tasks.map(({ id, tool, tags, actionNumber, evaluation, takes, obstacle }) => [
       id,
       tool,
       tags.join(","),
       actionNumber === null ? "-" : String(actionNumber),
       evaluation,
-      runnable,
+      takes,
+      obstacle === null ? "yes" : obstacle.state,
     ]),
   );
 }
 
-/** `44 tasks: 40 files, 4 script` */
-function countLine(tasks: readonly ListedTask[]): string {
+/** `44 tasks: 40 files, 4 script`, how many of them run here, and what is missing for snapshots that are not ready. */
+function countLines(tasks: readonly ListedTask[]): string[] {
+  const obstacles = tasks.flatMap(({ obstacle }) => (obstacle === null ? [] : [obstacle]));
+  const missing = new Set(obstacles.filter(({ state }) => state === "not_ready").map(({ reason }) => reason));
+  const others = obstacles.length === 0 ? "" : `; the others: ${countEach(obstacles.map(({ state }) => state))}`;
+  return [
+    `${tasks.length} ${tasks.length === 1 ? "task" : "tasks"}${tasks.length === 0 ? "" : ": "}${countEach(tasks.map(({ takes }) => takes))}`,
+    `run here: ${tasks.length - obstacles.length}${others}`,
+    ...missing,
+  ];
+}
+
+/** `40 files, 4 script` */
+function countEach(words: readonly string[]): string {
   const counts = new Map<string, number>();
-  for (const { runnable } of tasks) counts.set(runnable, (counts.get(runnable) ?? 0) + 1);
-  const parts = [...counts].map(([runnable, count]) => `${count} ${runnable}`).join(", ");
-  return `${tasks.length} ${tasks.length === 1 ? "task" : "tasks"}${parts === "" ? "" : `: ${parts}`}`;
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
 }
 
 const SUITES = ["art-e"] as const;

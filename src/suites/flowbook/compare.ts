@@ -73,7 +73,7 @@ export const compareScriptLogs: FlowbookFunction = async (args, context) => {
 
 async function runScript(script: string, context: EvaluationContext) {
   const source = await resolveSuiteFile(context.task.folder, script);
-  if (source === null) throw new CannotGrade("unsupported", `the script ${script} is missing in the task's folder`);
+  if (source === null) throw new CannotGrade("missing_files", `the script ${script} is missing in the task's folder`);
   const { machine, signal } = context;
   if (!machine.canRun) {
     throw new CannotGrade("unsupported", `it runs ${script}, and this machine only holds files`);

@@ -1,4 +1,4 @@
-import { cpSync, renameSync, rmSync } from "node:fs";
+import { cpSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { needs } from "../../machine-requirements.js";
@@ -38,12 +38,14 @@ describe("run --suite without a model", needs("sandbox", machinesStart), () => {
     const input = join(suite, "examples/terminal/142a807f-2837-51cf-879a-45809fa50acf/kilns.log");
     const own = path("lines.jsonl");
     renameSync(input, path("kilns.log"));
+    symlinkSync(path("kilns.log"), input);
     renameSync(join(suite, "oracle.jsonl"), own);
     const line = `run --suite ${suite} --task 84401e16,142a807f -a oracle --concurrency 1 --max-failures 1 --quiet`;
     const without = await artE(line);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("demo has no oracle.jsonl.") });
     const begun = await artE(`${line} --oracle lines.jsonl -o resumed.json`);
     expect(begun.code).toBe(1);
+    rmSync(input);
     renameSync(path("kilns.log"), input);
     const other = await artE("run --resume latest --oracle other.jsonl");
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("oracle was ") });

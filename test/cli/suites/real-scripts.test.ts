@@ -86,6 +86,6 @@ describe("suite check --oracle, by scripts and servers", needs("suites"), () => 
     const [kernels = ""] = Object.keys(STAND_INS.flowbook ?? {});
     rmSync(join(suite, kernels, "eval.sh"));
     const { lines } = JSON.parse((await artE(`suite check ${suite} --oracle ${oracle} --json`)).stdout);
-    expect(lines[0]).toMatchObject({ status: "unsupported", reason: expect.stringContaining("eval.sh is missing") });
+    expect(lines[0]).toMatchObject({ status: "missing_files", reason: expect.stringContaining("eval.sh: missing") });
   });
 });

@@ -18,24 +18,25 @@ function copyOf(name: string): string {
 }
 
 describe("suite list", () => {
-  it("prints a table of the tasks, and how many of each class there are", async () => {
+  it("prints a table of the tasks, and how many of each class there are", needs("sandbox", machinesStart), async () => {
     const { code, stdout, stderr } = await artE(`suite list ${SUITE} --tool terminal --counterparts abstract`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
-      "id                                    tool      tags                                      actions  evaluation                             runnable
-      ────────────────────────────────────  ────────  ────────────────────────────────────────  ───────  ─────────────────────────────────────  ────────
-      142a807f-2837-51cf-879a-45809fa50acf  terminal  cli,traditional_data_processing,abstract  2        compare_text_file                      files
-      575c7366-13f2-5bed-a55f-7b62b88b38c7  terminal  cli,traditional_data_processing,abstract  1        check_include_exclude                  script
-      84401e16-fcb1-5115-a576-2bce8b3d06fe  terminal  cli,traditional_data_processing,abstract  3        compare_csv                            files
-      8cb2db91-8320-551e-8b1c-2311c2bcb324  terminal  cli,traditional_data_processing,abstract  2        compare_script_logs                    script
-      feda7272-9969-567e-9182-097176c6c8f0  terminal  cli,data_transformation,abstract          3        check_yaml_file and compare_json_file  files
+      "id                                    tool      tags                                      actions  evaluation                             takes   runs here
+      ────────────────────────────────────  ────────  ────────────────────────────────────────  ───────  ─────────────────────────────────────  ──────  ─────────
+      142a807f-2837-51cf-879a-45809fa50acf  terminal  cli,traditional_data_processing,abstract  2        compare_text_file                      files   yes
+      575c7366-13f2-5bed-a55f-7b62b88b38c7  terminal  cli,traditional_data_processing,abstract  1        check_include_exclude                  script  yes
+      84401e16-fcb1-5115-a576-2bce8b3d06fe  terminal  cli,traditional_data_processing,abstract  3        compare_csv                            files   yes
+      8cb2db91-8320-551e-8b1c-2311c2bcb324  terminal  cli,traditional_data_processing,abstract  2        compare_script_logs                    script  yes
+      feda7272-9969-567e-9182-097176c6c8f0  terminal  cli,data_transformation,abstract          3        check_yaml_file and compare_json_file  files   yes
 
       5 tasks: 3 files, 2 script
+      run here: 5
       "
     `);
   });
 
-  it("gives all tasks as JSON, in the order of their folders", async () => {
+  it("gives all tasks as JSON, in the order of their folders", needs("sandbox", machinesStart), async () => {
     const { suite, tasks, unreadable } = JSON.parse((await artE(`suite list ${SUITE} --json`)).stdout);
     expect({ suite, unreadable, length: tasks.length }).toEqual({ suite: "demo", unreadable: 0, length: 20 });
     expect(tasks.find(({ id }: { id: string }) => id === CATCHES)).toEqual({
@@ -45,7 +46,8 @@ describe("suite list", () => {
       actionNumber: 3,
       evaluation: "compare_csv",
       counterpart: "a21721b6-7bc0-5938-b0ee-2bd7a0cc1cd7",
-      runnable: "files",
+      takes: "files",
+      obstacle: null,
     });
   });
 
@@ -90,7 +92,7 @@ describe("suite list", () => {
 });
 
 describe("suite show", () => {
-  it("prints a task whole", async () => {
+  it("prints a task whole", needs("sandbox", machinesStart), async () => {
     const { code, stdout } = await artE(`suite show ${SUITE} feda7272`);
     expect(code).toBe(0);
     expect(stdout.replace(ROOT, "ROOT")).toMatchInlineSnapshot(`
@@ -101,7 +103,8 @@ describe("suite show", () => {
       Related apps: terminal
       Actions:      3
       Counterpart:  99975a18-5108-5e5b-9a9f-ea29651d809e
-      Runnable:     files
+      Takes:        files
+      Runs here:    yes
       Source:       written for this project
       Folder:       ROOT/fixtures/suites/demo/examples/terminal/feda7272-9969-567e-9182-097176c6c8f0
 
@@ -124,9 +127,9 @@ describe("suite show", () => {
   });
 
   it("gives it as JSON, with what check finds about it", async () => {
-    const { task, runnable, findings } = JSON.parse((await artE(`suite show ${SUITE} 25fa --json`)).stdout);
+    const { task, takes, findings } = JSON.parse((await artE(`suite show ${SUITE} 25fa --json`)).stdout);
     expect(task).toMatchObject({ dialect: "spider2v", snapshot: "excel", evaluation: { conjunction: "and" } });
-    expect(runnable).toBe("files");
+    expect(takes).toBe("files");
     expect(findings).toEqual([expect.objectContaining({ level: "warning", code: "screen_passed_over" })]);
   });
 
@@ -242,7 +245,7 @@ describe("suite check --oracle", () => {
       state: "gold",
       expected: 1,
       score: null,
-      status: "unsupported",
+      status: "not_ready",
       reason: machinesStart
         ? "the snapshot base is not ready here: missing: no-such-program"
         : expect.stringMatching(/^no machine for tasks here: |no-such-program$/),

@@ -5,8 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/context.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
 import { folderMachines } from "../../src/suites/folder-machine.js";
-import { findSandboxedMachines } from "../../src/suites/folder-suite.js";
-import { openSuiteTask } from "../../src/suites/open-suite-task.js";
+import { findSandboxedMachines, openSuiteTask } from "../../src/suites/open-task.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
 import { needs } from "../machine-requirements.js";
@@ -73,7 +72,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
     const folder = mkdtempSync(join(tmpdir(), "art-e-broken-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     cpSync(join(task.folder, "eval.sh"), join(folder, "broken.sh"));
-    const broken = { ...task, folder };
+    const broken = { ...task, folder, evaluation: null };
     const machines = await findSandboxedMachines(suite, context);
     expect(await openSuiteTask(broken, { suite, machines }, signal)).toEqual({
       ok: false,
@@ -90,11 +89,11 @@ const BROKEN = { local_path: "broken.sh", remote_path: "/home/user/init.sh" };
 describe("a task that is opened", () => {
   it("is not where its snapshot is not known, and says so", async () => {
     const task = { ...taskOf(CATCHES), snapshot: "moon" };
-    const machines = { ...folderMachines, missingFor: async (name: string) => `there is no snapshot "${name}"` };
+    const machines = await findSandboxedMachines(suite, context);
     expect(await openSuiteTask(task, { suite, machines }, signal)).toEqual({
       ok: false,
-      state: "unsupported",
-      reason: 'there is no snapshot "moon"',
+      state: "not_ready",
+      reason: 'there is no snapshot "moon": snapshots.json in the suite\'s folder adds one',
     });
   });
 

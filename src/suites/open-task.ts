@@ -1,0 +1,203 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import type { AppContext } from "../platform/context.js";
+import { redact } from "../platform/text.js";
+import { missingForImage } from "../sandbox/docker-machine.js";
+import { chooseMachineHost, openDockerMachine, openTaskMachine } from "../sandbox/open-task-machine.js";
+import { checkSnapshots, missingOptional, readSnapshots, type Snapshot, snapshotOf } from "../sandbox/snapshots.js";
+import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
+import type { Grade, SuiteTask } from "../tasks/suite-task.js";
+import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./accounts.js";
+import { isGradedByAnswer } from "./email-task.js";
+import { evaluateTask } from "./evaluate-task.js";
+import type { EvaluationOptions } from "./grading-function.js";
+import type { GradingProcesses } from "./grading-processes.js";
+import { HarborMachines } from "./harbor-machine.js";
+import { harborOracle } from "./harbor-trial.js";
+import { customFunctions } from "./load-custom-functions.js";
+import { openOracle } from "./oracle.js";
+import { runSetUp, type SetUpRefusal, type SetUpStep } from "./setup.js";
+import { ACCOUNT_TAG, type SuiteFolder } from "./suite-folder.js";
+import { findObstacle, type TaskSources } from "./task-needs.js";
+
+/** What tasks of suites take from outside of their suite. */
+export interface TaskSourceOptions {
+  /** The user's module of set-up and evaluation functions. */
+  readonly functions?: string | undefined;
+  /** The user's folder of the settings of accounts. */
+  readonly accountSettings?: string | undefined;
+  /** Path of the oracle file that the agent may apply. */
+  readonly oracle?: string | undefined;
+}
+
+/** Throws a UserError where the module, the folder, the oracle file or the suite's snapshots.json cannot be used. */
+export async function openTaskSources(
+  suite: SuiteFolder,
+  { functions, accountSettings, oracle }: TaskSourceOptions,
+  context: AppContext,
+): Promise<TaskSources> {
+  const folder = accountSettings === undefined ? null : resolve(accountSettings);
+  return {
+    suite,
+    machines: await findSandboxedMachines(suite, context, folder),
+    accounts: new AccountSettings(suite, folder, accountVariables(context)),
+    custom: await customFunctions(functions),
+    oracle: oracle === undefined ? undefined : suite.form === "harbor" ? harborOracle : openOracle(oracle, suite),
+  };
+}
+
+export function accountVariables({ settings: { env } }: AppContext): Record<string, string> {
+  const found = Object.entries(env).filter(([name, value]) => name.startsWith(ACCOUNT_PREFIX) && value !== undefined);
+  return Object.fromEntries(found as [string, string][]);
+}
+
+/**
+ * The sandboxed machines that a suite's tasks can have here. Throws a UserError where its snapshots.json is wrong.
+ * `secret`: a folder that no machine may show.
+ */
+export async function findSandboxedMachines(
+  suite: SuiteFolder,
+  context: AppContext,
+  secret: string | null = null,
+): Promise<TaskMachines> {
+  // No agent may find the golds, or what others did.
+  const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
+  if (suite.form === "harbor") return new HarborMachines(await chooseMachineHost(), suite.root, hidden);
+  return new SandboxedMachines(await readSnapshots(suite.root), hidden);
+}
+
+type MachineObstacle = Awaited<ReturnType<TaskMachines["findObstacle"]>>;
+
+class SandboxedMachines implements TaskMachines {
+  readonly #obstacles = new Map<string, Promise<MachineObstacle>>();
+
+  constructor(
+    private readonly snapshots: ReadonlyMap<string, Snapshot>,
+    private readonly hidden: readonly string[],
+  ) {}
+
+  async findObstacle(name: string, scripts: readonly string[]): Promise<MachineObstacle> {
+    const asked = this.#obstacles.get(name) ?? this.#lookFor(name);
+    this.#obstacles.set(name, asked);
+    const obstacle = await asked;
+    const snapshot = this.snapshots.get(name);
+    if (obstacle !== null || snapshot === undefined || isOfImage(snapshot)) return obstacle;
+    const missing = await missingOptional(snapshot, scripts);
+    if (missing.length === 0) return null;
+    return notReady(
+      `the snapshot ${name} lacks what the task's scripts call: ${missing.map(([wanted]) => wanted).join(", ")}`,
+    );
+  }
+
+  async #lookFor(name: string): Promise<MachineObstacle> {
+    const snapshot = this.snapshots.get(name);
+    if (snapshot === undefined) {
+      return notReady(`there is no snapshot "${name}": snapshots.json in the suite's folder adds one`);
+    }
+    if (isOfImage(snapshot)) {
+      const missing = await missingForImage(snapshot.image);
+      return missing === null ? null : notReady(missing);
+    }
+    if (snapshot.unavailable !== null) {
+      return { state: "needs_server", reason: `there is no snapshot ${name} here: ${snapshot.unavailable}` };
+    }
+    const choice = await chooseMachineHost();
+    if (!choice.ok) return notReady(`no machine for tasks here: ${choice.why}. ${choice.hint}`);
+    const { snapshots, install, withoutPackage } = await checkSnapshots([snapshot]);
+    const why = withoutPackage.length === 0 && install !== null ? install : (snapshots[0]?.why ?? null);
+    return why === null ? null : notReady(`the snapshot ${name} is not ready here: ${why}`);
+  }
+
+  async open(name: string, signal: AbortSignal): Promise<OpenedMachine> {
+    const snapshot = snapshotOf(name, this.snapshots);
+    if (isOfImage(snapshot)) return await openDockerMachine(snapshot, signal);
+    const choice = await chooseMachineHost();
+    if (!choice.ok) throw new Error(choice.why);
+    return await openTaskMachine(choice.host, snapshot, { hidden: this.hidden }, signal);
+  }
+}
+
+const notReady = (reason: string): MachineObstacle => ({ state: "not_ready", reason });
+
+function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image: string } {
+  return snapshot.image !== null;
+}
+
+/**
+ * A task whose machine is open and set up. Gold files and scripts that grade stay outside until `grade`: what the
+ * task's set-up names is all that is in the machine while an agent works.
+ */
+export interface OpenedSuiteTask {
+  readonly task: SuiteTask;
+  /** As an agent sees it: without the values of account settings. */
+  readonly machine: TaskMachine;
+  /** These values, which nothing that is kept may hold. */
+  readonly secrets: readonly string[];
+  /** What set-up did, and what it passed over for want of a screen. */
+  readonly steps: readonly SetUpStep[];
+  /** Collects and grades what is in the machine, where what the agent started still runs, or the answer. */
+  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
+  /** Ends what runs in the machine and removes it, with what was collected. */
+  close(): Promise<void>;
+}
+
+interface OpenedTaskSources extends TaskSources {
+  /** Grades what was left behind elsewhere than in this process. */
+  readonly graders?: GradingProcesses | undefined;
+}
+
+export type TaskOpening = { readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal;
+
+/** Opens a machine of the task's snapshot and sets it up. Close what was opened. Throws only where `signal` aborts. */
+export async function openSuiteTask(
+  task: SuiteTask,
+  sources: OpenedTaskSources,
+  signal: AbortSignal,
+): Promise<TaskOpening> {
+  const { suite, machines, accounts, custom } = sources;
+  const secrets = task.tags.includes(ACCOUNT_TAG) ? (accounts?.secrets() ?? []) : [];
+  const obstacle = await findObstacle(task, sources);
+  if (obstacle !== null) return { ok: false, ...obstacle };
+  let machine: OpenedMachine;
+  try {
+    machine = await machines.open(task.snapshot, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { ok: false, state: "setup_error", reason: `its machine did not start: ${(error as Error).message}` };
+  }
+  try {
+    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root, accounts, custom }, signal });
+    if (setUp.ok) return { ok: true, opened: await openedTask(task, sources, machine, secrets, setUp.steps) };
+    await machine.close();
+    return { ...setUp, reason: redact(setUp.reason, secrets) };
+  } catch (error) {
+    await machine.close();
+    throw error;
+  }
+}
+
+async function openedTask(
+  task: SuiteTask,
+  { suite: { root: suiteRoot }, accounts, custom, graders }: OpenedTaskSources,
+  machine: OpenedMachine,
+  secrets: readonly string[],
+  steps: readonly SetUpStep[],
+): Promise<OpenedSuiteTask> {
+  const work = await mkdtemp(join(tmpdir(), "art-e-task-"));
+  const close = async () => {
+    await machine.close();
+    await rm(work, { recursive: true, force: true });
+  };
+  const grade: OpenedSuiteTask["grade"] = async (signal, scoreAnswer) => {
+    const workFolder = await mkdtemp(join(work, "collected-"));
+    const answered = scoreAnswer === undefined ? {} : { scoreAnswer };
+    const grade =
+      graders === undefined || isGradedByAnswer(task)
+        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answered }, signal)
+        : await graders.evaluate(task, machine, workFolder, signal);
+    return { ...grade, reason: redact(grade.reason, secrets) };
+  };
+  const shown = secrets.length === 0 ? machine : new RedactedMachine(machine, secrets);
+  return { task, machine: shown, secrets, steps, grade, close };
+}

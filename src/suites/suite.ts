@@ -1,0 +1,249 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import type { Rollout, Suite, TaskOpening } from "../agents/agent.js";
+import { shellWord } from "../platform/command-line.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { taskMailbox } from "../questions/dataset.js";
+import { writeDockerfile } from "../sandbox/docker-machine.js";
+import { readSnapshots, snapshotOf } from "../sandbox/snapshots.js";
+import { HOME } from "../sandbox/task-machine.js";
+import { similarity } from "../scoring/scorers.js";
+import type { Ending } from "../tasks/ending.js";
+import { isQuestion, type PlannedSuiteTask, type SuiteTaskFacts } from "../tasks/question.js";
+import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
+import type { SuiteTrace } from "../traces/trace.js";
+import { SuiteDocuments } from "./documents.js";
+import { attachedInbox, questionOfTask } from "./email-task.js";
+import { folderMachines } from "./folder-machine.js";
+import { GradingProcesses } from "./grading-processes.js";
+import { collectLeftBehind } from "./left-behind.js";
+import { accountVariables, openSuiteTask, openTaskSources, type TaskSourceOptions } from "./open-task.js";
+import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
+import type { SetUpRefusal } from "./setup.js";
+import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
+import { readSuite } from "./task-file.js";
+import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
+
+/** The Dockerfile of a snapshot, of the suite in this folder or a built-in one. */
+export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
+  const root = folder === undefined ? null : openSuiteFolder(folder).root;
+  return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
+}
+
+interface SuiteOptions extends SuiteSelectionOptions, TaskSourceOptions {
+  /** Null: all that are selected. */
+  readonly limit: number | null;
+  /** Whether mail of after a task's day is invisible to its agent. */
+  readonly cutoff: "query_date" | "off";
+}
+
+/** The tasks of a suite's folder, each in a machine of its own. Throws a UserError where the folder cannot be used. */
+export async function openSuite(
+  path: string,
+  options: SuiteOptions,
+  context: AppContext,
+): Promise<Suite<PlannedSuiteTask>> {
+  const folder = openSuiteFolder(path);
+  const sources = await openTaskSources(folder, options, context);
+  const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
+  const { functions, accountSettings } = options;
+  const graders = new GradingProcesses({
+    suite: folder,
+    functions: functions === undefined ? null : resolve(functions),
+    accounts: {
+      folder: accountSettings === undefined ? null : resolve(accountSettings),
+      env: accountVariables(context),
+    },
+  });
+  return {
+    async list() {
+      const tasks = await readTasks(folder, options, sources, context);
+      return { set: { source: folder.root, revision: null, sha256: digestOf(tasks), split: "suite" }, tasks };
+    },
+    async open(task, signal) {
+      if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
+      const hasMachine = needsMachine(task);
+      const machines = hasMachine ? sources.machines : folderMachines;
+      const opening = await openSuiteTask(task, { ...sources, machines, graders }, signal);
+      if (!opening.ok) return refusal(task, opening);
+      const { machine, secrets, grade, close } = opening.opened;
+      const ownDocuments = documents.open(task.folder);
+      const begun = new Date();
+      const inbox = attachedInbox(task);
+      const mailbox = inbox === null ? null : taskMailbox(inbox, options.cutoff);
+      const oracle = sources.oracle?.open(task, machine);
+      return {
+        ok: true,
+        opened: {
+          instruction: task.instruction,
+          variables: {
+            ...mailbox?.variables,
+            ...(hasMachine ? { snapshot: task.snapshot, home: machine.workdir ?? HOME } : {}),
+          },
+          access: {
+            ...(mailbox?.access ?? { inbox: null, cutoff: null }),
+            ...(hasMachine ? { machine } : {}),
+            documents: ownDocuments,
+            ...(oracle === undefined ? {} : { oracle }),
+          },
+          secrets,
+          async grade(rollout, stop) {
+            const left = hasMachine ? await collectLeftBehind(machine, begun, stop) : null;
+            const record = await gradeRollout(task, rollout, async () => {
+              const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
+              return oracle?.excuse(graded) ?? graded;
+            });
+            return left === null ? record : { ...record, left };
+          },
+          async close() {
+            await ownDocuments.close();
+            await close();
+          },
+        },
+      };
+    },
+    async close() {
+      await Promise.all([documents.close(), graders.close()]);
+    },
+  };
+}
+
+/** A task that an agent does not get. What is not here says nothing of anybody; a set-up that fails is a fault. */
+function refusal(task: PlannedSuiteTask, { state, reason }: SetUpRefusal): TaskOpening {
+  const ending = state === "setup_error" ? "not_started" : "not_runnable";
+  return { ok: false, ending, reason, record: ungraded(task, { state, reason }) };
+}
+
+async function readTasks(
+  folder: SuiteFolder,
+  options: SuiteOptions,
+  sources: TaskSources,
+  { note }: AppContext,
+): Promise<PlannedSuiteTask[]> {
+  const { name, root } = folder;
+  const { tasks, problems } = readSuite(folder);
+  const unreadable = new Set(problems.map(({ file }) => file)).size;
+  if (unreadable > 0) {
+    note(`art-e: ${unreadable} tasks of ${name} cannot be read and are left out: art-e suite check ${shellWord(root)}`);
+  }
+  const all = tasks.map(({ task }) => task);
+  const selected = await selectSuiteTasks(all, options, sources);
+  if (selected.length === 0) {
+    throw new UserError(
+      "tasks_none",
+      `No task of ${name} is selected.`,
+      `List them: art-e suite list ${shellWord(root)}`,
+    );
+  }
+  const runnable = folder.form === "harbor" ? await withMachines(selected, sources, note) : selected;
+  return runnable.slice(0, options.limit ?? undefined).map((one) => ({ ...one, suite: { name, root } }));
+}
+
+/** Those Harbor tasks that can be done here; each of the others is named with why not. */
+async function withMachines(
+  tasks: readonly SuiteTask[],
+  sources: TaskSources,
+  note: AppContext["note"],
+): Promise<readonly SuiteTask[]> {
+  const left: SuiteTask[] = [];
+  const refused: string[] = [];
+  for (const task of tasks) {
+    const obstacle = await findObstacle(task, sources);
+    if (obstacle === null) left.push(task);
+    else refused.push(`${task.id}: ${obstacle.reason}`);
+  }
+  if (left.length === 0) {
+    const { name, root } = sources.suite;
+    throw new UserError(
+      "tasks_none",
+      `No selected task of ${name} can be done here: ${refused.slice(0, 3).join("; ")}.`,
+      `See what each needs: art-e suite check ${shellWord(root)}`,
+    );
+  }
+  for (const one of refused) note(`art-e: left out: ${one}`);
+  return left;
+}
+
+type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
+
+/** How suites name what ended an agent's work; what was graded well is a success whatever the agent said. */
+const STATES: Readonly<Record<Ending, TaskState>> = {
+  answered: "success",
+  dont_know: "success",
+  out_of_turns: "max_steps",
+  out_of_budget: "max_steps",
+  timeout: "timeout",
+  model_error: "agent_error",
+  tool_protocol_error: "agent_error",
+  interrupted: "agent_error",
+  // Where no agent worked, what kept it from that is the state.
+  not_started: "setup_error",
+  not_runnable: "unsupported",
+};
+
+/** What a trace keeps of a task, graded also where the agent's turns or time ran out. */
+async function gradeRollout(
+  task: PlannedSuiteTask,
+  { ending }: Rollout,
+  grade: () => Promise<Grade>,
+): Promise<SuiteTaskRecord> {
+  // A fault of the model's server says nothing of the agent, and an interrupted task is done again.
+  if (ending === "model_error" || ending === "interrupted") {
+    return ungraded(task, { state: STATES[ending], reason: "" });
+  }
+  const graded = await grade();
+  const state = graded.state === "success" ? STATES[ending] : graded.state;
+  return { task: factsOf(task), grade: { ...graded, state } };
+}
+
+/** What a trace keeps of a task that says nothing of the agent. */
+export function ungraded(
+  task: PlannedSuiteTask,
+  { state, reason }: { readonly state: TaskState; readonly reason: string },
+): SuiteTaskRecord {
+  return { task: factsOf(task), grade: { score: null, state, reason } };
+}
+
+function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
+  const { id, suite, dialect, tool, instruction, snapshot, tags, relatedApps, actionNumber, counterpart } = task;
+  const emailQuestion = questionOfTask(task);
+  return {
+    id,
+    suite: suite.name,
+    ...{ dialect, tool, instruction, snapshot, tags, relatedApps, actionNumber, counterpart },
+    ...(emailQuestion === null ? {} : { emailQuestion }),
+  };
+}
+
+/** A suite's folder, as machines that have one each tell whether theirs is the same. */
+export interface IdentifiedSuite {
+  readonly name: string;
+  /** SHA-256 of what all of its task files say. */
+  readonly digest: string;
+  /** By their ids. */
+  readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
+  /** Whether any task is about a mailbox. */
+  readonly hasMail: boolean;
+}
+
+/** Throws a UserError where it is no suite. */
+export function identifySuite(path: string): IdentifiedSuite {
+  const folder = openSuiteFolder(path);
+  const { name, root } = folder;
+  const tasks = readSuite(folder).tasks.map(({ task }) => ({ ...task, suite: { name, root } }));
+  return {
+    name,
+    digest: digestOf(tasks),
+    tasks: new Map(tasks.map((task) => [task.id, task])),
+    hasMail: tasks.some((task) => attachedInbox(task) !== null),
+  };
+}
+
+/** Of what the task files say: two runs with one digest were over the same tasks. */
+function digestOf(tasks: readonly PlannedSuiteTask[]): string {
+  const texts = tasks.map((task) => JSON.stringify({ ...task, folder: "", suite: "" }));
+  return createHash("sha256")
+    .update([...new Set(texts)].join("\n"))
+    .digest("hex");
+}
