@@ -63,7 +63,7 @@ function definitionOf(template: EvalTemplate): DataEval {
   } as DataEval;
 }
 
-function demoTraces(): string[] {
+export function demoTraces(): string[] {
   const folder = mkdtempSync(join(tmpdir(), "art-e-bench-"));
   try {
     execFileSync(process.execPath, [BIN, "demo", "--quiet"], { cwd: folder, stdio: "ignore" });

@@ -3,11 +3,12 @@ import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/text/format.js";
-import { benchEvals, type EvalBenchLine } from "./evals.js";
+import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
 import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
+import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
@@ -16,7 +17,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the
  * same run, over a corpus made by a seed or over a real file in Kaggle's form. `suite` is over the built program and
  * the demo suite, 100 tasks unless --tasks says otherwise. `export` writes as many traces as there are tasks in each
- * format, and `evals` runs over as many. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs
+ * format, and `evals` runs over as many, and looks for planted faults in --runs label sets of each. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs
  * says. Three are not in `all`: `queue` runs over Redis with so many workers (1,2,4), and in one process with as many
  * slots; `search-quality` needs the real mail that ART_E_ENRON names, and is not about time; `start` starts commands of
  * the built program that do little, --runs times (10).
@@ -88,7 +89,12 @@ if (subject === "export") {
 
 if (subject === "evals") {
   const lines = benchEvals(Number(values.tasks));
-  console.log(values.json ? JSON.stringify(lines, null, 2) : evalTable(lines));
+  const planted = await benchPlantedFaults(demoTraces(), Number(values.runs));
+  console.log(
+    values.json
+      ? JSON.stringify({ speed: lines, planted }, null, 2)
+      : `${evalTable(lines)}\n\n${plantedTable(planted)}`,
+  );
   process.exit();
 }
 
@@ -240,4 +246,28 @@ function harnessTable(lines: readonly HarnessBench[]): string {
       peakMegabytes.toFixed(0),
     ]),
   );
+}
+
+function plantedTable({ faults, missed, shuffled, intervals }: PlantedBench): string {
+  const share = (value: number | null) => (value === null ? "-" : value.toFixed(3));
+  return [
+    table(
+      ["wrong labels", "label sets", "chosen", "accepted", "TPR", "TNR"],
+      faults.map(({ noise, sets, chosen, accepted, tpr, tnr }) => [
+        share(noise),
+        String(sets),
+        share(chosen / sets),
+        share(accepted / sets),
+        share(tpr),
+        share(tnr),
+      ]),
+    ),
+    `Not found in every set: ${missed.join(", ") || "none"}.`,
+    `Shuffled labels: ${shuffled.chosen} of ${shuffled.sets} chosen, ${shuffled.accepted} accepted.`,
+    "",
+    table(
+      ["labels", "draws", "TPR's interval holds", "TNR's interval holds"],
+      intervals.map(({ labels, draws, tpr, tnr }) => [String(labels), String(draws), share(tpr), share(tnr)]),
+    ),
+  ].join("\n");
 }

@@ -103,6 +103,31 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     });
   });
 
+  it.each([
+    ["flaky", 'return float(__import__("random").random() < 0.5), "by chance"', "another score when it was run again"],
+    [
+      "silent",
+      'return (1.0, "short") if words <= 14 else (None, "no idea")',
+      "bad held-out traces, too few to measure it",
+    ],
+  ])("that are %s are refused, whatever they would reach", async (name, line, message) => {
+    write(`${name}.py`, SHORT.replace(/return .*/, line));
+    await json(`evals import ${name}.py`);
+    const { code, stderr } = await artE(`evals test ${name}`);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    expect(stderr).not.toContain("Label more");
+    expect((await artE(`evals use ${name}`)).stderr).toContain("was never tested");
+  });
+
+  it("that abstain on many bad traces are rejected for that", async () => {
+    const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 4 == 0 else (0.0, "long")';
+    write("half.py", SHORT.replace(/return .*/, some));
+    await json("evals import half.py");
+    const { code, stdout } = await artE("evals test half");
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/it judges only \d+ % of the bad traces, wanted at least 80 %/);
+  });
+
   it("come through a folder of JSON files as they were", async () => {
     await json("evals export brief -o exported");
     expect(readJson("exported/brief.json")).toMatchObject({ kind: "python", code: SHORT });
