@@ -184,6 +184,16 @@ const EVALS_GROUP: CommandGroup = {
       load: async () => (await import("./commands/evals-make.js")).labelTracesCommand,
     },
     {
+      usage: "labels",
+      describe: "Write the labels of a criterion as JSON lines, which --from takes again",
+      load: async () => (await import("./commands/evals-make.js")).listLabelsCommand,
+    },
+    {
+      usage: "add [template]",
+      describe: "Take a template as it is, without labels; without a name they are listed",
+      load: async () => (await import("./commands/evals-make.js")).addTemplateCommand,
+    },
+    {
       usage: "suggest",
       describe: "Choose evals by the labels of the training half, without a model",
       load: async () => (await import("./commands/evals-make.js")).suggestEvalsCommand,

@@ -63,6 +63,30 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
   });
 }
 
+/** Saves a template as it is, as a draft; `bound`: of one that has none of its own. */
+export function addTemplate(
+  name: string,
+  bound: number | null,
+  settings: AppSettings,
+): Promise<{ readonly stored: StoredEval; readonly isNew: boolean }> {
+  const template = TEMPLATES.find((one) => one.name === name);
+  if (template === undefined) {
+    throw new UserError(
+      "template_unknown",
+      `There is no template "${name}".`,
+      `There are ${TEMPLATES.map((one) => one.name).join(", ")}.`,
+    );
+  }
+  if ((template.bound === "cut") !== (bound !== null)) {
+    const message = bound === null ? `${name} has no bound of its own` : `--at-most: ${name} has a bound of its own`;
+    const hint = bound === null ? "Give it: --at-most N." : "Leave it out.";
+    throw new UserError("template_bound", `${message}.`, hint);
+  }
+  const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
+  const draft = rulesDraft(name, [{ template, cut: bound ?? 0 }], origin);
+  return withStore(settings, (db) => saveDraft(db, draft, new Date().toISOString()));
+}
+
 function rulesDraft(
   name: string,
   parts: readonly { readonly template: EvalTemplate; readonly cut: number }[],

@@ -327,3 +327,50 @@ function summaryOf(trace: EvaluatedTrace): string {
     ...(gold === null ? [] : [`Gold:      ${gold}`]),
   ].join("\n");
 }
+
+const listLabelsSchema = z.object({ ...criterionShape });
+
+/** The labels that count, one a line: of each trace the newest of its best source. */
+export const listLabelsCommand: Command = {
+  ...declaredIn(listLabelsSchema),
+  async run(argv, { settings, out }) {
+    const { criterion } = readFlags("evals labels", listLabelsSchema, argv);
+    const { withStore } = await import("../../store/open-store.js");
+    const { effectiveLabels } = await import("../../evals/labels.js");
+    const labels = await withStore(settings, (db) => effectiveLabels(db, criterion));
+    const lines = labels.map(({ traceId, drawn, ...label }) => ({
+      trace: traceId,
+      ...label,
+      ...(drawn === "random" || drawn === "all" ? { drawn } : {}),
+    }));
+    out.result(lines, () => lines.map((line) => JSON.stringify(line)).join("\n"));
+    return EXIT.done;
+  },
+};
+
+const addTemplateSchema = z.object({
+  template: text.optional().meta({ description: "Its name" }),
+  atMost: z.number().optional().meta({ description: "The bound of a template that has none of its own" }),
+});
+
+export const addTemplateCommand: Command = {
+  ...declaredIn(addTemplateSchema, ["template"]),
+  async run(argv, { settings, out }) {
+    const { template: name, atMost } = readFlags("evals add", addTemplateSchema, argv);
+    const { TEMPLATES } = await import("../../evals/templates.js");
+    if (name === undefined) {
+      const listed = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
+      out.result(listed, () =>
+        table(
+          ["template", "needs", "criterion"],
+          listed.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
+        ),
+      );
+      return EXIT.done;
+    }
+    const { addTemplate } = await import("../../evals/suggest.js");
+    const { stored, isNew } = await addTemplate(name, atMost ?? null, settings);
+    out.result({ ...stored.definition, status: stored.status, isNew }, () => savedLine({ stored, isNew }).trim());
+    return EXIT.done;
+  },
+};

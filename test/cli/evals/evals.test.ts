@@ -277,3 +277,28 @@ describe("eval files", () => {
     );
   });
 });
+
+describe("without labels", () => {
+  it("a template is taken as it is, and runs", async () => {
+    expect(await json("evals add has_source")).toMatchObject({
+      ...{ name: "has_source", version: 1, status: "draft", isNew: true },
+      pass: { all: [{ feature: "sources", at_least: 1 }] },
+    });
+    const { evals } = await json("evals run has_source@1");
+    expect(evals[0]).toMatchObject({ proof: "none", corrected: null });
+    expect((await json("evals add few_turns --at-most 3")).pass.all).toEqual([{ feature: "turns", at_most: 3 }]);
+    expect(await json("evals add")).toHaveLength(21);
+    expect((await artE("evals add few_turns")).stderr).toContain("few_turns has no bound of its own");
+    expect((await artE("evals add has_source --at-most 3")).stderr).toContain("has_source has a bound of its own");
+    expect((await artE("evals add nothing")).stderr).toContain('There is no template "nothing"');
+    await json("evals retire has_source@1");
+    await json("evals retire few_turns@1");
+  });
+
+  it("labels come out as they went in", async () => {
+    await json("evals label --from labels.jsonl --criterion out");
+    write("out.jsonl", (await artE("evals labels --criterion out")).stdout);
+    await json("evals label --from out.jsonl --criterion back");
+    expect(await json("evals labels --criterion back")).toEqual(await json("evals labels --criterion out"));
+  });
+});
