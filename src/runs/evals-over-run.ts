@@ -1,5 +1,6 @@
 import { openEvalBackends, requireRunnable } from "../evals/backends.js";
-import { type Proof, proofOf, type StoredEval } from "../evals/definition.js";
+import { type EvalDefinition, type Proof, proofOf, type StoredEval } from "../evals/definition.js";
+import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { latestTest } from "../evals/store.js";
 import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
@@ -9,6 +10,7 @@ import { count } from "../text/format.js";
 import { releaseRun, saveScoringSettings } from "../traces/results-store.js";
 import { acquireRunLock, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Trace } from "../traces/trace.js";
+import { getTrace } from "../traces/traces-store.js";
 import { rewriteScores, withEvals } from "./score-traces.js";
 
 export interface EvalRunFigures extends PassRates {
@@ -31,6 +33,26 @@ export interface EvalRun {
 
 /** Traces per batch: a process of the sandbox takes a tenth of a second to start. */
 const BATCH = 500;
+
+/** What evals say of one stored trace, of a run, a chat or another program. Nothing is saved. */
+export function runEvalsOnTrace(
+  names: readonly string[],
+  traceName: string,
+  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+): Promise<readonly { readonly definition: EvalDefinition; readonly outcome: EvalOutcome }[]> {
+  return withStore(settings, async (db) => {
+    const definitions = openEvals(db, names).map(({ definition }) => definition);
+    await requireRunnable(definitions, settings);
+    const [outcomes = []] = await scoringEvals(definitions, openEvalBackends(settings)).run(
+      [getTrace(db, traceName)],
+      signal,
+    );
+    return definitions.flatMap((definition, i) => {
+      const outcome = outcomes[i];
+      return outcome === undefined ? [] : [{ definition, outcome }];
+    });
+  });
+}
 
 /** Runs evals over the stored traces of a run, beside the scores that these have. */
 export function runEvalsOverRun(names: readonly string[], runName: string, context: AppContext): Promise<EvalRun> {

@@ -5,7 +5,7 @@ import { criterionNameSchema, OVERALL } from "../../evals/labels.js";
 import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT } from "../../platform/errors.js";
+import { EXIT, UserError } from "../../platform/errors.js";
 import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
 import { estimateText } from "../../reports/text.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
@@ -18,15 +18,35 @@ const runEvalsSchema = z.object({
     .array(text)
     .min(1, "expected the name of an eval")
     .meta({ description: "Evals that are in use; NAME@2 names a version" }),
-  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
+  run: text.optional().meta({ description: "Its id, the beginning of it, or latest [default: latest]" }),
+  trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
 });
 
 export const runEvalsCommand: Command = {
   ...declaredIn(runEvalsSchema, ["names"]),
   async run(argv, context) {
-    const { names, run } = readFlags("evals run", runEvalsSchema, argv);
-    const { runEvalsOverRun } = await import("../../runs/evals-over-run.js");
-    const done = await runEvalsOverRun(names, run, context);
+    const { names, run, trace } = readFlags("evals run", runEvalsSchema, argv);
+    const { runEvalsOnTrace, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+    if (trace !== undefined) {
+      if (run !== undefined) {
+        throw new UserError("flags_contradict", "--trace does not go with --run.", "Give one of them.");
+      }
+      const told = await runEvalsOnTrace(names, trace, context);
+      context.out.result(
+        told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
+        () =>
+          table(
+            ["eval", "score", "why"],
+            told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
+              `${name}@${version}`,
+              share(score),
+              error === null ? reason : `it failed: ${error}`,
+            ]),
+          ),
+      );
+      return EXIT.done;
+    }
+    const done = await runEvalsOverRun(names, run ?? "latest", context);
     const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
       name: definition.name,
       version: definition.version,

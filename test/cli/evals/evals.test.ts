@@ -286,6 +286,9 @@ describe("without labels", () => {
     });
     const { evals } = await json("evals run has_source@1");
     expect(evals[0]).toMatchObject({ proof: "none", corrected: null });
+    const [one] = await json("evals run has_source@1 --trace latest/1");
+    expect(one).toMatchObject({ name: "has_source", version: 1, score: 1, error: null });
+    expect((await artE("evals run has_source@1 --trace latest/1 --run latest")).code).toBe(2);
     expect((await json("evals add few_turns --at-most 3")).pass.all).toEqual([{ feature: "turns", at_most: 3 }]);
     expect(await json("evals add")).toHaveLength(21);
     expect((await artE("evals add few_turns")).stderr).toContain("few_turns has no bound of its own");
