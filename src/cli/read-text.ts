@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { UserError } from "../platform/errors.js";
+import { readNamedFile } from "../platform/files.js";
 
 const MAX_BYTES = 4_000_000;
 
@@ -7,7 +8,7 @@ const MAX_BYTES = 4_000_000;
 export function readText(path: string, flag: string): string {
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+    return new TextDecoder("utf-8", { fatal: true }).decode(readNamedFile(path));
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? "there is no such file" : message;

@@ -1,9 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
+import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { withStore } from "../store/open-store.js";
 import { withoutMain } from "./as-python.js";
 import { type EvalDefinition, evalDefinitionSchema, type StoredEval } from "./definition.js";
@@ -87,7 +87,7 @@ function readEvalFile(path: string): EvalDefinition {
   const isPython = extname(path) === ".py";
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    const text = readFileSync(path, "utf8");
+    const text = readNamedFile(path).toString();
     return readDefinition(isPython ? fromPython(text, basename(path, ".py")) : fromJson(text, extname(path)));
   } catch (cause) {
     const { message } = cause as Error;

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
+import { readNamedFile } from "../platform/files.js";
 import { isUnanswerable } from "../scoring/mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
@@ -148,7 +148,7 @@ const HINT = 'A line is {"trace": "latest/12", "label": "bad", "note": "the pric
 function readLabelFile(path: string): LabelLine[] {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readNamedFile(path).toString();
   } catch (cause) {
     const message = `${path} cannot be read: ${(cause as Error).message}.`;
     throw new UserError("labels_unreadable", message, "--from is feedback, judge, scores, or a file of labels.", 2, {

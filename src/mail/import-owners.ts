@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { UserError } from "../platform/errors.js";
+import { readNamedFile } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 
 /** Minimum share of the sent mail for an address that matches the owner's name. */
@@ -78,11 +78,11 @@ function matchesOwnerName(address: string, folder: string): boolean {
 export function readOwnerMap(path: string): Map<string, string> {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readNamedFile(path).toString();
   } catch (cause) {
     throw new UserError(
       "owner_map_unreadable",
-      `Cannot read the owner map ${path}.`,
+      `Cannot read the owner map ${path}: ${(cause as Error).message}.`,
       "Check the path given to --owner-map.",
       2,
       { cause },

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
+import { requireRegularFile } from "../platform/files.js";
 import { jsonValueSchema } from "../platform/json.js";
 import { requestKey } from "./cache.js";
 import {
@@ -165,9 +166,19 @@ interface ReplayFile {
 
 /** Reads a replay file: JSON lines, or one JSON document that is an entry or a list of them. Throws a UserError. */
 async function readReplayFile(path: string): Promise<ReplayFile> {
-  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+  const read = async () => {
+    requireRegularFile(path);
+    return readFile(path, "utf8");
+  };
+  const text = await read().catch((cause: unknown) => {
     const hint = "replay/FILE needs the path of a file of recorded or scripted replies.";
-    throw new UserError("no_replay_file", `Cannot read the replay file ${path}.`, hint, undefined, { cause });
+    throw new UserError(
+      "no_replay_file",
+      `Cannot read the replay file ${path}: ${(cause as Error).message}.`,
+      hint,
+      undefined,
+      { cause },
+    );
   });
   const recorded: Recorded[] = [];
   const scripts: Script[] = [];

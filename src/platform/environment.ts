@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { UserError } from "./errors.js";
+import { readNamedFile } from "./files.js";
 
 /** The path of the `.env` file, in the working folder. */
 const ENV_FILE = Symbol("what .env says");
@@ -17,7 +17,7 @@ export type Environment = Readonly<Record<string, string | undefined>> & {
 export function readEnvironment(): Environment {
   let text: string;
   try {
-    text = readFileSync(".env", "utf8");
+    text = readNamedFile(".env").toString();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EISDIR") return process.env;

@@ -1,5 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync, rmSync, type Stats, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "./errors.js";
@@ -119,6 +131,27 @@ function isScript(content: string | Uint8Array): boolean {
   return content[0] === "#" && content[1] === "!";
 }
 
+/** Open already, so that opening it again does not wait: standard input, and what a shell gives for `<(command)`. */
+const OPEN_ALREADY = /^\/(dev\/(stdin$|fd\/)|proc\/self\/fd\/)/;
+
+/**
+ * Refuses a named pipe, a socket or a device: opening a pipe to which nobody writes never ends, and some devices have
+ * no end. What is missing, or is a folder, is left to whoever opens it.
+ * @throws Error that says what it is
+ */
+export function requireRegularFile(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isFile() || stats.isDirectory() || OPEN_ALREADY.test(path)) return;
+  const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
+  throw new Error(`it is ${kind}, not a file`);
+}
+
+/** The bytes of a file that the user named. Throws what reading throws, and an Error where it is no regular file. */
+export function readNamedFile(path: string): Buffer {
+  requireRegularFile(path);
+  return readFileSync(path);
+}
+
 /** Checks an output file before anything is spent on its content. */
 export function checkWritable(flag: string, path: string): void {
   const folder = dirname(path);
@@ -149,7 +182,7 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string 
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
   try {
     if (isFile) await replaceFile(path, pieces);
-    else await writeTo(path, "w", pieces, false);
+    else await writeToPipeOrDevice(path, pieces);
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new UserError(
@@ -182,6 +215,28 @@ export async function replaceFile(
     throw error;
   } finally {
     temporaryFiles.delete(temporary);
+  }
+}
+
+async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
+  // Held until the file is open: a reader takes the end of the only writer for the end of the text.
+  const held = statSync(path).isFIFO() ? openReadPipe(path) : null;
+  try {
+    await writeTo(path, "w", pieces, false);
+  } finally {
+    if (held !== null) closeSync(held);
+  }
+}
+
+/** Opens a pipe for writing that somebody reads: opening one that nobody reads would never end. */
+function openReadPipe(path: string): number {
+  try {
+    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === "ENXIO" ? "nobody reads it" : (cause as Error).message;
+    throw new UserError("output_unwritable", `${path} is a named pipe: ${why}.`, "Begin to read it first.", 2, {
+      cause,
+    });
   }
 }
 

@@ -4,7 +4,7 @@ import type { FileMetaData } from "hyparquet";
 import { z } from "zod";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
-import { unescapeFormula } from "../platform/files.js";
+import { requireRegularFile, unescapeFormula } from "../platform/files.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { checkPages, checkRowCount } from "../platform/parquet.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../tasks/question.js";
@@ -74,9 +74,10 @@ export async function loadQuestionFile(path: string, wanted: Split, signal: Abor
 /** The bytes of a file of questions; throws a UserError where it cannot be read. */
 export async function readQuestionFile(path: string): Promise<Buffer> {
   try {
+    requireRegularFile(path);
     return await readFile(path);
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : (cause as Error).message;
     const reason = { ENOENT: "there is no such file", EISDIR: "it is a folder, not a file" }[code] ?? code;
     throw new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
       cause,

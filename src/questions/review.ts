@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import pLimit from "p-limit";
 import type { z } from "zod";
 import { type MailLookup, openMailLookup } from "../mail/mailbox.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
+import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
@@ -234,7 +234,7 @@ function isAbout(review: QuestionReview, { question, answer }: { question: strin
 function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] {
   if (!existsSync(path)) return [];
   try {
-    return jsonLinesRows(readFileSync(path, "utf8")).map(({ where, value }) => {
+    return jsonLinesRows(readNamedFile(path).toString()).map(({ where, value }) => {
       const { data, error } = schema.safeParse(value);
       if (data !== undefined) return data;
       const [issue] = error?.issues ?? [];

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import pLimit from "p-limit";
 import { z } from "zod";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
+import { readNamedFile } from "../platform/files.js";
 import {
   anyCheapModel,
   createJudge,
@@ -143,7 +143,7 @@ const HINT =
 function readLabels(path: string): Labelled[] {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readNamedFile(path).toString();
   } catch (cause) {
     throw new UserError("labels_unreadable", `${path} cannot be read: ${(cause as Error).message}`, HINT, 2, { cause });
   }

@@ -1,10 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { z } from "zod";
 import { AllScores, RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/compare.js";
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
+import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { programVersion } from "../platform/program-version.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
@@ -145,7 +145,7 @@ export function fromFile<File extends { readonly taskResults: readonly TaskResul
 function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(path, "utf8"));
+    json = JSON.parse(readNamedFile(path).toString());
   } catch (cause) {
     throw unusable(path, (cause as Error).message, cause);
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
+import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
@@ -232,7 +232,7 @@ function checkTraceFolder(folder: string): void {
 }
 
 function isOfReport(path: string): boolean {
-  if (basename(path) === NOTE) return readFileSync(path, "utf8").startsWith(NOTE_START);
+  if (basename(path) === NOTE) return readNamedFile(path).toString().startsWith(NOTE_START);
   return path.endsWith(".js") && statSync(path).isFile();
 }
 

@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
+import { readNamedFile } from "../platform/files.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { Grade, SuiteTask, TaskOracle } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
@@ -221,7 +222,7 @@ export function readOracle(path: string): OracleLine[] {
 function readLines(path: string): string[] {
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    return readFileSync(path, "utf8").split("\n");
+    return readNamedFile(path).toString().split("\n");
   } catch (cause) {
     throw invalid(`${path} cannot be read: ${(cause as Error).message}`, cause);
   }

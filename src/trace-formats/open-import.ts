@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { UserError } from "../platform/errors.js";
+import { requireRegularFile } from "../platform/files.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { readAtif } from "./atif-read.js";
 import {
@@ -48,6 +49,7 @@ export async function openImport(path: string): Promise<ImportSource & { readonl
 const ZIP_MAGIC = Buffer.from("PK\x03\x04");
 
 async function detectFormat(path: string): Promise<ImportFormat> {
+  requireRegularFile(path);
   const file = await open(path);
   try {
     const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);

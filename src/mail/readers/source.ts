@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../platform/errors.js";
+import { requireRegularFile } from "../../platform/files.js";
 import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail } from "../email.js";
 
 /** A truncated or damaged source. `where` is the progress: `after 1,204 of 9,000 bytes`. */
@@ -113,6 +114,7 @@ export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator
 
 /** The first bytes of a file, fewer where it is shorter. Throws the system's error. */
 export async function readHead(file: string, length: number): Promise<Buffer> {
+  requireRegularFile(file);
   const handle = await open(file);
   try {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, 0);
