@@ -100,7 +100,8 @@ describe("scoring a stored run again", () => {
     };
     runId = (await benchmark(demo.db, { model, set, questions: set.questions.slice(0, 3) })).run.id;
     const { made, asked } = judge(() => "correct");
-    expect(await grade(SCORER_NAMES, made)).toEqual({ scored: 0, stopped: false });
+    // They are gone through, as evals may judge them, and keep no other score.
+    expect(await grade(SCORER_NAMES, made)).toEqual({ scored: 3, stopped: false });
     expect(asked).toEqual([]);
     for (const { scores, semanticScore } of saved(demo.db, runId).results) {
       expect({ scores, semanticScore }).toEqual({ scores: {}, semanticScore: null });
