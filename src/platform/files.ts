@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { UserError } from "./errors.js";
 
 /** Symbolic links followed to a file that does not exist yet. */
@@ -220,7 +221,7 @@ export async function replaceFile(
 
 async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
   // Held until the file is open: a reader takes the end of the only writer for the end of the text.
-  const held = statSync(path).isFIFO() ? openReadPipe(path) : null;
+  const held = statSync(path).isFIFO() ? await openReadPipe(path) : null;
   try {
     await writeTo(path, "w", pieces, false);
   } finally {
@@ -228,15 +229,20 @@ async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8
   }
 }
 
+/** How long to wait for somebody to read a pipe. */
+const READER_MS = 10_000;
+
 /** Opens a pipe for writing that somebody reads: opening one that nobody reads would never end. */
-function openReadPipe(path: string): number {
-  try {
-    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-  } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === "ENXIO" ? "nobody reads it" : (cause as Error).message;
-    throw new UserError("output_unwritable", `${path} is a named pipe: ${why}.`, "Begin to read it first.", 2, {
-      cause,
-    });
+async function openReadPipe(path: string): Promise<number> {
+  for (const began = performance.now(); ; await delay(20)) {
+    try {
+      return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== "ENXIO") throw cause;
+      if (performance.now() - began < READER_MS) continue;
+      const hint = "Begin to read it first.";
+      throw new UserError("output_unwritable", `${path} is a named pipe, and nobody reads it.`, hint, 1, { cause });
+    }
   }
 }
 

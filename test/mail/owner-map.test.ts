@@ -37,6 +37,6 @@ describe("an owner map", () => {
 
   it("that is not there is named", () => {
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(UserError);
-    expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}.`);
+    expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}: ENOENT`);
   });
 });
