@@ -12,7 +12,7 @@ import {
   writeAboveBar,
 } from "./cli/terminal.js";
 import { showDatabase } from "./platform/command-line.js";
-import { readEnvironment } from "./platform/environment.js";
+import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode } from "./platform/errors.js";
 import { stripControls } from "./platform/text.js";
 import { databaseError } from "./store/database-error.js";
@@ -37,6 +37,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     closeInterrupts = () => interrupts.close();
     try {
       const out = openOutput(settings);
+      for (const line of notesOnEnvFile(env)) out.note(line);
       const progress = (title: string) => openProgressLater(settings, title);
       code = await run(argv, { settings, out, note: out.note, progress, ...interrupts });
     } catch (error) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
-import { trimEndOf } from "../platform/text.js";
+import { didYouMean, trimEndOf } from "../platform/text.js";
 import { type Completion, type Model, ModelError } from "./model.js";
 import { httpError, withMessage } from "./provider-errors.js";
 
@@ -195,7 +195,7 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
     throw new UserError(
       "unknown_provider",
       `--model-provider ${provider} is not a provider.`,
-      `Providers: ${PROVIDERS.join(", ")}.`,
+      `${didYouMean(provider, PROVIDERS)}Providers: ${PROVIDERS.join(", ")}.`,
     );
   }
   const slash = given.indexOf("/");
@@ -207,7 +207,7 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
     throw new UserError(
       "unknown_provider",
       `--model-id ${given} names no known provider.`,
-      `Providers: ${PROVIDERS.join(", ")}. For a name that holds a slash, say whose it is with --model-provider.`,
+      `${didYouMean(prefix, PROVIDERS)}Providers: ${PROVIDERS.join(", ")}. For a name that holds a slash, say whose it is with --model-provider.`,
     );
   }
   if (provider === null || provider === prefix) return named(prefix, given.slice(slash + 1));

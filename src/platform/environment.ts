@@ -11,6 +11,8 @@ export type Environment = Readonly<Record<string, string | undefined>> & {
     readonly values: Readonly<Record<string, string | undefined>>;
     /** The variables that come from `.env`. */
     readonly used: ReadonlySet<string>;
+    /** Numbers of the lines that set nothing, from 1. */
+    readonly malformed: readonly number[];
   };
 };
 
@@ -25,7 +27,34 @@ export function readEnvironment(): Environment {
   }
   const values = parseEnv(text);
   const used = new Set(Object.keys(values).filter((name) => process.env[name] === undefined));
-  return { ...values, ...process.env, [ENV_FILE]: { values, used } };
+  return { ...values, ...process.env, [ENV_FILE]: { values, used, malformed: malformedLines(text) } };
+}
+
+/** A line each about what `.env` holds and does not set. What stands there is not shown: it may be a key. */
+export function notesOnEnvFile(env: Environment): string[] {
+  return (env[ENV_FILE]?.malformed ?? []).map(
+    (line) => `art-e: .env, line ${line} sets nothing: expected NAME=VALUE, or # before a comment.`,
+  );
+}
+
+function malformedLines(text: string): number[] {
+  const malformed: number[] = [];
+  let quote: string | null = null;
+  const lines = text.split(/\r?\n/);
+  for (const [i, line] of lines.entries()) {
+    if (quote !== null) {
+      if (line.includes(quote)) quote = null;
+      continue;
+    }
+    if (/^\s*(#|$)/.test(line)) continue;
+    const [, value] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(.*)$/.exec(line.replace(/^\uFEFF/, "")) ?? [];
+    if (value === undefined) malformed.push(i + 1);
+    const [opening] = value?.match(/^["'`]/) ?? [];
+    // A quoted value may go on over several lines.
+    const isOpen = opening !== undefined && !value?.slice(1).includes(opening);
+    if (isOpen && lines.slice(i + 1).some((later) => later.includes(opening))) quote = opening;
+  }
+  return malformed;
 }
 
 /** An address in an environment variable, with the variables of its keys. */

@@ -22,6 +22,8 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   const provider = options.modelProvider ?? null;
   if (options.modelId !== undefined) return parseModelName(options.modelId, provider, options.baseUrl !== undefined);
   const own = agent.model ?? DEFAULT_MODEL;
+  // Refuses a provider that there is not.
+  if (provider !== null) parseModelName("any", provider);
   if (provider !== null && parseModelName(own, null).provider !== provider) {
     throw new UserError(
       "no_model",

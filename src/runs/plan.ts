@@ -123,6 +123,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   const { options, given, callsModel } = request;
   const run = getRun(db, name, "newest");
   refuseOptionsOfNewRun(given, "resume", run.id);
+  refuseImported(run, "be resumed");
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
   if (changes.length > 0 && !options.force) {
@@ -174,6 +175,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   const { options, given, callsModel } = request;
   const run = getRun(db, name);
   refuseOptionsOfNewRun(given, "repeat", run.id);
+  refuseImported(run, "be repeated");
   const requested = requestedSettings(run.settings, request, context);
   const changes = [
     ...differences(run.settings, requested),
@@ -213,6 +215,16 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
     begin: createRunOnce(db, { runId, name: options.name, set, tasks, settings, limits, output }),
   };
+}
+
+/** The agent of an imported run, with its prompt and tools, is where the run was made: here are its traces only. */
+function refuseImported({ id, settings: { imported } }: RunRow, what: string): void {
+  if (imported === undefined) return;
+  throw new UserError(
+    "run_imported",
+    `Run ${id} cannot ${what}: it was imported from ${imported.file}, and its agent is not in this database.`,
+    "Do it where the run was made, or answer its questions anew: art-e run -a AGENT --dataset FILE.",
+  );
 }
 
 /** Options that are about the tasks of a suite. */

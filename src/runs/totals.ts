@@ -67,7 +67,7 @@ export class RunSources {
 
   constructor(
     private readonly path: string,
-    private readonly latest: LatestRun = "completed_a_task",
+    private readonly latest: LatestRun = "has_a_result",
   ) {}
 
   async open(name: string): Promise<RunSource> {

@@ -318,14 +318,14 @@ export function lockRun(db: Db, id: string, worker: string, isGone: (holder: str
     .immediate();
 }
 
-/** What `latest` means: the newest run, or the newest that has completed a task. */
-export type LatestRun = "newest" | "completed_a_task";
+/** What `latest` means: the newest run, or the newest with a result. */
+export type LatestRun = "newest" | "has_a_result";
 
 /**
- * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has completed a task,
- * or where none has, the newest. To go on with a run or to gate it, `latest` must mean the newest.
+ * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has a result, be it
+ * that of a failed task, or where none has, the newest. To go on with a run or to gate it, `latest` must mean the newest.
  */
-export function getRun(db: Db, id: string, latest: LatestRun = "completed_a_task"): RunRow {
+export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
       r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
       r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
@@ -335,7 +335,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "completed_a_task
     id === "latest"
       ? db
           .prepare(
-            `${select} ORDER BY @latest = 'completed_a_task' AND EXISTS (SELECT 1 FROM results WHERE run_id = r.id AND failed = 0) DESC,
+            `${select} ORDER BY @latest = 'has_a_result' AND EXISTS (SELECT 1 FROM results WHERE run_id = r.id AND superseded = 0) DESC,
                r.started_at DESC, r.rowid DESC LIMIT 1`,
           )
           .all({ latest })
@@ -359,7 +359,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "completed_a_task
     throw new UserError(
       "run_unknown",
       row === undefined ? `There is no run "${id}" in ${db.name}.` : `More than one run begins with "${id}".`,
-      `${commandLine`art-e runs list`} lists them; latest is the newest that has completed a task.`,
+      `${commandLine`art-e runs list`} lists them; latest is the newest with a result.`,
     );
   }
   const { tags, settings, limits, worker, source, revision, sha256, ...run } = row;

@@ -190,6 +190,12 @@ function hintFor(
     case "key":
       return `Check ${keyOf(model)} and the account behind it; when it is accepted: ${resume}`;
     case "model":
+      if (model.startsWith("command/"))
+        return `See that the program is there and can be started; then go on with: ${resume}`;
+      if (/^(playground|endpoint)\//.test(model)) {
+        const flag = model.startsWith("playground/") ? "--api-url" : "--agent-url";
+        return `Check ${flag}, and that the server has this agent; if both are right: ${resume}. Another one is a new run (-a AGENT).`;
+      }
       return hasAnswers
         ? `Go on with a model that the server has: ${resume} --force --model-id PROVIDER/NAME`
         : "Begin again with a model that the server has (--model-id PROVIDER/NAME), and check --base-url where one is given.";

@@ -72,7 +72,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/runs/:id",
       tag,
-      summary: "The totals of a run, in the words of the results file; latest is the newest that has completed a task",
+      summary: "The totals of a run, in the words of the results file; latest is the newest with a result",
       status: 200,
       response: z.looseObject({ runId: z.string(), agentId: z.string(), totalTasks: z.number().int() }),
       async handle({ params }) {

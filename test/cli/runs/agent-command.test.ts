@@ -129,6 +129,10 @@ it("a program that cannot be started stops the run, which goes on with the right
   const first = await run("no-such-program --x", "-l", "3");
   expect(first.code).toBe(1);
   expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
+  expect(first.stderr).toContain(
+    "See that the program is there and can be started; then go on with: art-e run --resume",
+  );
+  expect(first.stderr).not.toContain("a model that the server has");
   const other = await artE(["run", "--resume", "latest", "--agent-command", commandOf("e.log"), "--quiet"]);
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
   const forced = await artE(["run", "--resume", "latest", "--force", "--agent-command", commandOf("e.log"), "--quiet"]);

@@ -57,8 +57,13 @@ describe("runs list", () => {
 });
 
 describe("runs show", () => {
-  it("shows the latest run that has completed a task, its worst first, and a hint that works", async () => {
-    const { stdout } = await artE("runs show");
+  it("shows the latest run, also where all of its tasks failed", async () => {
+    expect((await artE("runs show")).stdout).toMatch(new RegExp(`Run: +${failed}`));
+    expect((await artE("export-traces --run latest --failed")).stdout.trim().split("\n")).toHaveLength(2);
+  });
+
+  it("shows a run, its worst task first, and a hint that works", async () => {
+    const { stdout } = await artE(`runs show ${good}`);
     expect(stdout).toContain(`Run:               ${good}`);
     const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
     expect(scores).toHaveLength(3);

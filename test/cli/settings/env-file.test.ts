@@ -110,3 +110,14 @@ describe("an address in .env", () => {
     expect(received).toEqual([expect.stringContaining("no-key-needed")]);
   });
 });
+
+describe("a line of .env that sets nothing", () => {
+  it("is named by its number, and not shown", async () => {
+    write(".env", "# keys\nANTHROPIC_API_KEY sk-secret-of-mine\nexport A=1\n\nB='two\nlines'\nC = 3\njust words\n");
+    const { code, stderr } = await artE("agents list");
+    expect([code, stderr]).toEqual([
+      0,
+      [2, 8].map((n) => `art-e: .env, line ${n} sets nothing: expected NAME=VALUE, or # before a comment.\n`).join(""),
+    ]);
+  });
+});

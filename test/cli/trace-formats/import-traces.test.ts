@@ -55,6 +55,20 @@ describe("import-traces", () => {
     expect(jsonLines((await artE(`export-traces --format atif ${db}`)).stdout)).toHaveLength(10);
   });
 
+  it.each(["repeat", "resume"])("makes a run that --%s refuses, with and without --force", async (how) => {
+    const db = `--db ${how}.db`;
+    await artE(`import-traces first.jsonl ${db}`);
+    const before = await artE(`runs show latest --json ${db}`);
+    for (const line of [`run --${how} latest ${db}`, `run --${how} latest --force --max-turns 3 ${db}`]) {
+      const { code, stderr } = await artE(line);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining("it was imported from first.jsonl, and its agent is not"),
+      ]);
+    }
+    expect((await artE(`runs show latest --json ${db}`)).stdout).toBe(before.stdout);
+  });
+
   it("keeps traces of every kind", async () => {
     const kinds = ALL_KINDS.map((trace, i) =>
       "runId" in trace ? { ...trace, traceId: `trace_${i}`, runId: `run_${i}` } : { ...trace, traceId: `trace_${i}` },
