@@ -72,7 +72,8 @@ export function csvLineOf(cells: readonly Cell[]): string {
 function formatCell(cell: Cell): string {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
-  const safe = escapeFormula(cell);
+  // Readers written in C, such as that of pandas, end a cell at a NUL.
+  const safe = escapeFormula(cell.replaceAll("\0", "\ufffd"));
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

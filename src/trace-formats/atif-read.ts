@@ -43,7 +43,7 @@ export function readAtif(file: string, documents: AsyncIterable<FileLine>): Impo
 /** A trajectory of another program, which has no gold answer, as a chat. */
 function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
   const { agent, steps, extra } = trajectory;
-  const times = steps.flatMap(({ timestamp }) => (Number.isNaN(Date.parse(timestamp ?? "")) ? [] : [timestamp ?? ""]));
+  const times = steps.flatMap(({ timestamp }) => timestamp ?? []);
   const [startedAt, endedAt] = [times[0], times.at(-1)].map((time) => new Date(time ?? 0).toISOString()) as [
     string,
     string,
@@ -157,8 +157,14 @@ const callSchema = z.looseObject({
   arguments: jsonObjectSchema,
 });
 
+/** ISO 8601, in UTC; null where it is anything else, such as "yesterday". */
+const timestampSchema = text.transform((given) => {
+  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(given ?? "") ? Date.parse(given ?? "") : Number.NaN;
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+});
+
 const stepSchema = z.looseObject({
-  timestamp: text,
+  timestamp: timestampSchema,
   source: z.enum(["system", "user", "agent"]),
   model_name: text,
   message: contentSchema.nullish(),

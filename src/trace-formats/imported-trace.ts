@@ -93,6 +93,8 @@ interface JsonMember {
   readonly key: string;
   /** Its JSON, as it stands there. */
   readonly text: string;
+  /** Whether it is one of the items of a member. */
+  readonly isItem: boolean;
 }
 
 /** A document that is no JSON object, ends early or has a member that is too long. */
@@ -185,7 +187,7 @@ class MemberScanner {
     const text = this.pieces.join("").trim();
     [this.pieces, this.length] = [[], 0];
     if (ended === "key") this.key = keyOf(text);
-    else if (this.key !== null && text !== "") yield { key: this.key, text };
+    else if (this.key !== null && text !== "") yield { key: this.key, text, isItem: this.inItems };
     if (ended === "items") this.inItems = false;
     else if (ended === "member" && !this.inItems) this.key = null;
     this.hasEnded = ended === "last member";

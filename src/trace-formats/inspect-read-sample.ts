@@ -77,17 +77,17 @@ function answerOf({ output }: Sample, messages: readonly Message[]): string | nu
   return said.trim() === "" ? null : said;
 }
 
-const LIMITS: Readonly<Record<string, Ending>> = {
-  time: "timeout",
-  working: "timeout",
-  token: "out_of_budget",
-  cost: "out_of_budget",
-  operator: "interrupted",
-};
+const LIMITS: ReadonlyMap<string, Ending> = new Map([
+  ["time", "timeout"],
+  ["working", "timeout"],
+  ["token", "out_of_budget"],
+  ["cost", "out_of_budget"],
+  ["operator", "interrupted"],
+]);
 
 function endingOf({ error, limit }: Sample, answer: string | null): Ending {
   if (error != null) return "model_error";
-  if (limit != null) return LIMITS[limit.type] ?? "out_of_turns";
+  if (limit != null) return LIMITS.get(limit.type) ?? "out_of_turns";
   return answer === null ? "out_of_turns" : "answered";
 }
 

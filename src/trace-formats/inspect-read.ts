@@ -41,11 +41,14 @@ async function* jsonLogParts(file: string, chunks: AsyncIterable<string>): Async
   const header: Record<string, unknown> = {};
   let samples = 0;
   try {
-    for await (const { key, text } of readMembers(chunks, { itemsOf: "samples", maxLength: MAX_LENGTH })) {
+    for await (const { key, text, isItem } of readMembers(chunks, { itemsOf: "samples", maxLength: MAX_LENGTH })) {
       if (key !== "samples") {
         if (samples === 0) header[key] = parseLine(text, `${file}, ${key}`);
         continue;
       }
+      // As of a log that ended in an error.
+      if (!isItem && text === "null") continue;
+      if (!isItem) throw notUsable(file, "samples is no list");
       if (!("eval" in header)) throw notUsable(file, "has its samples before its header");
       if (samples++ === 0) yield { header, where: file };
       yield { sample: parseLine(text, `${file}, sample ${samples}`), where: `${file}, sample ${samples}` };

@@ -218,3 +218,31 @@ function callStep(given: unknown): object {
 function trajectory(changes: object): string {
   return JSON.stringify({ schema_version: "ATIF-v1.7", agent: { name: "a", version: "1" }, ...changes });
 }
+
+describe("what other programs write", () => {
+  const log = (more: object) => `${HEADER.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
+  const sample = { id: 1, epoch: 1, input: "q", target: "", messages: [], output: { model: "m", choices: [] } };
+
+  it("a log without samples has none, and samples that are no list are named", async () => {
+    expect(await read(log({ samples: null }))).toBe(0);
+    expect(await read(log({ samples: {} }))).toBe("FILE: samples is no list.");
+  });
+
+  it("a limit of any name ends a sample", async () => {
+    for (const type of ["constructor", "__proto__", "toString", "message"]) {
+      expect(await read(log({ samples: [{ ...sample, limit: { type, limit: 1 } }] }))).toBe(1);
+    }
+  });
+
+  it("a time that is none is not kept", async () => {
+    const agent = { name: "a", version: "1", model_name: "m" };
+    const steps = ["yesterday", "5", "2026-01-02T03:04:05+01:00"].map((timestamp, i) => ({
+      ...{ step_id: i + 1, timestamp, source: "agent", message: "x" },
+    }));
+    writeFileSync(path, JSON.stringify({ schema_version: "ATIF-v1.4", session_id: "s", agent, steps }));
+    for await (const { trace } of (await openImport(path)).traces()) {
+      expect(trace.startedAt).toBe("2026-01-02T02:04:05.000Z");
+      expect(trace.turns.map(({ startedAt }) => startedAt)).toEqual(Array(3).fill("2026-01-02T02:04:05.000Z"));
+    }
+  });
+});
