@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { COUNTERPARTS } from "../suites/select-tasks.js";
+import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { oneOf, text, wordList } from "./read-flags.js";
 
 /** The folder of a suite, as an argument. */

@@ -1,5 +1,5 @@
 import { UserError } from "../platform/errors.js";
-import { pairTasks, type SuiteTask } from "../tasks/suite-task.js";
+import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../tasks/suite-task.js";
 import { type IndexedTask, readIndexFile } from "./suite-folder.js";
 import { findObstacle, type TaskSources } from "./task-needs.js";
 
@@ -34,8 +34,6 @@ export async function selectSuiteTasks(
   const obstacles = await Promise.all(selected.map((one) => findObstacle(one, sources)));
   return selected.filter((_, i) => obstacles[i] === null);
 }
-
-export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;
 
 /** What a selection must meet; null: anything. */
 export interface TaskSelection {

@@ -178,6 +178,9 @@ export interface Obstacle {
   readonly reason: string;
 }
 
+/** Which of the two tasks of a pair are taken. */
+export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;
+
 export const TASK_STATES = [
   "success",
   "max_steps",

@@ -64,7 +64,7 @@ describe("a trace's line of the results file", () => {
   });
 
   test.each(ENDINGS)("of the ending %s has an error where that is a failure, and only there", (ending) => {
-    const failure = ["model_error", "timeout", "interrupted", "not_started"].includes(ending);
+    const failure = ["model_error", "timeout", "interrupted", "not_started", "not_runnable"].includes(ending);
     const said = toTaskResult(scored({ ending, answer: null, error: "503 busy" }));
     expect(said.error).toBe(failure ? "503 busy" : undefined);
     expect(said.agentAnswer).toBe("");
