@@ -76,14 +76,27 @@ function promptfooFiles(definitions: readonly EvalDefinition[]): Map<string, str
   }
   const assertions = definitions.map((definition) => {
     const { name } = definition;
-    // promptfoo fills in braces: a rubric's own must not be taken for a variable.
     return definition.kind === "rubric"
-      ? { type: "llm-rubric", metric: name, value: `{% raw %}${definition.rubric}{% endraw %}` }
+      ? { type: "llm-rubric", metric: name, value: literalTemplate(definition.rubric) }
       : { type: "python", metric: name, value: `file://${name}.py` };
   });
   // JSON is YAML too.
   files.set("promptfoo-assertions.json", `${JSON.stringify({ assert: assertions }, null, 2)}\n`);
   return files;
+}
+
+/**
+ * A Nunjucks template that gives a text as it is: promptfoo fills in templates, and a rubric's own braces are no
+ * variables. What would end a raw block stands outside of it.
+ */
+function literalTemplate(text: string): string {
+  const parts = text.split(/(\{%[-\s]*(?:end)?raw\b)/);
+  return parts
+    .map((part, i) => {
+      if (i % 2 === 0) return part === "" ? "" : `{% raw %}${part}{% endraw %}`;
+      return `{{ ${JSON.stringify(part)} }}`;
+    })
+    .join("");
 }
 
 /** Inspect's state has what a trace holds in other words. */
@@ -126,14 +139,19 @@ def trace_of(state):
 
 /** An eval as the source of an Inspect scorer, in a file that needs inspect_ai and nothing else. */
 function inspectSource(definition: EvalDefinition): string {
-  return `${pythonModule(definition).trimEnd()}
+  const code = pythonModule(definition).trimEnd();
+  const { name } = definition;
+  const isFree = !PYTHON_NAMES.has(name) && !topLevelNames(`${code}\n${TRACE_OF}`).has(name);
+  // Inspect calls it by the eval's name, also where Python cannot.
+  const [registered, callable] = isFree ? ["", name] : [`, name="${name}"`, `${name}_scorer`];
+  return `${code}
 ${TRACE_OF}
 
 from inspect_ai.scorer import Score, accuracy, scorer, stderr  # noqa: E402
 
 
-@scorer(metrics=[accuracy(), stderr()])
-def ${definition.name}():
+@scorer(metrics=[accuracy(), stderr()]${registered})
+def ${callable}():
     async def score(state, target):
         given = {"user_message": state.input_text, "task_id": state.sample_id}
         gold = {"expected_output": target.text}
@@ -143,6 +161,29 @@ def ${definition.name}():
 
     return score
 `;
+}
+
+/** What a function at the margin of a scorer's file may not be called: keywords, builtins and what the file imports. */
+const PYTHON_NAMES: ReadonlySet<string> = new Set(
+  [
+    "and as assert async await break class continue def del elif else except finally for from global if import in is",
+    "lambda nonlocal not or pass raise return try while with yield",
+    "abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex copyright",
+    "credits delattr dict dir divmod enumerate eval exec exit filter float format frozenset getattr globals hasattr hash",
+    "help hex id input int isinstance issubclass iter len license list locals map max memoryview min next object oct open",
+    "ord pow print property quit range repr reversed round set setattr slice sorted staticmethod str sum super tuple type",
+    "vars zip accuracy scorer stderr",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** What a module's statements at the margin define or import. */
+function topLevelNames(code: string): Set<string> {
+  const defined = code.matchAll(/^(?:(?:async )?def|class) (\w+)|^(\w+)\s*[:=]/gm);
+  const imported = code.matchAll(/^(?:from \S+ )?import (.+)$/gm);
+  return new Set([
+    ...[...defined].map(([, name, variable]) => name ?? variable ?? ""),
+    ...[...imported].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []),
+  ]);
 }
 
 /** Inspect's models are asynchronous: the prompt is taken from the function, then asked, then its reply is read. */

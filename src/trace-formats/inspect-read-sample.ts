@@ -42,7 +42,8 @@ type Fields = Omit<QuestionTrace, "runId" | "taskId" | "epoch" | "task" | "judge
 function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
   const { eval: spec } = header;
   const { models, tools } = agentEvents(sample.events);
-  const startedAt = isoTime(sample.started_at ?? models[0]?.timestamp ?? spec.created) ?? new Date(0).toISOString();
+  const times = [sample.started_at, models[0]?.timestamp, spec.created].flatMap((time) => isoTime(time) ?? []);
+  const startedAt = times[0] ?? new Date(0).toISOString();
   const durationMs = msOf(sample.total_time) ?? msBetween(startedAt, sample.completed_at);
   const turns = models.map((event) => toTurn(event, startedAt));
   const messages = toMessages(sample.messages);
@@ -199,13 +200,13 @@ function agentEvents(events: readonly LogEvent[]): AgentEvents {
   return { models: own.filter(({ event }) => event === "model"), tools: own.filter(({ event }) => event === "tool") };
 }
 
-const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: "stop",
-  tool_calls: "tool_calls",
-  max_tokens: "length",
-  model_length: "length",
-  content_filter: "refusal",
-};
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["tool_calls", "tool_calls"],
+  ["max_tokens", "length"],
+  ["model_length", "length"],
+  ["content_filter", "refusal"],
+]);
 
 /** `after`: ISO 8601, where the event has no time. */
 function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
@@ -215,7 +216,7 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
     startedAt,
     ...(output?.model == null ? {} : { model: output.model }),
     latencyMs: msOf(output?.time ?? working_time) ?? msBetween(startedAt, completed),
-    finishReason: FINISH_REASONS[raw] ?? "other",
+    finishReason: FINISH_REASONS.get(raw) ?? "other",
     rawFinishReason: raw,
     usage: usageOf(output?.usage),
     costUsd: output?.usage?.total_cost ?? null,
@@ -338,17 +339,25 @@ const eventSchema = z.looseObject({
 
 type LogEvent = z.output<typeof eventSchema>;
 
+/** Empty where there is none, or null. */
+function listOf<T extends z.ZodType>(item: T) {
+  return z
+    .array(item)
+    .nullish()
+    .transform((items) => items ?? []);
+}
+
 export const sampleSchema = z.looseObject({
   id: z.union([z.number(), z.string()]),
   epoch: z.int().positive(),
   input: z.union([z.string(), z.array(messageSchema)]),
   target: z.union([z.string(), z.array(z.string())]),
-  messages: z.array(messageSchema).default([]),
+  messages: listOf(messageSchema),
   output: z.looseObject({ completion: text, model: text }).nullish(),
   scores: z.record(z.string(), z.looseObject({ value: z.unknown(), explanation: text })).nullish(),
   metadata: object,
   store: object,
-  events: z.array(eventSchema).default([]),
+  events: listOf(eventSchema),
   attachments: z.record(z.string(), z.string()).nullish(),
   error: z.looseObject({ message: z.string() }).nullish(),
   limit: z.looseObject({ type: z.string() }).nullish(),

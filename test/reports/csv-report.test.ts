@@ -19,6 +19,10 @@ function rowOf(changes: Partial<TaskResult>): Record<string, string> {
 }
 
 describe("a report as CSV", () => {
+  it("has no NUL in a cell, at which pandas would cut it", () => {
+    expect(rowOf({ agentAnswer: "the\0 rest" })).toMatchObject({ agentAnswer: "the\ufffd rest" });
+  });
+
   it("has a column for each field and score, and empty cells for what there is none of", () => {
     const row = rowOf({ scores: { semanticScore: 0.5 }, costUsd: null });
     expect(row).toMatchObject({

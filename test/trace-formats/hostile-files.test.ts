@@ -175,6 +175,16 @@ describe("a .json log", () => {
     ["with a name that is none", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
   ])("%s is refused", async (_, text, message) => expect(await read(text)).toContain(message));
 
+  it.each([
+    ["lists that are null", { events: null, messages: null }, { turns: [], messages: [] }],
+    ["a stop reason of any name", { events: [modelEvent("toString")] }, { turns: [{ finishReason: "other" }] }],
+    ["a start that is no time", { started_at: "yesterday" }, { startedAt: "2026-01-02T03:04:05.000Z" }],
+  ])("with %s in a sample is read", async (_, changes, expected) => {
+    const sample = { id: 1, epoch: 1, input: "q", target: "a", ...changes };
+    writeFileSync(path, `${HEADER.slice(0, -1)},"samples":[${JSON.stringify(sample)}]}`);
+    for await (const { trace } of (await openImport(path)).traces()) expect(trace).toMatchObject(expected);
+  });
+
   it("of a large size is read sample by sample", async () => {
     const sample = JSON.stringify({ id: 1, epoch: 1, input: "q", target: "a", store: { x: "x".repeat(1_000_000) } });
     const head = `${HEADER.slice(0, -1)},"samples":[`;
@@ -210,6 +220,10 @@ describe("ATIF", () => {
     expect(await read(changed({ toolCalls: "none" }))).toBe(1);
   });
 });
+
+function modelEvent(stop_reason: string): object {
+  return { event: "model", output: { choices: [{ stop_reason }] } };
+}
 
 function callStep(given: unknown): object {
   return { source: "agent", message: "", tool_calls: [{ tool_call_id: "1", function_name: "f", arguments: given }] };

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import nunjucks from "nunjucks";
 import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
@@ -129,6 +130,56 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(read("scorers/short_scorer.py")).toContain("@scorer(metrics=[accuracy(), stderr()])\ndef short():");
     for (const name of ["short", "polite"])
       python(["-c", `compile(open("scorers/${name}_scorer.py").read(), "scorer", "exec")`]);
+  });
+
+  it("as Inspect scorers run whatever the eval is called, under its name", async () => {
+    // What a scorer needs of inspect_ai.
+    mkdirSync(path("stub/inspect_ai"), { recursive: true });
+    write("stub/inspect_ai/__init__.py", "");
+    const stub = [
+      "from types import SimpleNamespace as Score",
+      "def accuracy(): pass",
+      "def stderr(): pass",
+      "def scorer(metrics, name=None):",
+      "    return lambda function: {'name': name or function.__name__, 'make': function}",
+    ];
+    write("stub/inspect_ai/scorer.py", stub.join("\n"));
+    const awkward = ["class", "eval_function", "trace_of", "answer_words", "float", "json", "scorer"];
+    mkdirSync(path("awkward"));
+    for (const name of awkward)
+      write(`awkward/${name}.json`, JSON.stringify({ ...common, name, kind: "rules", pass: { all: RULES.short } }));
+    await json("evals import awkward");
+    await json(`evals export ${awkward.map((name) => `${name}@1`).join(" ")} --format inspect -o awkward-scorers`);
+    const program = [
+      "import asyncio, runpy, sys",
+      "from types import SimpleNamespace as N",
+      'sys.path.insert(0, "stub")',
+      'state = N(messages=[], output=N(completion="two words", stop_reason="stop"), input_text="?", sample_id=1)',
+      `for name in ${JSON.stringify(awkward)}:`,
+      '    made = runpy.run_path(f"awkward-scorers/{name}_scorer.py")',
+      '    [own] = [v for v in made.values() if isinstance(v, dict) and "make" in v]',
+      '    score = asyncio.run(own["make"]()(state, N(text="")))',
+      '    print(own["name"], score.value, score.explanation)',
+    ];
+    expect(python(["-B", "-c", program.join("\n")])).toEqual(
+      awkward.map((name) => `${name} 1.0 all conditions are met`),
+    );
+  });
+
+  it("a rubric for promptfoo is filled in as it was written, whatever of templates it speaks of", async () => {
+    const rubrics = [
+      "No {% endraw %} {{ 7 * 7 }}",
+      "{%- endraw -%}",
+      "{% raw %}a{% endraw %}",
+      '"{%endraw%}\\"{# x #}',
+    ];
+    mkdirSync(path("raw"));
+    for (const [i, rubric] of rubrics.entries())
+      write(`raw/raw_${i}.json`, JSON.stringify({ ...RUBRIC, name: `raw_${i}`, rubric }));
+    await json("evals import raw");
+    await json(`evals export ${rubrics.map((_, i) => `raw_${i}@1`).join(" ")} --format promptfoo -o raw-foo`);
+    const { assert } = readJson("raw-foo/promptfoo-assertions.json");
+    expect(assert.map(({ value }: { value: string }) => nunjucks.renderString(value, {}))).toEqual(rubrics);
   });
 
   it("a rubric as Python asks the model that runs it", async () => {
