@@ -13,12 +13,13 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends bubblewrap ca-certificates python3 \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/art-e
-COPY --from=build /opt/art-e/package.json /opt/art-e/CHANGELOG.md ./
+COPY --from=build /opt/art-e/package.json /opt/art-e/CHANGELOG.md /opt/art-e/THIRD_PARTY_NOTICES.md ./
 COPY --from=build /opt/art-e/bin bin
 COPY --from=build /opt/art-e/dist dist
 COPY --from=build /opt/art-e/sql sql
 COPY --from=build /opt/art-e/schema schema
 COPY --from=build /opt/art-e/docs docs
+COPY --from=build /opt/art-e/examples examples
 COPY --from=build /opt/art-e/fixtures/demo fixtures/demo
 COPY --from=build /opt/art-e/fixtures/suites fixtures/suites
 COPY --from=build /opt/art-e/node_modules node_modules

@@ -13,7 +13,7 @@ export interface Spending {
   readonly tokens: number;
 }
 
-/** Asked before each call of a task and told what it cost, so that no call is made once a limit of the run is reached. */
+/** Asked before each call of a task, and told what it cost: no call is made once a limit of the run is reached. */
 export interface CallBudget {
   /** Throws a `BudgetReached`. */
   beforeCall(): Promise<void>;

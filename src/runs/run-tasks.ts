@@ -90,7 +90,7 @@ export interface SessionEnd {
 
 /**
  * Answers tasks concurrently, and scores and saves each as soon as it is answered. When the signal aborts, running
- * tasks end as interrupted and are not saved. When a limit of the budget is reached, running tasks make no further call:
+ * tasks end as interrupted and are not saved. When a limit of the budget is reached, running tasks make no more calls:
  * what they cost is saved, and they are answered when the run is resumed, as where the server is dead. In each case no
  * further task starts.
  */

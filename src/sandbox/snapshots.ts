@@ -262,7 +262,7 @@ const snapshotSchema = z.strictObject({
   extends: z.string().optional(),
   /** Programs that must be there, with the package each comes from. */
   commands: z.record(programName, packageName).default({}),
-  /** Programs that only some tasks call, likewise: without them a task cannot be run whose scripts call one, or a server. */
+  /** Programs that only some tasks call, likewise: without them a task whose scripts call one cannot be run. */
   optional: z.record(programName, packageName).default({}),
   /** Python modules, likewise. */
   modules: z.record(moduleName, packageName).default({}),

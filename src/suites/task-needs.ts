@@ -167,7 +167,7 @@ const WHY: Readonly<Partial<Record<FunctionNeed, Obstacle>>> = {
   unsupported: { state: "unsupported", reason: "cannot be run here" },
 };
 
-/** The first function that cannot be run here. As at the origin one of `postconfig` does not keep a task from its grade. */
+/** The first function that cannot be run here. As at the origin, one of `postconfig` keeps no task from its grade. */
 export function findCallObstacle(
   calls: readonly LocatedCall[],
   dialect: SuiteDialect,

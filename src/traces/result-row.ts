@@ -42,7 +42,7 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: Outcome):
   };
 }
 
-/** Saves trace and result of a task in one transaction. A new attempt supersedes the last one, unless it was stopped. */
+/** Saves trace and result of a task in one transaction. A new attempt supersedes the last, unless it was stopped. */
 export function openRowWriter(db: Db): (row: ResultRow) => void {
   const addTrace = db.prepare(
     `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)

@@ -323,7 +323,7 @@ export type LatestRun = "newest" | "has_a_result";
 
 /**
  * Finds a run by its id, its name, the beginning of its id, or by `latest`: the newest one that has a result, be it
- * that of a failed task, or where none has, the newest. To go on with a run or to gate it, `latest` must mean the newest.
+ * that of a failed task, or where none has, the newest. To go on with a run or to gate it, it is the newest.
  */
 export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): RunRow {
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,

@@ -15,7 +15,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
   test("runs as user in its home, with the folders of a desktop", async () => {
     expect(await shell(machine, "id -un; id -u; pwd; ls; tty || true; ls -d /mnt/container")).toEqual({
       exitCode: 0,
-      stdout: "user\n1000\n/home/user\nDesktop\nDocuments\nDownloads\nprojects\nnot a tty\n/mnt/container\n",
+      stdout: "user\n1000\n/home/user\nDesktop\nDocuments\nDownloads\nanaconda3\nprojects\nnot a tty\n/mnt/container\n",
       stderr: "",
     });
   });

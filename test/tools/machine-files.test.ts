@@ -8,7 +8,9 @@ import { openWorkspace } from "../../src/sandbox/workspace.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { callTool, sandboxed } from "./machines.js";
+import { callTool, startSandboxed } from "./machines.js";
+
+const sandboxed = await startSandboxed();
 
 const root = mkdtempSync(join(tmpdir(), "art-e-tools-"));
 const folder = new FolderMachine(root);

@@ -15,7 +15,8 @@ import { context } from "./demo-tools.js";
 /** A folder of Python packages with nbclient and ipykernel, where the machine's own Python has none. */
 export const PACKAGES = process.env.ART_E_PYTHON_PACKAGES ?? "";
 
-async function start(): Promise<SandboxedMachine | null> {
+/** One for all tests of a file, which closes it: each test works in a folder of its own. Null where none starts here. */
+export async function startSandboxed(): Promise<SandboxedMachine | null> {
   const choice = await findMachineHost();
   if (!choice.ok) return null;
   const base = snapshotOf("base", await readSnapshots(null));
@@ -23,10 +24,7 @@ async function start(): Promise<SandboxedMachine | null> {
   return openTaskMachine(choice.host, { ...base, ...packages }, { hidden: [] }, never).catch(() => null);
 }
 
-/** Null where none can be started here. One for all tests of a file: each works in a folder of its own. */
-export const sandboxed = await start();
-
-export async function hasNotebooks(): Promise<boolean> {
+export async function hasNotebooks(sandboxed: SandboxedMachine | null): Promise<boolean> {
   const argv = ["python3", "-c", "import nbclient, ipykernel"];
   const run = await sandboxed?.run({ argv, cwd: null, env: {}, timeoutMs: 60_000 }, never);
   return run?.exitCode === 0;

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/platform/json.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { callTool, hasNotebooks, sandboxed } from "./machines.js";
+import { callTool, hasNotebooks, startSandboxed } from "./machines.js";
 
+const sandboxed = await startSandboxed();
 const folder = mkdtempSync(join(tmpdir(), "art-e-notebooks-"));
 let empty: TestDb;
 beforeAll(() => {
@@ -44,7 +45,7 @@ async function savedNotebook(path: string): Promise<Notebook> {
   return JSON.parse(readFileSync(copy, "utf8")) as Notebook;
 }
 
-describe("run_notebook", needs("notebooks", await hasNotebooks()), () => {
+describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () => {
   test("runs every cell in the notebook's folder, and saves it in place with its outputs", async () => {
     await writeNotebook("work/a.ipynb", [
       { markdown: "# Sums" },

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/platform/json.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { callTool, sandboxed } from "./machines.js";
+import { callTool, startSandboxed } from "./machines.js";
+
+const sandboxed = await startSandboxed();
 
 let empty: TestDb;
 beforeAll(() => {

@@ -64,7 +64,7 @@ function snapshotRows({ obstacle, ready, notReady, unavailable, install, without
   const rows: [string, string][] = [
     ["Task snapshots", obstacle === null ? `ready: ${names(ready)}` : `none: ${obstacle}`],
     ["Not ready", `${names(Object.keys(notReady))}${missing}`],
-    ["Not possible", `${names(Object.keys(unavailable))} (need servers or accounts)`],
+    ["Not possible", `${names(Object.keys(unavailable))} (need servers)`],
     ...(install === null ? [] : [["To install", install] satisfies [string, string]]),
   ];
   return rows;

@@ -8,7 +8,7 @@ import { startFakeProvider } from "../../providers/fake-provider.js";
 import { leftInSandboxes } from "../../sandbox/host-witness.js";
 import { processesWith } from "../../sandbox/machines.js";
 import { machinesStart } from "../../suites/machines-start.js";
-import { hasNotebooks, PACKAGES, sandboxed } from "../../tools/machines.js";
+import { hasNotebooks, PACKAGES, startSandboxed } from "../../tools/machines.js";
 import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 import { providerVariables, python, type ScriptedCall, shell } from "./scripted-agent.js";
@@ -129,7 +129,8 @@ function copySuite(root: string): Map<string, readonly ScriptedCall[]> {
   return calls;
 }
 
-const canRunNotebooks = await hasNotebooks();
+const sandboxed = await startSandboxed();
+const canRunNotebooks = await hasNotebooks(sandboxed);
 await sandboxed?.close();
 
 function countResults(): number {
