@@ -297,12 +297,12 @@ const AGENTS_GROUP: CommandGroup = {
       load: async () => (await import("./commands/agents.js")).deleteAgentCommand,
     },
     {
-      usage: "attach <id> <tool>",
+      usage: "attach <id> <tools..>",
       describe: "Give an agent a tool",
       load: async () => (await import("./commands/agents.js")).attachToolCommand,
     },
     {
-      usage: "detach <id> <tool>",
+      usage: "detach <id> <tools..>",
       describe: "Take a tool from an agent",
       load: async () => (await import("./commands/agents.js")).detachToolCommand,
     },

@@ -101,7 +101,7 @@ const POSITIONALS: ReadonlySet<string> = new Set([
   "note",
   "tags",
   "new_id",
-  "tool",
+  "tools",
   "file",
   "arguments",
   "labels",

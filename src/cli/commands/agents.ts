@@ -211,19 +211,18 @@ export const exportAgentCommand: Command = {
   },
 };
 
-const detachToolSchema = z.object({
-  id: text.meta({ description: "The agent's id" }),
-  tool: text.meta({ description: "The tool's id" }),
-});
+const toolIds = z.array(text).meta({ description: "Ids of tools" });
+
+const detachToolSchema = z.object({ id: text.meta({ description: "The agent's id" }), tools: toolIds });
 
 export const detachToolCommand: Command = {
-  ...declaredIn(detachToolSchema, ["id", "tool"]),
+  ...declaredIn(detachToolSchema, ["id", "tools"]),
   async run(argv, { settings, out }) {
-    const { id, tool } = readFlags("agents detach", detachToolSchema, argv);
+    const { id, tools } = readFlags("agents detach", detachToolSchema, argv);
     const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { detachTool } = await import("../../agents/registry.js");
+    const { detachTools } = await import("../../agents/registry.js");
     const changed = await changeRegistry(settings, (db) => {
-      detachTool(db, id, tool);
+      detachTools(db, id, tools);
       return nameVersion(db, id);
     });
     printChange(changed, "changed", out);
@@ -325,18 +324,20 @@ export const cloneAgentCommand: Command = {
 
 const attachToolSchema = z.object({
   id: text.meta({ description: "The agent's id" }),
-  tool: text.meta({ description: "The tool's id" }),
-  config: jsonObject.optional().meta({ description: "A JSON object that overrides the tool's own config" }),
+  tools: toolIds,
+  config: jsonObject
+    .optional()
+    .meta({ description: "A JSON object that overrides the own config of each of the tools" }),
 });
 
 export const attachToolCommand: Command = {
-  ...declaredIn(attachToolSchema, ["id", "tool"]),
+  ...declaredIn(attachToolSchema, ["id", "tools"]),
   async run(argv, { settings, out }) {
-    const { id, tool, config } = readFlags("agents attach", attachToolSchema, argv);
+    const { id, tools, config } = readFlags("agents attach", attachToolSchema, argv);
     const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { attachTool } = await import("../../agents/registry.js");
+    const { attachTools } = await import("../../agents/registry.js");
     const changed = await changeRegistry(settings, (db) => {
-      attachTool(db, id, tool, config ?? null);
+      attachTools(db, id, tools, config ?? null);
       return nameVersion(db, id);
     });
     printChange(changed, "changed", out);
