@@ -195,6 +195,8 @@ export interface CheckContext {
   readonly byId: ReadonlyMap<string, ReadTask>;
   /** The user's own, beside those of the dialect. */
   readonly custom: CustomFunctions;
+  /** By name; null where they could not be read, or are not looked at. */
+  readonly snapshots: ReadonlyMap<string, unknown> | null;
 }
 
 /** A check of one task. */
