@@ -1,9 +1,9 @@
 import { constants, createWriteStream } from "node:fs";
-import { copyFile, cp, lstat, mkdir, mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
+import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { hasCode, MAX_FILE_BYTES } from "./suite-files.js";
 
 /** A machine that is a plain folder, which stands for its file system: grades what was left, and runs nothing. */
@@ -66,7 +66,7 @@ export class FolderMachine implements TaskMachine {
 /** Folders that stand for machines, whatever the snapshot: what only takes files needs nothing else. */
 export const folderMachines: TaskMachines = {
   findObstacle: async () => null,
-  open: async () => new TemporaryFolderMachine(await mkdtemp(join(tmpdir(), "art-e-machine-"))),
+  open: async () => new TemporaryFolderMachine(await makeTemporaryFolder("machine")),
 };
 
 class TemporaryFolderMachine extends FolderMachine implements OpenedMachine {
