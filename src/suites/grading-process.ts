@@ -8,7 +8,7 @@ import {
   type GradingOrder,
   RemoteMachine,
   type ToGrader,
-} from "./grading-processes.js";
+} from "./grading-pool.js";
 import { loadCustomFunctions } from "./load-custom-functions.js";
 
 /** The process that grades: what an agent left may take endless time or memory to read, which ends it alone. */
