@@ -67,6 +67,14 @@ function settingsIn(value: JsonValue): string[] {
 
 export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";
 
+/** The contents of an account's settings. Throws where the task may not see them, or they are not there. */
+export function readAccountSettings(name: string, { tags }: SuiteTask, accounts: AccountSettings | undefined): string {
+  if (!tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
+  const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
+  if ("missing" in file) throw new Error(file.missing);
+  return file.text;
+}
+
 /** The folders of account settings in a suite's root, in either form. */
 export function settingsFolders(root: string): string[] {
   return [join(root, "settings"), join(root, SPIDER_CONTENT, "settings")];
