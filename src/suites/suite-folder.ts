@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
@@ -73,7 +73,7 @@ export function findTaskFiles(suite: SuiteFolder): { files: TaskFilePath[]; find
   for (const tool of foldersIn(examples)) {
     for (const folderName of foldersIn(join(examples, tool))) {
       const folder = join(examples, tool, folderName);
-      const names = entriesOf(folder)
+      const names = readdirSync(folder, { withFileTypes: true })
         .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
         .map(({ name }) => name);
       const expected = `${folderName}.json`;
@@ -88,14 +88,10 @@ export function findTaskFiles(suite: SuiteFolder): { files: TaskFilePath[]; find
 }
 
 function foldersIn(folder: string): string[] {
-  return entriesOf(folder)
+  return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
     .map(({ name }) => name)
     .sort();
-}
-
-function entriesOf(folder: string): Dirent[] {
-  return readdirSync(folder, { withFileTypes: true });
 }
 
 /** What a relative path names in a folder. `outside`: it is absolute, or leaves the folder. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import type { JsonObject } from "../../platform/json.js";
-import type { ListedTask, ShownTask } from "../../suites/show-tasks.js";
+import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
 import type { Command } from "../command.js";
@@ -118,7 +118,7 @@ export const listTasksCommand: Command = {
   },
 };
 
-function taskTable(tasks: readonly ListedTask[]): string {
+function taskTable(tasks: readonly ListedSuiteTask[]): string {
   return table(
     ["id", "tool", "tags", "actions", "evaluation", "takes", "runs here"],
     tasks.map(({ id, tool, tags, actionNumber, evaluation, takes, obstacle }) => [
@@ -134,7 +134,7 @@ function taskTable(tasks: readonly ListedTask[]): string {
 }
 
 /** `44 tasks: 40 files, 4 script`, how many of them run here, and what is missing for snapshots that are not ready. */
-function countLines(tasks: readonly ListedTask[]): string[] {
+function countLines(tasks: readonly ListedSuiteTask[]): string[] {
   const obstacles = tasks.flatMap(({ obstacle }) => (obstacle === null ? [] : [obstacle]));
   const missing = new Set(obstacles.filter(({ state }) => state === "not_ready").map(({ reason }) => reason));
   const others = obstacles.length === 0 ? "" : `; the others: ${countEach(obstacles.map(({ state }) => state))}`;
