@@ -279,7 +279,7 @@ export const COMMANDS: readonly TableEntry[] = [
   command(
     "init",
     "Write a file of settings for run and gate, after three questions",
-    async () => (await import("./init.js")).initCommand,
+    async () => (await import("./commands/init.js")).initCommand,
   ),
   command(
     "import [source..]",

@@ -12,7 +12,7 @@ import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { overwriteShape, tokenOf } from "../flags.js";
 import { defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { reportFault, untilAborted } from "../until-aborted.js";
+import { reportFault, untilAborted } from "../terminal.js";
 
 /** Requests under way have so long to end. */
 const GRACE_MS = 2_000;
@@ -37,7 +37,7 @@ export const reviewQuestionsCommand = defineCommand(
         version: programVersion(),
         port,
         token: tokenOf({}, settings),
-        report: (fault, requestId) => reportFault(fault, requestId, context),
+        report: (fault, requestId) => reportFault(fault, requestId, context.out),
       });
       note(`art-e: review ${file} at ${server.url} - every decision is saved at once; Ctrl-C ends`);
       if (!noOpen && !(await openInBrowser(server.url))) note("art-e: no browser could be opened here");

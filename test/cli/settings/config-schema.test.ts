@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { runSchema } from "../../../src/cli/commands/run-flags.js";
 import { configSchema, parseConfig, SECTIONS } from "../../../src/cli/config.js";
-import { configTemplate } from "../../../src/cli/init.js";
+import { configTemplate } from "../../../src/cli/commands/init.js";
 import { describe as describeFlag } from "../../../src/cli/read-flags.js";
 import { flagName } from "../../../src/platform/text.js";
 

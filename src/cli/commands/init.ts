@@ -4,17 +4,17 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { parseModelName } from "../models/names.js";
-import { answeringModelOf } from "../models/open-model.js";
-import { shellWord } from "../platform/command-line.js";
-import { UserError } from "../platform/errors.js";
-import { checkWritable, writeFileAtomically } from "../platform/files.js";
-import { registryIdSchema } from "../tools/tool.js";
-import type { CommandContext } from "./command.js";
-import { CONFIG_NAME } from "./open-config.js";
-import { defineCommand, text } from "./read-flags.js";
+import { parseModelName } from "../../models/names.js";
+import { answeringModelOf } from "../../models/open-model.js";
+import { shellWord } from "../../platform/command-line.js";
+import { UserError } from "../../platform/errors.js";
+import { checkWritable, writeFileAtomically } from "../../platform/files.js";
+import { registryIdSchema } from "../../tools/tool.js";
+import type { CommandContext } from "../command.js";
+import { CONFIG_NAME } from "../open-config.js";
+import { defineCommand, text } from "../read-flags.js";
 
-const SCHEMA = fileURLToPath(new URL("../../schema/config.schema.json", import.meta.url));
+const SCHEMA = fileURLToPath(new URL("../../../schema/config.schema.json", import.meta.url));
 
 const schema = z.object({
   yes: z.boolean().default(false).meta({ description: "Ask nothing: the defaults, by the API keys that are set" }),
