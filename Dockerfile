@@ -6,10 +6,10 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends g++ make python3 \
   && rm -rf /var/lib/apt/lists/*
 COPY . .
-# Beside it, for runs over a queue (docs/scale.md): bullmq and ioredis.
+# Beside it, for runs over a queue (docs/scale.md): its three packages.
 RUN npm ci --no-audit --no-fund \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
-  && npm install --prefix /opt --ignore-scripts --no-audit --no-fund bullmq@6 ioredis@5
+  && npm install --prefix /opt --ignore-scripts --no-audit --no-fund bullmq@6 ioredis@5 rate-limiter-flexible@11
 
 FROM node:24-slim
 RUN apt-get update \

@@ -3,7 +3,7 @@ import { EXIT, UserError } from "./errors.js";
 
 /** What needs packages that npm installs only when they are named: optional peers in package.json. */
 const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]])[] = [
-  ["A queue needs", ["bullmq", "ioredis"]],
+  ["A queue needs", ["bullmq", "ioredis", "rate-limiter-flexible"]],
   ["Comparing DuckDB files needs", ["@duckdb/node-api"]],
 ];
 
@@ -19,7 +19,7 @@ export function missingPackage(error: unknown): UserError | null {
   const line = ["npm install", ...packages.map((name) => `${name}@${ranges[name]}`)].join(" ");
   return new UserError(
     "package_missing",
-    `${words} ${packages.join(" and ")}, which art-e does not install by itself.`,
+    `${words} ${packages.join(", ")}, which art-e does not install by itself.`,
     `Install beside art-e (with -g if it was installed so): ${line}`,
     EXIT.usage,
     { cause: error },
