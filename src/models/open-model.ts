@@ -25,13 +25,11 @@ import { withPrices, withRetry } from "./retry.js";
 interface ModelConnection {
   /** Address of a compatible server; null: the provider's own. */
   readonly server: string | null;
-  /** Of one call. */
   readonly timeoutMs: number;
   /** That of another model on the same account; undefined or null creates one. */
   readonly throttle?: RateLimiter | null;
   /** Limits that other machines keep too, of a rate limiter that is created. */
   readonly shared?: SharedLimiter | undefined;
-  /** Undefined: by the table. */
   readonly priceOf?: PriceOf | undefined;
 }
 
@@ -64,7 +62,6 @@ export function keepReplies(
 }
 
 interface ModelAtServer {
-  /** `provider/name`. */
   readonly model: string;
   readonly baseUrl?: string | null | undefined;
 }

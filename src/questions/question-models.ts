@@ -77,7 +77,6 @@ async function openChecker(
 const TIMEOUT_MS = 300_000;
 
 interface QuestionModelOptions {
-  /** provider/model */
   readonly model: string;
   readonly baseUrl: string | undefined;
   /** The flag that gives the address, for messages. */
@@ -143,14 +142,11 @@ export class ModelSpending {
   }
 }
 
-/** Questions as a user asks for them. */
 export interface MakeOptions {
   /** Addresses; none: every imported mailbox. */
   readonly inbox: readonly string[];
   readonly number: number;
-  /** Path of the dataset. */
   readonly output: string;
-  /** provider/model or offline/patterns. */
   readonly model: string;
   readonly baseUrl?: string | undefined;
   /** provider/model or off; undefined: the model itself, and none for offline/patterns. */

@@ -151,12 +151,10 @@ class RunsOfWorker {
     this.id = `${shared.name}-${randomBytes(4).toString("hex")}`;
   }
 
-  /** Tasks under way. */
   get underWay(): number {
     return tasksOf(this.joined.values()) + tasksOf(this.leaving.keys());
   }
 
-  /** Sees which runs there are, and shows what this worker does. */
   async look(): Promise<void> {
     const published = await listPublishedRuns(this.shared.redis);
     const isOver = (runId: string) => published.get(runId) !== this.published.get(runId);
@@ -264,7 +262,6 @@ function tasksOf(runs: Iterable<WorkerRun>): number {
   return [...runs].reduce((sum, { underWay }) => sum + underWay, 0);
 }
 
-/** What a worker answers the tasks of a run with. Close it in the end. */
 interface OpenAnswerContext {
   readonly model: CreatedModel;
   readonly answerer: TaskAnswerer;
@@ -339,7 +336,6 @@ function questionOf({ task, epoch }: TaskMessage): PlannedTask {
   return { task, epoch };
 }
 
-/** What the runs of a worker share. */
 interface WorkerResources {
   readonly redis: Redis;
   readonly name: string;
@@ -382,7 +378,6 @@ class RecentRate {
   }
 }
 
-/** A run that this worker answers tasks of. */
 class WorkerRun {
   private readonly tasks: TaskWorker;
   private readonly rate = new RecentRate();
@@ -410,18 +405,15 @@ class WorkerRun {
     });
   }
 
-  /** Throws a UserError for what is not to be had here. */
   static async open(manifest: RunManifest, attempt: string, shared: WorkerResources): Promise<WorkerRun> {
     const watch = new ServerWatch();
     return new WorkerRun(manifest, attempt, await openAnswerContext(manifest, shared, watch), watch, shared);
   }
 
-  /** Why no further task can succeed here. */
   get fault(): ServerFault | null {
     return this.watch.fault;
   }
 
-  /** Tasks under way. */
   get underWay(): number {
     return this.active;
   }
@@ -442,17 +434,14 @@ class WorkerRun {
     this.tasks.setSlots(Math.max(1, Math.min(most, this.wanted)));
   }
 
-  /** Takes no further task. */
   pause(): Promise<void> {
     return this.tasks.pause();
   }
 
-  /** Gives back what is under way. */
   abort(): void {
     this.tasks.abort();
   }
 
-  /** Ends when nothing is under way. */
   async close(): Promise<void> {
     await this.tasks.close();
     await this.opened.close();

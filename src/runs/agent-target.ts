@@ -21,7 +21,6 @@ import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import type { CreatedModel } from "./create-model.js";
 import type { RunOptionName, RunOptions, RunRequest } from "./options.js";
 
-/** Options that choose questions of a dataset. */
 const OF_DATASETS: readonly RunOptionName[] = [
   "split",
   "dataset",
@@ -35,14 +34,11 @@ const OF_DATASETS: readonly RunOptionName[] = [
   "protocol",
 ];
 
-/** Options about mail, and about answers that have a gold answer. */
 const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
 const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
 
-/** What the tasks of a suite have to do with mail. */
 interface SuiteMail {
   readonly inboxes: readonly AttachedInbox[];
-  /** Whether any has a gold answer. */
   readonly hasAnswers: boolean;
 }
 
@@ -85,7 +81,6 @@ export interface OpenAgentTarget {
   close(): Promise<void>;
 }
 
-/** Connects to the external agent of a run. */
 export async function openAgentTarget(
   db: Db,
   where: AgentTarget,
@@ -161,7 +156,6 @@ function secretsOf(env: Environment): string[] {
   );
 }
 
-/** Options that an external agent of each kind would ignore. */
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
@@ -219,7 +213,6 @@ export function requestedAgentTarget(stored: AgentTarget | undefined, options: R
   return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
-/** Rejects options that an external agent would ignore. */
 export function refuseFlagsTargetIgnores(
   { kind }: AgentTarget,
   { options, given }: Pick<RunRequest, "options" | "given">,

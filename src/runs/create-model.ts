@@ -34,7 +34,6 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   return parseModelName(own, null);
 }
 
-/** The model of a run with its middleware. */
 export interface CreatedModel {
   readonly model: Model;
   /** Null where nothing is sent to a server. */
@@ -45,10 +44,8 @@ export interface CreatedModel {
   close(): void;
 }
 
-/** What the model of a run is created with. */
 export type ModelOptions = Pick<RunOptions, "concurrency" | "rpm" | "tpm" | "requestTimeout" | "cache" | "record"> &
   Parameters<typeof outputsOf>[0] & {
-    /** Limits that other machines keep too. */
     readonly shared?: SharedLimiter | undefined;
   };
 
@@ -125,7 +122,6 @@ function unmanagedModel({ model, price, elsewhere }: RunSettings, options: Model
   };
 }
 
-/** A model that is never called, and so needs no key. */
 function neverCalled(id: string): Model {
   return { id, complete: () => Promise.reject(new Error(`${id} is not asked from here`)) };
 }
@@ -144,7 +140,6 @@ function openRecord(path: string, mode: "a" | "w") {
   };
 }
 
-/** Refuses a limit in dollars where the price of the model is not known. */
 export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   // A subprocess agent may report its own cost.

@@ -33,7 +33,6 @@ const GUESS: AverageTask = {
 /** Tasks at once that `auto` is taken to reach. */
 const AUTO_CONCURRENCY = 20;
 
-/** The tokens of so many tasks, or of a part of one. */
 function usageOf(each: AverageTask, tasks: number): Usage {
   return {
     inputTokens: each.inputTokens * tasks,

@@ -34,7 +34,6 @@ import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { notesOnSent } from "./settings.js";
 import { fromDatabase, saveResults } from "./totals.js";
 
-/** Runs an agent over the questions; see `execute`. */
 export function runBenchmark(
   request: RunRequest,
   context: AppContext,
@@ -47,7 +46,6 @@ export function runBenchmark(
   });
 }
 
-/** What a run would take; see `estimate`. */
 export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
   return withDatabase(request, context, async (opened) => {
     return estimate(opened, request, context);
@@ -82,17 +80,14 @@ function needsMail({ options }: RunRequest, { settings }: AppContext): boolean {
   return usesMailHere(agentTargetOf(options, settings.env));
 }
 
-/** The database, open on this thread and on the search threads. */
 interface OpenDatabase {
   readonly db: Db;
   readonly searchThreads: SearchPool | undefined;
   readonly watch: FileWatch;
 }
 
-/** Shows how a run goes. */
 interface RunMonitor {
   readonly emit: Emit;
-  /** Tasks that have begun and are not answered yet. */
   underWay(): number;
   stop(): void;
 }
@@ -110,9 +105,7 @@ export type OpenQueue = (
 interface RunOutcome {
   readonly end: SessionEnd;
   readonly gates: readonly Gate[];
-  /** Path of the results file that was written. */
   readonly output: string | undefined;
-  /** One line about answers that the judge gave no verdict on. */
   readonly shortfall: string | null;
 }
 
@@ -184,7 +177,6 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   return planSuiteRun(db, suite, request, context);
 }
 
-/** Throws a UserError for what could only be found out when the first task is answered. */
 async function openAnswerer(
   opened: OpenDatabase,
   plan: RunPlan,
@@ -263,7 +255,6 @@ function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { not
   note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
 }
 
-/** The writer, which also forwards what it has saved; null: it does not. */
 function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): ThreadedResultWriter {
   if (live === null) return writer;
   return {

@@ -42,7 +42,6 @@ function* traceLines(db: Db, runId: string, recent: readonly string[], counted: 
   }
 }
 
-/** Items up to the first that cannot be read. */
 function* readable<T>(items: Iterable<T>): Generator<T> {
   try {
     yield* items;
@@ -53,7 +52,6 @@ function* readable<T>(items: Iterable<T>): Generator<T> {
 
 /** Why no further task of a run can succeed. */
 export interface ServerFault {
-  /** The key is refused, the model is unknown, or nothing answers. */
   readonly by: "key" | "model" | "server";
   readonly why: string;
 }
@@ -85,18 +83,15 @@ export class ServerWatch {
     return this.found;
   }
 
-  /** Whether anything was answered after the last failure. */
   get isAnswering(): boolean {
     return this.failedInARow === 0;
   }
 
-  /** The server's state after the last failure. */
   get server(): "answering" | "failing" | "unreachable" {
     if (this.isAnswering) return "answering";
     return isUnreachable(this.lastFailure) ? "unreachable" : "failing";
   }
 
-  /** The same model, with its replies observed. */
   model({ id, complete }: Model): Model {
     return {
       id,

@@ -17,7 +17,6 @@ import type { OutputFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { GateOptions } from "./gates.js";
 
-/** Says which conditions of the published figures a run of the protocol cannot set itself. */
 export function noteUnsetConditions(
   { protocol }: { protocol?: "art" | undefined },
   db: Db,
@@ -31,7 +30,6 @@ export function noteUnsetConditions(
 
 const ORACLE_MODEL = "offline/oracle";
 
-/** Refuses the model offline/oracle and its file in a run over questions: they have no oracle. */
 export function refuseOracle(model: string, named: string | undefined): void {
   if (model !== ORACLE_MODEL && named === undefined) return;
   throw new UserError(
@@ -41,14 +39,12 @@ export function refuseOracle(model: string, named: string | undefined): void {
   );
 }
 
-/** The oracle file of a new run over a suite; empty where its model is another. */
 export function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
   if (model === ORACLE_MODEL) return { oracle: findOracleFile(named, folder) };
   if (named !== undefined) throw notFor(model);
   return {};
 }
 
-/** A stored run's oracle file, or the one that is named now. */
 export function requestedOracle(stored: RunSettings, named: string | undefined) {
   if (named === undefined) return {};
   if (stored.oracle === undefined) throw notFor(stored.model);
@@ -60,7 +56,6 @@ function notFor(model: string): UserError {
   return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
 }
 
-/** The stored limits, with the options given now in their place. */
 export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   return {
     maxCostUsd: options.maxCost ?? stored.maxCostUsd,
@@ -101,13 +96,9 @@ export interface RunOptions
   readonly agent?: string | undefined;
   /** Questions; 0: all. */
   readonly limit: number;
-  /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
-  /** Oracle file of the model offline/oracle. */
   readonly oracle?: string | undefined;
-  /** The user's module of set-up and evaluation functions. */
   readonly functions?: string | undefined;
-  /** Folder of the settings of accounts that tasks of a suite take. */
   readonly accountSettings?: string | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
@@ -122,9 +113,7 @@ export interface RunOptions
   readonly epochs: number;
   readonly resume?: string | undefined;
   readonly repeat?: string | undefined;
-  /** Of a new run. */
   readonly name?: string | undefined;
-  /** Of a new run. */
   readonly tags?: readonly string[] | undefined;
   readonly retryFailed: boolean;
   readonly force: boolean;
@@ -168,7 +157,6 @@ export interface RunRequest {
   readonly callsModel: boolean;
 }
 
-/** The files that a run writes. */
 export function outputsOf({
   output,
   record,
@@ -181,7 +169,6 @@ export function outputsOf({
   ];
 }
 
-/** The agent of a new run. Throws where none is named, or where an option is only for a run that goes on. */
 export function agentOfNewRun(options: RunOptions): string {
   if (options.agent === undefined && options.agentCommand === undefined) {
     throw new UserError(
@@ -200,7 +187,6 @@ export function agentOfNewRun(options: RunOptions): string {
   return options.agent ?? "agent-command";
 }
 
-/** A scorer of this program, or an eval. */
 export type ScorerChoice = ScorerName | EvalScore;
 
 /**
@@ -232,7 +218,6 @@ export function recordedScorers(split: string, scorers: readonly string[]): stri
   return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }
 
-/** Whether any of these scorers uses a verdict. */
 export function wantsJudge(asked: readonly ScorerChoice[] | undefined): boolean {
   return asked === undefined || asked.some((name) => isEvalScore(name) || judgeUse(name) !== null);
 }

@@ -227,7 +227,6 @@ function refuseImported({ id, settings: { imported } }: RunRow, what: string): v
   );
 }
 
-/** Options that are about the tasks of a suite. */
 const ONLY_FOR_SUITES: readonly RunOptionName[] = [
   "task",
   "tool",
@@ -246,7 +245,6 @@ function refuseSuiteOptions(given: ReadonlySet<string>): void {
   throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
 }
 
-/** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { options, given, callsModel } = request;
   refuseSuiteOptions(given);
@@ -275,7 +273,6 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
 /** Options that workers decide on, or that need what is on this machine only. */
 const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
 
-/** Refuses options that the workers of a queue would ignore. */
 export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): void {
   const ignored = NOT_OVER_A_QUEUE.find((name) => given.has(name));
   if (ignored === undefined) return;
@@ -283,7 +280,6 @@ export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): v
   throw contradiction(`${flagName(ignored)} is not for a run over a queue: ${why}`);
 }
 
-/** Refuses runs that workers cannot answer. */
 export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
   if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
   if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
@@ -313,7 +309,6 @@ async function suiteOfRun(
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-/** What a new run is made of. */
 interface NewRun {
   readonly suite: Suite;
   readonly list: TaskList;
@@ -321,7 +316,6 @@ interface NewRun {
   readonly model: CreatedModel;
 }
 
-/** The plan of a new run over these tasks, each once for every epoch. */
 function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: RunOptions): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
@@ -366,9 +360,7 @@ export interface RunPlan {
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
   readonly limits: RunLimits;
-  /** Path of the results file; resuming the run writes it again. */
   readonly output: string | undefined;
-  /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Creates or locks the run. Once. */
   begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
@@ -400,7 +392,6 @@ const SELECTS_TASKS: readonly RunOptionName[] = [
   "runnable",
 ];
 
-/** Options of a resumed run that a repeat does not take. */
 const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
 
 function refuseOptionsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", runId: string): void {
@@ -425,7 +416,6 @@ function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): 
   };
 }
 
-/** All of them once for each epoch. */
 function repeated<T extends Task>(tasks: readonly T[], epochs: number): PlannedTask<T>[] {
   return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }
@@ -436,12 +426,10 @@ function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-/** The tools the agent has now. An external agent has its own. */
 function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
   return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
 }
 
-/** The tools a run was created with. */
 function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
   if (settings.elsewhere !== undefined) return [];
   return getVersion(db, settings.agentId, settings.agentVersion).tools;

@@ -75,7 +75,6 @@ export interface RunTasksRequest {
   readonly waiting?: LockWait;
 }
 
-/** What ended an attempt at a run before its last task. */
 export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
 
 const NEVER = new AbortController().signal;
@@ -109,7 +108,6 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   /** Tasks that failed without a reply: saved if the server answers again, otherwise left for a resume. */
   const held: Trace[] = [];
 
-  /** Tasks in order, until there is a reason to start no more. */
   function* startable(): Generator<PlannedTask> {
     try {
       for (const task of session.tasks) {
@@ -219,7 +217,6 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 interface Stages<Task, Answered> {
   /** Whether one more task can start beside those under way; asked again when one of them is answered. */
   hasRoom?(): boolean;
-  /** Uses a slot. */
   answer(task: Task): Promise<Answered>;
   /** Saving uses no slot, so a slow disk does not idle the model. Runs after what other tasks wait for. */
   save(answered: Answered): Promise<void>;

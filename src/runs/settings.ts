@@ -88,7 +88,6 @@ function requestedModel(
   return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
 }
 
-/** What differs between two settings, a line each. */
 export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {
   const changed = differing(stored, asked);
   // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
@@ -103,7 +102,6 @@ function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
   });
 }
 
-/** The settings of a new run of this agent. */
 export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
   const name = modelNameOf(options, agent);
   const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
@@ -195,7 +193,6 @@ function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
 
 const FLAGS: Readonly<Record<string, string>> = { temperature: "temperature", toolChoice: "tool choice" };
 
-/** One line for each parameter of the user that is not sent as given. */
 export function notesOnSent({ sent, model }: RunSettings): string[] {
   return (sent?.adjusted ?? [])
     .filter(({ parameter }) => parameter in FLAGS)
