@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
 import { getAgent, getVersion, saveCurrentVersion } from "../agents/registry-store.js";
 import { isEvalScore } from "../evals/definition.js";
 import { pinEvals } from "../evals/use-evals.js";
-import { checkMailboxes, readFingerprint } from "../mail/corpus.js";
+import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { yieldBetween } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
@@ -13,42 +14,37 @@ import { checkWritable } from "../platform/files.js";
 import { flagName } from "../platform/text.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
+import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
 import { openSuite } from "../suites/suite.js";
 import { openSuiteFolder } from "../suites/suite-folder.js";
 import { needsMachine } from "../suites/task-needs.js";
 import type { PlannedSuiteTask, PlannedTask, Task } from "../tasks/question.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
 import { toolsDigest } from "../tools/load-tools.js";
-import type { Agent, AttachedTool } from "../tools/tool.js";
-import { attachedOrDefault } from "../tools/tool.js";
+import { type Agent, type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { tasksAt } from "../traces/results-store.js";
 import { type AgentTarget, NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../traces/runs-store.js";
-import {
-  agentTargetOf,
-  refuseDatasetFlags,
-  refuseFlagsTargetIgnores,
-  refuseMachineTasks,
-  refuseMailFlags,
-  suiteMail,
-  targetModelName,
-  usesMailHere,
-} from "./agent-target.js";
+import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./agent-target.js";
 import { type CreatedModel, createModel, modelNameOf } from "./create-model.js";
 import { createRun, findLeft, type NewRunRequest, type RunSession, resumeRun } from "./create-run.js";
 import {
   agentOfNewRun,
   chosenScorers,
-  limitsOf,
-  noteUnsetConditions,
-  oracleSettings,
-  outputToKeep,
   type RunOptionName,
   type RunOptions,
   type RunRequest,
   recordedScorers,
-  refuseOracle,
 } from "./options.js";
-import { agentOf, differences, externalAgentSettings, newRunSettings, requestedSettings } from "./settings.js";
+import {
+  agentOf,
+  differences,
+  externalAgentSettings,
+  newRunSettings,
+  oracleSettings,
+  refuseOracle,
+  requestedSettings,
+} from "./settings.js";
 
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
@@ -68,6 +64,62 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   const settings = { ...(await suiteSettings(db, { target, tasks: list.tasks, options }, context)), ...oracle };
   const model = await createModel(settings, options, context.settings, { append: false, callsModel });
   return newRunPlan(db, { suite, list, settings, model }, options);
+}
+
+const OF_DATASETS: readonly RunOptionName[] = [
+  "split",
+  "dataset",
+  "useJson",
+  "revision",
+  "minRealism",
+  "maxSources",
+  "ids",
+  "inbox",
+  "excludeKnownBad",
+  "protocol",
+];
+
+const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
+
+const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
+
+interface SuiteMail {
+  readonly inboxes: readonly AttachedInbox[];
+  readonly hasAnswers: boolean;
+}
+
+function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
+  const inboxes = tasks.map(attachedInbox).filter((inbox) => inbox !== null);
+  return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
+}
+
+function refuseDatasetFlags(given: ReadonlySet<string>): void {
+  refuse(OF_DATASETS, given, "is not for tasks of a suite");
+}
+
+function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
+  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
+  if (!hasAnswers) {
+    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
+  }
+}
+
+/** An agent at a server has tools of its own, and what is graded lies in a machine here. */
+function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
+  if (target === undefined || target.kind === "command") return;
+  const [first, ...others] = tasks.filter(needsMachine);
+  if (first === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
+    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+  );
+}
+
+function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
+  const other = names.find((name) => given.has(name));
+  if (other === undefined) return;
+  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
 }
 
 function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): string {
@@ -433,4 +485,26 @@ function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
 function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
   if (settings.elsewhere !== undefined) return [];
   return getVersion(db, settings.agentId, settings.agentVersion).tools;
+}
+
+function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
+  if (protocol === undefined || readImportFilter(db) === "art") return;
+  note(
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
+  );
+}
+
+function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
+  return {
+    maxCostUsd: options.maxCost ?? stored.maxCostUsd,
+    maxTokens: options.maxRunTokens ?? stored.maxTokens,
+    maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
+    maxFailures: options.maxFailures ?? stored.maxFailures,
+  };
+}
+
+/** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
+function outputToKeep(path: string | undefined): string | null {
+  if (path === undefined) return null;
+  return (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) ? resolve(path) : null;
 }
