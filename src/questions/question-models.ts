@@ -1,10 +1,9 @@
 import { CostLimit } from "../models/cost-limit.js";
-import type { Model, PriceOf } from "../models/model.js";
+import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/names.js";
-import { isSameAccount, keepReplies, openModel, serverOf } from "../models/open-model.js";
-import { isPriced, priceOfReply } from "../models/prices.js";
+import { isSameAccount, openModel, serverOf } from "../models/open-model.js";
+import { isPriced, priceOf } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
-import { warnOfOtherModel } from "../models/retry.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { protocolVersion } from "../scoring/judge.js";
@@ -103,12 +102,10 @@ async function openQuestionModel(
 ): Promise<QuestionModel> {
   const name = parseModelName(id, null, flag !== undefined);
   const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
-  const priceOf: PriceOf = (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage);
-  if (maxCostUsd !== null && !isPriced(priceOf)) throw unknownPrice(name.id);
-  const opened = await openModel(name, { server: baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared }, settings);
-  const kept = keepReplies(spending.limit.applyTo(opened.model, priceOf), name, { baseUrl, wireApi: null }, settings);
-  const model = spending.countCached(warnOfOtherModel(kept, note));
-  return { model, throttle: opened.throttle, baseUrl };
+  if (maxCostUsd !== null && !isPriced((usage) => priceOf(name.id, usage))) throw unknownPrice(name.id);
+  const connection = { baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared, costLimit: spending.limit, cache: true, note };
+  const { model, throttle } = await openModel(name, connection, settings);
+  return { model: spending.countCached(model), throttle, baseUrl };
 }
 
 function unknownPrice(model: string): UserError {

@@ -280,13 +280,12 @@ async function openAnswerContext(
   const { settings: own, note } = shared.context;
   const limits = new SharedLimits(shared.redis, { runId, account: accountOf(settings, own.env), rpm, tpm });
   const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
-  const model = await createModel(settings, options, own, { append: false, callsModel: true });
+  const model = await createModel(settings, options, { settings: own, note });
   const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared));
   const { suite, toTask, close } = await openTasks(manifest, shared);
   const context = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
     resourcesOf(settings, shared.tools),
-    note,
   );
   return {
     model,

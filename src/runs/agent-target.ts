@@ -155,15 +155,12 @@ export function requestedAgentTarget(stored: AgentTarget | undefined, options: R
   return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
-export function refuseFlagsTargetIgnores(
-  { kind }: AgentTarget,
-  { options, given }: Pick<RunRequest, "options" | "given">,
-): void {
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
   const ignored = NOT_FOR[kind].find((name) => given.has(name));
   if (ignored !== undefined) {
     throw contradiction(`${flagName(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
   }
-  if (given.has("cutoff") && options.cutoff === "off" && kind !== "command") {
+  if (given.has("cutoff") && cutoff === "off" && kind !== "command") {
     throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
   }
 }

@@ -14,7 +14,6 @@ import { BudgetReached, type CallBudget, withCallBudget } from "../models/cost-l
 import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
-import { warnOfOtherModel } from "../models/retry.js";
 import type { AppContext } from "../platform/context.js";
 import type { JsonObject } from "../platform/json.js";
 import { redactJson } from "../platform/text.js";
@@ -35,10 +34,10 @@ import type { Judge, Trace } from "../traces/trace.js";
 import type { OpenAgentTarget } from "./agent-target.js";
 import type { Budget } from "./budget.js";
 import type { CreatedModel } from "./create-model.js";
-import { failsEveryTask, ServerWatch } from "./server-watch.js";
 import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
+import { failsEveryTask, ServerWatch } from "./server-watch.js";
 import { agentOf } from "./settings.js";
 
 export async function localAnswerer(
@@ -63,7 +62,7 @@ export async function localAnswerer(
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources, note);
+      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources);
       return answerHere(context, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), target?.close()])),
@@ -173,12 +172,11 @@ export function scoringOf(
 export function buildAnswerContext(
   { runId, settings, model, tools, suite, judge, backend, onActivity }: AnswerContextParts,
   resources: ToolResources,
-  note: (text: string) => void,
 ): AnswerContext {
   return {
     runId,
     agent: agentOf(settings),
-    model: warnOfOtherModel(model.model, note),
+    model: model.model,
     priceOf: model.priceOf,
     tools: tools.map((tool) => toTool(tool, resources)),
     suite,

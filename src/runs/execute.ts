@@ -42,16 +42,14 @@ export function runBenchmark(
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.options.queue !== undefined) refuseFlagsQueueIgnores(request);
-  return withDatabase(request, context, async (opened) => {
-    return execute(opened, request, context, monitor, openQueue);
-  });
+  if (request.queue !== undefined) refuseFlagsQueueIgnores(request);
+  return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 
 export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
-  return withDatabase(request, context, async (opened) => {
-    return estimate(opened, request, context);
-  });
+  return withDatabase(request, context, ({ db }) =>
+    withPlan(db, request, context, (plan) => estimateRun(db, plan, request)),
+  );
 }
 
 async function withDatabase<T>(
@@ -66,7 +64,8 @@ async function withDatabase<T>(
   limitPageCache(db);
   deferCheckpoints(db);
   // The search threads start while the rest of the program is loaded and the run is created.
-  const searchThreads = readsMail && request.callsModel ? new SearchPool(path) : undefined;
+  const answersHere = !request.dryRun && request.queue === undefined;
+  const searchThreads = readsMail && answersHere ? new SearchPool(path) : undefined;
   try {
     return await use({ db, searchThreads, watch });
   } finally {
@@ -76,7 +75,7 @@ async function withDatabase<T>(
 }
 
 /** An external agent with mail of its own needs none here: a database for the results is created. */
-function needsMail({ options }: RunRequest, { settings }: AppContext): boolean {
+function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
   if (options.suite !== undefined) return false;
   return usesMailHere(agentTargetOf(options, settings.env));
@@ -111,11 +110,6 @@ interface RunOutcome {
   readonly shortfall: string | null;
 }
 
-/** What a run would take. Nothing is sent and nothing is written. */
-async function estimate(opened: OpenDatabase, request: RunRequest, context: AppContext): Promise<RunEstimate> {
-  return withPlan(opened.db, request, context, (plan) => estimateRun(opened.db, plan, request.options));
-}
-
 /**
  * One attempt at a run, new or resumed, until its tasks are answered or it is stopped. Everything that could be
  * refused is refused before the first task.
@@ -132,8 +126,11 @@ async function execute(
     checkJudgePriced(plan.settings.judge, plan.limits);
     const evals = evalsAmong(db, plan.settings.scorers, context.settings);
     refuseUncountedRubrics(evals, plan.limits);
-    const opening = await openAnswerer(opened, plan, request.options, context, openQueue);
-    const end = await answerAll(opened, plan, { opening, evals }, request.options, context, openMonitor);
+    const opening =
+      request.queue === undefined
+        ? await localAnswerer(opened, plan, request, context)
+        : await openQueue(plan, request.queue, request, context);
+    const end = await answerAll(opened, plan, { opening, evals }, request, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
     // A run that was stopped is not gated: it can be resumed first.
     const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
@@ -147,13 +144,13 @@ async function withPlan<T>(
   context: AppContext,
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
 ): Promise<T> {
-  const gates = await openGates(request.options, context);
+  const gates = await openGates(request, context);
   const plan = await planRun(db, request, context);
   try {
     for (const note of notesOnSent(plan.settings)) context.note(note);
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
-    noteStoredLimits(plan, request.options, context);
+    noteStoredLimits(plan, request, context);
     return await use(plan, gates);
   } finally {
     plan.model.close();
@@ -162,7 +159,7 @@ async function withPlan<T>(
 }
 
 async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { repeat, resume, suite, name } = request.options;
+  const { repeat, resume, suite, name } = request;
   if (name !== undefined) {
     if (resume !== undefined) {
       throw new UserError(
@@ -177,17 +174,6 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   if (resume !== undefined) return planResume(db, resume, request, context);
   if (suite === undefined) return planNewRun(db, request, context);
   return planSuiteRun(db, suite, request, context);
-}
-
-async function openAnswerer(
-  opened: OpenDatabase,
-  plan: RunPlan,
-  options: RunOptions,
-  context: AppContext,
-  openQueue: OpenQueue,
-): Promise<AnswererOfRun> {
-  if (options.queue === undefined) return localAnswerer(opened, plan, options, context);
-  return openQueue(plan, options.queue, options, context);
 }
 
 async function answerAll(

@@ -74,12 +74,12 @@ export interface RunOptions
 
 export type RunOptionName = keyof RunOptions;
 
-/** What a user asks of a run, with the names of what was really given: the rest of `options` are defaults. */
-export interface RunRequest {
-  readonly options: RunOptions;
+/** What a user asks of a run. */
+export interface RunRequest extends RunOptions {
+  /** Names of the options that were given: the others have their defaults. */
   readonly given: ReadonlySet<string>;
-  /** False: no model is called from here. It is an estimate, or workers call it. */
-  readonly callsModel: boolean;
+  /** Only an estimate. */
+  readonly dryRun: boolean;
 }
 
 export function outputsOf({

@@ -48,22 +48,22 @@ import {
 
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   refuseDatasetFlags(given);
   // API_URL in the environment is for questions: the tasks of most suites cannot be done there.
-  const target = agentTargetOf(options, { ...context.settings.env, API_URL: undefined });
+  const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  const oracle = oracleSettings(modelOf(db, target, options), options.oracle, openSuiteFolder(folder));
-  const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
-  const suite = await openSuite(folder, { ...options, ...oracle, limit }, context);
+  const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
+  const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
+  const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
   const mail = suiteMail(list.tasks);
   refuseMailFlags(given, mail);
   refuseMachineTasks(target, list.tasks);
-  if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, options.partialInboxes);
-  const settings = { ...(await suiteSettings(db, { target, tasks: list.tasks, options }, context)), ...oracle };
-  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
-  return newRunPlan(db, { suite, list, settings, model }, options);
+  if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
+  const settings = { ...(await suiteSettings(db, target, list.tasks, request, context)), ...oracle };
+  const model = await createModel(settings, request, context);
+  return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
 const OF_DATASETS: readonly RunOptionName[] = [
@@ -132,16 +132,13 @@ function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): 
 /** Only answers that have a gold answer are judged. */
 async function suiteSettings(
   db: Db,
-  run: {
-    readonly target: AgentTarget | undefined;
-    readonly tasks: readonly PlannedSuiteTask[];
-    readonly options: RunOptions;
-  },
+  target: AgentTarget | undefined,
+  tasks: readonly PlannedSuiteTask[],
+  asked: RunOptions,
   context: AppContext,
 ): Promise<RunSettings> {
-  const { target, tasks } = run;
   const { inboxes, hasAnswers } = suiteMail(tasks);
-  const options = hasAnswers ? run.options : { ...run.options, noJudge: true };
+  const options = hasAnswers ? asked : { ...asked, noJudge: true };
   const agentId = agentOfNewRun(options);
   const access = { mailbox: inboxes.length > 0, machine: tasks.some(needsMachine) };
   const settings =
@@ -172,13 +169,13 @@ function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
  * incomparable: they are refused, unless --force records the difference.
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   const run = getRun(db, name, "newest");
   refuseOptionsOfNewRun(given, "resume", run.id);
   refuseImported(run, "be resumed");
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
-  if (changes.length > 0 && !options.force) {
+  if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
@@ -187,23 +184,22 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   }
   const settings =
     changes.length === 0 ? run.settings : { ...requested, changes: [...(run.settings.changes ?? []), ...changes] };
-  const limits = limitsOf(options, run.limits);
-  const output = outputToKeep(options.output) ?? run.output;
-  if (options.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
+  const limits = limitsOf(request, run.limits);
+  const output = outputToKeep(request.output) ?? run.output;
+  if (request.output === undefined && output !== null) checkWritable("--output", output);
+  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
   return {
     runId: run.id,
-    agent: agentOf(settings),
     settings,
-    suite: await suiteOfRun({ ...run, settings }, options, context),
-    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, callsModel }),
-    tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
+    suite: await suiteOfRun({ ...run, settings }, request, context),
+    model: await createModel(settings, { ...request, concurrency }, context),
+    tasks: async () => (await findLeft(db, run.id, request.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     limits,
-    output: options.output ?? output ?? undefined,
+    output: request.output ?? output ?? undefined,
     over: run,
     begin: (owner, waiting) =>
-      resumeRun(db, run, { settings, limits, output, retryFailed: options.retryFailed, worker: owner, waiting }),
+      resumeRun(db, run, { settings, limits, output, retryFailed: request.retryFailed, worker: owner, waiting }),
   };
 }
 
@@ -224,7 +220,7 @@ function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[]
  * changed since. Where the mail has changed it is refused, unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   const run = getRun(db, name);
   refuseOptionsOfNewRun(given, "repeat", run.id);
   refuseImported(run, "be repeated");
@@ -233,14 +229,14 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     ...differences(run.settings, requested),
     ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
   ];
-  if (changes.length > 0 && !options.force) {
+  if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
       "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
     );
   }
-  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
+  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
   const settings = {
     ...requested,
     concurrency,
@@ -251,21 +247,20 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
   for await (const task of yieldBetween(tasksAt(db, run.id, positions))) tasks.push(task);
   const runId = newRunId();
-  const limits = limitsOf(options, run.limits);
-  const output = outputToKeep(options.output);
+  const limits = limitsOf(request, run.limits);
+  const output = outputToKeep(request.output);
   const set = { ...run.dataset, split: run.split };
   return {
     runId,
-    agent: agentOf(settings),
     settings,
-    suite: await suiteOfRun({ ...run, settings }, options, context),
-    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: false, callsModel }),
+    suite: await suiteOfRun({ ...run, settings }, request, context),
+    model: await createModel(settings, { ...request, concurrency }, context),
     tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),
     limits,
-    output: options.output,
+    output: request.output,
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: createRunOnce(db, { runId, name: options.name, set, tasks, settings, limits, output }),
+    begin: createRunOnce(db, { runId, name: request.name, set, tasks, settings, limits, output }),
   };
 }
 
@@ -298,34 +293,34 @@ function refuseSuiteOptions(given: ReadonlySet<string>): void {
 }
 
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   refuseSuiteOptions(given);
   const { env } = context.settings;
-  const agentId = agentOfNewRun(options);
-  const target = agentTargetOf(options, env);
+  const agentId = agentOfNewRun(request);
+  const target = agentTargetOf(request, env);
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  if (target?.kind === "api" && options.apiUrl === undefined) {
+  if (target?.kind === "api" && request.apiUrl === undefined) {
     context.note(`The agent is one of ${target.url}, as API_URL says.`);
   }
   const unpinned =
     target === undefined
-      ? newRunSettings(db, options, getAgent(db, agentId), context)
-      : externalAgentSettings(target, agentId, options, env);
+      ? newRunSettings(db, request, getAgent(db, agentId), context)
+      : externalAgentSettings(target, agentId, request, env);
   const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
-  refuseOracle(settings.model, options.oracle);
-  noteUnsetConditions(options, db, context);
+  refuseOracle(settings.model, request.oracle);
+  noteUnsetConditions(request, db, context);
   // Before the download: a missing key is found at once.
-  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
-  const suite = artESuite(settings.cutoff, options, context);
+  const model = await createModel(settings, request, context);
+  const suite = artESuite(settings.cutoff, request, context);
   const list = await suite.list();
-  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, options.partialInboxes);
-  return newRunPlan(db, { suite, list, settings, model }, options);
+  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, request.partialInboxes);
+  return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
 /** Options that workers decide on, or that need what is on this machine only. */
 const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
 
-export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): void {
+export function refuseFlagsQueueIgnores({ given }: RunRequest): void {
   const ignored = NOT_OVER_A_QUEUE.find((name) => given.has(name));
   if (ignored === undefined) return;
   const why = ignored === "concurrency" ? "each worker has its own" : "the tasks are answered on other machines";
@@ -382,7 +377,6 @@ function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: R
   });
   return {
     runId,
-    agent: agentOf(settings),
     settings,
     model,
     suite,
@@ -403,7 +397,6 @@ function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: R
 /** A run that can start: nothing has been written or spent yet. */
 export interface RunPlan {
   readonly runId: string;
-  readonly agent: Agent;
   readonly settings: RunSettings;
   readonly model: CreatedModel;
   /** Opens the tasks. Close it in the end, as the model. */

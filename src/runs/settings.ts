@@ -42,11 +42,12 @@ export function agentOf(settings: RunSettings): Agent {
 /** A stored run's settings, with the options that were given now in their place. */
 export function requestedSettings(
   stored: RunSettings,
-  { options, given }: Pick<RunRequest, "options" | "given">,
+  options: RunRequest,
   { settings: { env } }: AppContext,
 ): RunSettings {
+  const { given } = options;
   const where = requestedAgentTarget(stored.elsewhere, options);
-  if (where !== undefined) refuseFlagsTargetIgnores(where, { options, given });
+  if (where !== undefined) refuseFlagsTargetIgnores(where, options);
   const agentId = options.agent ?? stored.agentId;
   if (where === undefined && options.baseUrl === undefined) {
     refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);

@@ -3,9 +3,8 @@ import { openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/cost-limit.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/names.js";
 import { hasKey, isSameAccount, openModel, refuseStoredAddress, serverOf } from "../models/open-model.js";
-import { isPriced, priceOf, priceOfReply } from "../models/prices.js";
+import { isPriced, priceOf } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
-import { warnOfOtherModel } from "../models/retry.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
@@ -142,11 +141,9 @@ export async function createJudge(
   connection: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { model: remote } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
-  const { costLimit } = connection;
-  const model = costLimit?.applyTo(remote, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage)) ?? remote;
+  const { model } = await openModel(name, { baseUrl: judge.baseUrl, ...connection }, settings);
   const opened = openJudge({
-    model: warnOfOtherModel(model, connection.note),
+    model,
     settings: judge,
     cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
   });
