@@ -95,7 +95,6 @@ function jsonOrText(text: string): JsonValue {
   }
 }
 
-/** How to reach a server, with variables filled in. */
 export type McpServer =
   | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
@@ -229,7 +228,6 @@ async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-/** A running program, as this transport needs it. */
 interface ServerProgram {
   readonly stdin: NodeJS.WritableStream;
   readonly stdout: NodeJS.ReadableStream;
@@ -240,7 +238,6 @@ interface ServerProgram {
 
 type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
 
-/** Largest message accepted from a server. */
 const MAX_MESSAGE_BYTES = 20_000_000;
 
 const STDERR_TAIL_CHARS = 1_000;
@@ -266,7 +263,6 @@ class SupervisedStdioTransport implements Transport {
     private readonly secrets: readonly string[],
   ) {}
 
-  /** The end of what the server wrote to stderr. */
   get lastWords(): string {
     return redactEnd(this.#lastWords, this.#isCut, STDERR_TAIL_CHARS, this.secrets).trim();
   }

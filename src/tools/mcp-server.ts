@@ -33,7 +33,6 @@ interface McpListening {
 }
 
 export interface McpListener {
-  /** `http://127.0.0.1:PORT`. */
   readonly origin: string;
   close(): Promise<void>;
 }
@@ -185,32 +184,26 @@ function offerOf(
   };
 }
 
-/** One mail in a list. */
 interface ListedMail {
   readonly messageId: string;
   readonly subject: string;
   readonly sender: string;
   readonly date: string | null;
-  /** Cursor of the next page. */
   readonly cursor: number;
 }
 
-/** Port: the readable mails. */
 interface MailListing {
   /** Newest first, those after `cursor`. */
   list(cursor: number | null, limit: number): readonly ListedMail[];
   /** The mail as a text; null if it is not visible. */
   read(messageId: string): string | null;
-  /** Message-IDs with this prefix. */
   complete(prefix: string, limit: number): { readonly ids: readonly string[]; readonly hasMore: boolean };
 }
 
-/** What a server offers: one mailbox, read-only, or the tools of one task. */
 export interface MailOffer {
   readonly version: string;
   readonly instructions: string;
   readonly tools: readonly Tool[];
-  /** Whether no tool changes anything. */
   readonly isReadOnly: boolean;
   call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
   /** Null: no resources. */
@@ -223,7 +216,6 @@ const MAX_COMPLETIONS = 100;
 const SCHEME = "mail://";
 const RESOURCE_NOT_FOUND = -32002;
 
-/** A server for one client. */
 export function mailServer(offer: MailOffer): Server {
   const { shelf, instructions } = offer;
   const capabilities = { tools: {}, ...(shelf === null ? {} : { resources: {}, completions: {} }) };
