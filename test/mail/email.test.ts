@@ -1,7 +1,36 @@
-import { describe, expect, it } from "vitest";
-import type { Email } from "../../src/mail/email.js";
+import { describe, expect, it, test } from "vitest";
+import { type Email, formatMail, ownText } from "../../src/mail/email.js";
 import { applyArtRules, artFilter as openArtFilter } from "../../src/mail/import.js";
 import { accountedFor, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
+
+const mail = {
+  messageId: "<1@x>",
+  date: "2001-02-03T04:05:06Z",
+  sender: "a@x",
+  to: ["b@x", "c@x"],
+  cc: [],
+  bcc: [],
+  subject: "Dues",
+  body: "One\nTwo",
+};
+
+test("a mail is its headers, an empty line and its body; empty lists are left out", () => {
+  expect(formatMail(mail)).toBe(
+    "Message-ID: <1@x>\nDate: 2001-02-03T04:05:06Z\nFrom: a@x\nTo: b@x, c@x\nSubject: Dues\n\nOne\nTwo",
+  );
+});
+
+test("values can be aligned, and a mail without a date says so", () => {
+  const [id, date, from] = formatMail({ ...mail, date: null }, 11).split("\n");
+  expect([id, date, from]).toEqual(["Message-ID: <1@x>", "Date:       unknown", "From:       a@x"]);
+});
+
+it.each([
+  ["Yes, at noon.\n\n-----Original Message-----\nFrom: Bo", "Yes, at noon."],
+  ["Fine.\n> when?", "Fine."],
+  ["On May 1 Bo Kim wrote:\nold", ""],
+  ["nothing quoted", "nothing quoted"],
+])("the own text of %j is %j", (body, own) => expect(ownText(body)).toBe(own));
 
 const { emptyDb, path, write } = importFolder();
 
@@ -15,6 +44,7 @@ const MAIL: Email = {
   date: null,
   body: "Hello.",
 };
+
 /** The rules of a mail alone, and of the mail before it. */
 function artFilter() {
   const filter = openArtFilter();
