@@ -2,10 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
+import { headlineOf } from "../../runs/manage.js";
 import { collectReport, storedRun } from "../../runs/report.js";
 import { computeRunTotals } from "../../runs/totals.js";
+import { estimateSchema } from "../../statistics/estimate.js";
+import type { Db } from "../../store/open-store.js";
 import { taskIdSchema } from "../../tasks/question.js";
 import { pageOfResults } from "../../traces/results-store.js";
+import { HEADLINE_SCORERS } from "../../traces/run-totals.js";
 import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../api-error.js";
@@ -24,6 +28,10 @@ const runLineShape = z.strictObject({
   tasks: z.number().int().meta({ description: "Answered so far" }),
   completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
   total_tasks: z.number().int(),
+  score: estimateSchema
+    .extend({ scorer: z.enum(HEADLINE_SCORERS) })
+    .nullable()
+    .meta({ description: "The figure that stands for the run, over its completed tasks; null: nothing is scored yet" }),
   started_at: z.string(),
 });
 
@@ -42,12 +50,13 @@ const listQuery = z.object({
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
 
-function runLine({ agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
+function runLine(db: Db, { agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
   return {
     ...same,
     agent_id: agentId,
     completed_tasks: completedTasks,
     total_tasks: totalTasks,
+    score: headlineOf(db, same.id),
     started_at: startedAt,
   };
 }
@@ -65,7 +74,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       response: z.strictObject({ runs: z.array(runLineShape), has_more: z.boolean(), total_count: z.number().int() }),
       handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
         const { runs, total } = pageOfRuns(db, { ...filter, agent }, offset, limit);
-        return { runs: runs.map(runLine), has_more: offset + runs.length < total, total_count: total };
+        return { runs: runs.map((run) => runLine(db, run)), has_more: offset + runs.length < total, total_count: total };
       },
     }),
     defineRoute({
