@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags } from "../../src/traces/runs-store.js";
-import { MARCUS } from "../runs/demo-setup.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
+import { MARCUS } from "../runs/demo-setup.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 

@@ -5,35 +5,13 @@ import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-repo
 import { headlineOf } from "../../runs/manage.js";
 import { collectReport, storedRun } from "../../runs/report.js";
 import { computeRunTotals } from "../../runs/totals.js";
-import { estimateSchema } from "../../statistics/estimate.js";
 import type { Db } from "../../store/open-store.js";
-import { taskIdSchema } from "../../tasks/question.js";
 import { pageOfResults } from "../../traces/results-store.js";
-import { HEADLINE_SCORERS } from "../../traces/run-totals.js";
 import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../api-error.js";
+import { resultPageShape, runPageShape } from "../responses.js";
 import { defineRoute, type Env, type Route, type Services } from "../route.js";
-
-const runLineShape = z.strictObject({
-  id: z.string(),
-  name: z.string().nullable(),
-  note: z.string().nullable(),
-  tags: z.array(z.string()).readonly(),
-  agent_id: z.string(),
-  model: z.string(),
-  dataset: z.string(),
-  split: z.string(),
-  status: runStatusSchema,
-  tasks: z.number().int().meta({ description: "Answered so far" }),
-  completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
-  total_tasks: z.number().int(),
-  score: estimateSchema
-    .extend({ scorer: z.enum(HEADLINE_SCORERS) })
-    .nullable()
-    .meta({ description: "The figure that stands for the run, over its completed tasks; null: nothing is scored yet" }),
-  started_at: z.string(),
-});
 
 const day = z.iso.date("expected a day, YYYY-MM-DD");
 
@@ -71,10 +49,14 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       summary: "Runs, newest first",
       query: listQuery,
       status: 200,
-      response: z.strictObject({ runs: z.array(runLineShape), has_more: z.boolean(), total_count: z.number().int() }),
+      response: runPageShape,
       handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
         const { runs, total } = pageOfRuns(db, { ...filter, agent }, offset, limit);
-        return { runs: runs.map((run) => runLine(db, run)), has_more: offset + runs.length < total, total_count: total };
+        return {
+          runs: runs.map((run) => runLine(db, run)),
+          has_more: offset + runs.length < total,
+          total_count: total,
+        };
       },
     }),
     defineRoute({
@@ -100,11 +82,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
         offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
       }),
       status: 200,
-      response: z.strictObject({
-        taskResults: z.array(z.looseObject({ taskId: taskIdSchema, traceId: z.string() })),
-        has_more: z.boolean(),
-        total_count: z.number().int(),
-      }),
+      response: resultPageShape,
       handle({ params, query }) {
         const { results, total } = pageOfResults(db, getRun(db, params.id).id, query.offset, query.limit);
         return { taskResults: results, has_more: query.offset + results.length < total, total_count: total };
