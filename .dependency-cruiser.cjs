@@ -20,8 +20,8 @@ const ROOMS = [
   "reports",
   "runs",
   "queue",
-  "web",
   "server",
+  "web",
   "cli",
 ];
 
