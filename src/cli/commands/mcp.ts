@@ -61,7 +61,7 @@ const MAX_CONNECTIONS = 256;
 /** Serves one client over stdin and stdout, until they are closed. */
 async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
   const [{ StdioServerTransport }, { mailServer }] = await Promise.all([
-    import("@modelcontextprotocol/sdk/server/stdio.js"),
+    import("@modelcontextprotocol/server/stdio"),
     import("../../tools/mcp-server.js"),
   ]);
   const server = mailServer(offer);
