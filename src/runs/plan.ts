@@ -21,7 +21,7 @@ import { needsMachine } from "../suites/task-needs.js";
 import type { PlannedSuiteTask, PlannedTask, Task } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { toolsDigest } from "../tools/load-tools.js";
-import { type Agent, type AttachedTool, attachedOrDefault } from "../tools/tool.js";
+import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { tasksAt } from "../traces/results-store.js";
 import { type AgentTarget, NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../traces/runs-store.js";
@@ -37,7 +37,6 @@ import {
   recordedScorers,
 } from "./options.js";
 import {
-  agentOf,
   differences,
   externalAgentSettings,
   newRunSettings,
@@ -356,14 +355,11 @@ async function suiteOfRun(
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-interface NewRun {
-  readonly suite: Suite;
-  readonly list: TaskList;
-  readonly settings: RunSettings;
-  readonly model: CreatedModel;
-}
-
-function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: RunOptions): RunPlan {
+function newRunPlan(
+  db: Db,
+  { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
+  options: RunOptions,
+): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
   const tasks = repeated(list.tasks, options.epochs);
