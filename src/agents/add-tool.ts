@@ -15,7 +15,7 @@ import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../to
 import { getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
 import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
-interface ToolCall {
+interface ToolTrial {
   readonly id: string;
   readonly args: JsonValue;
   /** Overrides the tool's own config, as that of an agent would. */
@@ -27,7 +27,7 @@ interface ToolCall {
 
 export async function testTool(
   db: Db,
-  call: ToolCall,
+  call: ToolTrial,
   settings: AppSettings,
   signal: AbortSignal,
 ): Promise<ToolResult> {

@@ -169,7 +169,8 @@ export function withAgentRetry(
           return attempt();
         },
         signal,
-        { policy, listener: task.onActivity },
+        task.onActivity,
+        policy,
       );
       const [first] = done.turns;
       first?.retries.push(...retries);

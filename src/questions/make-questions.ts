@@ -107,7 +107,7 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
 
 /** An empty dataset is of no use, and would take the place of one that is. */
 function noQuestions(
-  { stopped, advice }: Collected,
+  { stopped, advice }: CollectedQuestions,
   { usable, leftOut }: MailCounts,
   refusals: NamedCounts,
 ): UserError {
@@ -187,7 +187,7 @@ interface CollectRequest {
   readonly refusals: NamedCounts;
 }
 
-interface Collected {
+interface CollectedQuestions {
   readonly questions: readonly VerifiedQuestion[];
   /** Why no more were made; a sentence without its full stop. */
   readonly stopped: string;
@@ -200,7 +200,7 @@ async function collectQuestions(
   options: MakeOptions,
   request: CollectRequest,
   { signal, progress }: AppContext,
-): Promise<Collected> {
+): Promise<CollectedQuestions> {
   const quota = new QuestionQuota(options.number, options.unanswerable, request.refusals);
   const streak = new FailureStreak(request.models.checker?.id ?? "");
   const bar = progress("Questions");
