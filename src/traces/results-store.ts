@@ -255,6 +255,12 @@ export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
   }
 }
 
+/** Of each task of a run that has a result, its last repeat. */
+export function lastEpochs(db: Db, runId: string): Map<TaskId, number> {
+  const rows = db.prepare("SELECT task_id, max(epoch) FROM results WHERE run_id = ? GROUP BY task_id").raw().all(runId);
+  return new Map(rows as [TaskId, number][]);
+}
+
 /** What a task of an agent and a model used on average in earlier runs. */
 export interface AverageTask {
   readonly tasks: number;
