@@ -21,6 +21,18 @@ const search = (query: string, inbox_id = MARCUS) => ["email_search", { query, i
 const answer = (text: string, sources: readonly string[] = []) =>
   ["return_final_answer", { answer: text, sources }] as const;
 
+const HOSTILE_ARGUMENTS: readonly object[] = [
+  {},
+  { query: [] },
+  { query: "x".repeat(20_000), inbox_id: MARCUS },
+  { query: '" OR * NEAR( AND', inbox_id: MARCUS },
+  { query: "\ud800\udfff", inbox_id: `${MARCUS}\u0000` },
+  { query: "x", inbox_id: "%" },
+  { message_id: "../../etc/passwd" },
+  { message_id: "\u0000" },
+  { answer: {}, sources: "x" },
+];
+
 let server: TrainingServer;
 const open: TrainingServer[] = [];
 async function start(changes: Parameters<typeof startTrainingServer>[0] = {}): Promise<TrainingServer> {
@@ -123,7 +135,11 @@ describe("one server", () => {
     expect(last.observation.metadata).toEqual(last.metadata);
     expect(last.metadata.scores).toMatchObject({ exactMatch: 1, sourcesCorrect: 1 });
     for (const again of [answer("x"), search("x")]) {
-      expect(await client.call(...again)).toMatchObject({ reward: 0, done: true, observation: { result: null } });
+      expect(await client.call(again[0], again[1])).toMatchObject({
+        reward: 0,
+        done: true,
+        observation: { result: null },
+      });
     }
     expect((await client.ask({ type: "state" })).data).toMatchObject({ episode_id: "mine", ending: "answered" });
 
@@ -164,16 +180,7 @@ describe("one server", () => {
         })),
       ),
       ...["email_search", "email_get", "return_final_answer", "__proto__", "constructor", "x".repeat(5_000)].flatMap(
-        (tool_name) =>
-          [
-            ...[{}, { query: [] }, { query: "x".repeat(20_000), inbox_id: MARCUS }, { __proto__: null, query: 1 }],
-            ...[{ message_id: "../../etc/passwd" }, { message_id: "\u0000" }, { answer: {}, sources: "x" }],
-            ...[
-              { query: '" OR * NEAR( AND', inbox_id: MARCUS },
-              { query: "\ud800\udfff", inbox_id: `${MARCUS}\u0000` },
-            ],
-            { query: "x", inbox_id: "%" },
-          ].map((args) => ({ type: "step", data: { type: "call_tool", tool_name, arguments: args } })),
+        (tool_name) => HOSTILE_ARGUMENTS.map((args) => ({ type: "step", data: { tool_name, arguments: args } })),
       ),
       ...Array.from({ length: 20 }, (_, i) => ({
         type: "mcp",
