@@ -73,6 +73,11 @@ const ENV_GROUP: CommandGroup = {
   describe: "The benchmark as an environment that agents are trained in",
   subcommands: [
     command(
+      "serve",
+      "Serve the questions as episodes to trainers, over the OpenEnv protocol",
+      async () => (await import("./commands/env-serve.js")).serveEnvironmentCommand,
+    ),
+    command(
       "export",
       "Write questions as folders of Harbor tasks, each with its mailbox and a command to search it",
       async () => (await import("./commands/env.js")).exportEnvironmentCommand,
