@@ -216,18 +216,34 @@ export function attachTool(db: Db, agentId: string, toolId: string, config: Json
   });
 }
 
+/** Replaces the config of a tool that the agent has; its place among the tools stays. */
+export function configureTool(db: Db, agentId: string, toolId: string, config: JsonObject | null): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    if (!tools.some(({ id }) => id === toolId)) throw notAttached(agentId, toolId, tools);
+    setTools(
+      db,
+      agentId,
+      tools.map((tool) => (tool.id === toolId ? { ...tool, config } : tool)),
+    );
+  });
+}
+
+function notAttached(agentId: string, toolId: string, tools: readonly { readonly id: string }[]): UserError {
+  return new UserError(
+    "tool_not_attached",
+    `Agent "${agentId}" does not have the tool "${toolId}".`,
+    `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+  );
+}
+
 export function detachTool(db: Db, agentId: string, toolId: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
     const rest = tools.filter(({ id }) => id !== toolId);
-    if (rest.length === tools.length) {
-      throw new UserError(
-        "tool_not_attached",
-        `Agent "${agentId}" does not have the tool "${toolId}".`,
-        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
-      );
-    }
+    if (rest.length === tools.length) throw notAttached(agentId, toolId, tools);
     if (rest.length === 0) {
       throw new UserError(
         "tool_last",
