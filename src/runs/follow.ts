@@ -79,15 +79,12 @@ export class TasksUnderWay {
   }
 }
 
-/** How often the file is looked at. */
 const POLL_MS = 500;
 
-/** Reading takes at most this share of the time. */
 const MOST_BUSY = 0.1;
 
 type ProgressListener = (progress: RunProgress) => void;
 
-/** What a server knows of the runs that its own process executes. */
 type ProcessOf = (runId: string) => RunProcessState | null;
 
 /** Tells listeners how far runs have got, whenever that changes. Those of one run share one reader. */
@@ -119,7 +116,6 @@ export class RunSubscriptions {
     };
   }
 
-  /** Reads all runs once more, and tells their listeners. */
   async refresh(): Promise<void> {
     await Promise.all([...this.byRun.values()].map((run) => run.poll()));
   }
@@ -216,7 +212,6 @@ export function estimatePace(endedAt: readonly number[], tasksLeft: number, now:
 const MOST_NEWEST = 10;
 const MOST_FAILURES = 10;
 
-/** Finished tasks whose times tell how fast the run goes on. */
 const PACE_TASKS = 50;
 
 /** What stays in memory of each task: tens of thousands may be finished. */
@@ -235,7 +230,6 @@ type FinishedFigures = Pick<
 
 type ScoreLine = RunProgress["scores"][number];
 
-/** The finished tasks of a run, added as they are saved. */
 class FinishedTasks {
   private readonly tasks = new Map<string, Scored>();
   private newest: FinishedTaskLine[] = [];
@@ -261,7 +255,6 @@ class FinishedTasks {
     this.ends = [endedAt, ...this.ends].slice(0, PACE_TASKS);
   }
 
-  /** When the newest tasks ended, in ms. */
   get endTimes(): readonly number[] {
     return this.ends;
   }
@@ -277,7 +270,6 @@ class FinishedTasks {
     return { ...process, underWay, underWayCount: process.underWayCount - ended };
   }
 
-  /** Takes longer, the more tasks there are. */
   figures(): FinishedFigures {
     const { costUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
@@ -356,7 +348,6 @@ function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTask
   };
 }
 
-/** Reads from the file how far a run has got; the run may be executed by any process. */
 class RunProgressReader {
   private readonly finished = new FinishedTasks();
   private position = 0;
@@ -386,7 +377,6 @@ class RunProgressReader {
     return true;
   }
 
-  /** Throws a UserError where the run was deleted. */
   progress(process: RunProcessState | null): RunProgress {
     const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits } = getRun(
       this.db,
@@ -417,7 +407,6 @@ class RunProgressReader {
   }
 }
 
-/** One key for all attempts at a repeat of a task. */
 function epochKey({ taskId, epoch }: { readonly taskId: TaskId; readonly epoch: number }): string {
   return `${taskId}/${epoch}`;
 }

@@ -12,7 +12,7 @@ import { questionOpener } from "../../src/questions/dataset.js";
 import { type AnswerContext, answerHere } from "../../src/runs/answer-task.js";
 import { Budget, mostOfTask } from "../../src/runs/budget.js";
 import { createRun, type RunSession, resumeRun } from "../../src/runs/create-run.js";
-import { ServerWatch } from "../../src/runs/faults.js";
+import { ServerWatch } from "../../src/runs/server-watch.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
