@@ -24,7 +24,6 @@ function open(options: Partial<RateLimiterOptions> = {}) {
 }
 
 const NOTHING = { running: 0, waiting: 0, why: null };
-
 const between = (times: readonly number[], from: number, to: number) => times.filter((at) => at > from && at <= to);
 
 /** The most that fell into any minute. */

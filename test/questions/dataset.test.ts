@@ -152,7 +152,6 @@ describe("local file", () => {
    * writes zstd: `parquetOf(questionRows(40), {codec: "ZSTD", compressors: {ZSTD: <zstd -19 -c --no-check>}})`.
    */
   const ZSTD_FILE = fileURLToPath(new URL("zstd.parquet", import.meta.url));
-
   let folder: string;
 
   beforeEach(async () => {
@@ -182,7 +181,6 @@ describe("local file", () => {
   }
 
   const jsonl = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
   function csvOf(rows: readonly Row[], ids: (row: Row) => string = (row) => JSON.stringify(row.message_ids)): string {

@@ -14,7 +14,6 @@ import { importFolder, importFrom } from "../mail/import-setup.js";
 
 describe("demo", () => {
   const DEMO = join(import.meta.dirname, "../../fixtures/demo");
-
   const MAILDIR = join(DEMO, "maildir");
 
   const OWNERS: Readonly<Record<string, string>> = {
@@ -68,24 +67,17 @@ describe("demo", () => {
       .map((line) => JSON.parse(line));
 
   const copiesOf = (line: unknown): string[] => (line as { equivalent_ids: string[] }).equivalent_ids;
-
   let mails: DemoMail[] = [];
-
   const byPath = new Map<string, DemoMail>();
-
   const byId = new Map<string, DemoMail[]>();
-
   const rawQuestions = jsonLines("questions.jsonl");
-
   const questions = rawQuestions.map((line) => questionSchema.parse(line));
-
   const unanswerable = jsonLines("unanswerable.jsonl").map((line) => questionSchema.parse(line));
 
   const inInbox = (mail: DemoMail, address: string): boolean =>
     OWNERS[mail.owner] === address || mail.addresses.has(address);
 
   const year = (mail: DemoMail): string => /^Date: \w+, \d+ \w+ (\d{4})/m.exec(mail.head)?.[1] ?? "";
-
   const goldOf = (question: Question): DemoMail[] => question.message_ids.flatMap((id) => byId.get(id) ?? []);
 
   beforeAll(async () => {
@@ -240,7 +232,6 @@ describe("demo", () => {
   type Check = (mail: DemoMail, second: DemoMail | undefined) => boolean;
 
   const sameMail: Check = (a, b) => b !== undefined && a.content === b.content && a.head !== b.head;
-
   const bodyText = (mail: DemoMail): string => mail.rawBody.toString("latin1");
 
   /** Every quirk of the README's table, and how to see that its file has it. */
@@ -316,14 +307,10 @@ const questionsOf = (part: "tune" | "test"): LabelledQuestion[] =>
     .map((line) => labelledSchema.strict().parse(JSON.parse(line)));
 
 const tune = questionsOf("tune");
-
 const test = questionsOf("test");
-
 const all = [...tune, ...test];
-
 /** Longer passages than this are quoted, not told in other words. */
 const PASSAGE_WORDS = 8;
-
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
 
 /** Every run of one word more than a passage may have. */

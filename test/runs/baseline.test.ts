@@ -9,9 +9,7 @@ import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";
 
 describe("baseline", () => {
   let demo: TestDb;
-
   let set: QuestionSet;
-
   let alone: Finished;
 
   beforeAll(async () => {

@@ -24,7 +24,6 @@ describe("create run", () => {
   /** Runs that are taken up where they were left. */
 
   let demo: TestDb;
-
   let set: QuestionSet;
 
   beforeEach(async () => {

@@ -10,11 +10,8 @@ import { openEmpty, type TestDb } from "./demo-setup.js";
 
 describe("run subscriptions", () => {
   let test: TestDb;
-
   let reader: Db;
-
   let faults: unknown[];
-
   let subscriptions: RunSubscriptions;
 
   beforeEach(() => {
@@ -145,7 +142,6 @@ describe("run subscriptions", () => {
 });
 
 const NOW = 10_000_000;
-
 const ago = (...seconds: number[]) => seconds.map((second) => NOW - 1_000 * second);
 
 it("estimates from the tasks that finished lately, and from none that finished long ago", () => {

@@ -10,13 +10,9 @@ describe("model failures", () => {
 
   /** By the first turn's usage alone: 1000 in at $3 and 20 out at $15 a million. */
   const FIRST_TURN_COST = 0.0033;
-
   const USAGE = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
-
   let demo: TestDb;
-
   let set: QuestionSet;
-
   let provider: FakeProvider;
 
   beforeAll(async () => {
@@ -189,9 +185,7 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
   /** Replies that nobody should send: each has its outcome, over every wire format and real HTTP. */
 
   let demo: TestDb;
-
   let set: QuestionSet;
-
   let provider: FakeProvider;
 
   beforeAll(async () => {
@@ -204,11 +198,8 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
   afterEach(() => provider.close());
 
   const call = (name: string, args: Parameters<typeof JSON.stringify>[0]) => ({ name, arguments: args });
-
   const search = call("email_search", { query: "dues", inbox_id: MARCUS });
-
   const finish = { toolCalls: [call("return_final_answer", { answer: "$40", sources: [] })] };
-
   const megabytes = (n: number) => "x".repeat(n * 1024 * 1024);
 
   async function asked(answer: (request: ParsedRequest) => Answer, attempts = 1) {

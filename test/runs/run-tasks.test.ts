@@ -168,7 +168,6 @@ describe("stopping", () => {
   /** Runs that do not come to their end: by the user, or by a fault of ours. */
 
   let demo: TestDb;
-
   let set: QuestionSet;
 
   beforeEach(async () => {
@@ -179,7 +178,6 @@ describe("stopping", () => {
   afterEach(() => demo.close());
 
   const count = (table: string) => demo.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
-
   const finish = { toolCalls: [{ name: "return_final_answer", arguments: { answer: "x", sources: [] } }] };
 
   describe("an abort", () => {
@@ -327,7 +325,6 @@ describe("workspace", () => {
   /** Whatever a task ends as, its files go with it. */
 
   let demo: TestDb;
-
   let set: QuestionSet;
 
   beforeEach(async () => {

@@ -16,7 +16,6 @@ describe("machine docker", () => {
    */
 
   const folder = mkdtempSync(join(tmpdir(), "art-e-docker-"));
-
   const path = process.env.PATH;
 
   afterAll(() => {

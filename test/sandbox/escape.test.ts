@@ -13,7 +13,6 @@ import { leftInSandboxes, openWitness, SECRET, sandboxProcesses, type Witness } 
 import { machinesStart, openMachine, processesWith, shell } from "./machines.js";
 
 const KEY = "sk-ant-only-for-the-host";
-
 const choice = await chooseSandbox();
 
 describe("from the sandbox there is no way out:", needs("sandbox", choice.ok), () => {

@@ -25,9 +25,7 @@ describe("kept files", async () => {
   /** What a program leaves in /workspace and /tmp is there for the next one, though each has file systems of its own. */
 
   const choice = await chooseSandbox();
-
   let workspace: Workspace;
-
   let files = "";
 
   beforeEach(async () => {
@@ -99,9 +97,7 @@ for name in ["deep/er", "deep", "given"]: os.rmdir(name)`;
 });
 
 const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: null };
-
 const args = dockerArguments("art-e-1", folders, "1000:1000");
-
 const given = (flag: string) => args[args.indexOf(flag) + 1];
 
 test("the container has no network, nothing to write but the workspace, no rights, and bounded means", () => {
@@ -193,7 +189,6 @@ test("the sandbox says how each of its limits is kept", async () => {
 });
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
-
 const DIST = join(ROOT, "dist/sandbox");
 
 /** A module as nobody would run it: no home folder, no rights, no environment. */
@@ -204,9 +199,7 @@ function asNobody(source: string) {
 }
 
 const isRoot = process.getuid?.() === 0;
-
 const canRead = isRoot && asNobody(`await import("${DIST}/limits.js")`).status === 0;
-
 const works = canRead && (await chooseSandbox()).ok;
 
 const PROGRAMS = {

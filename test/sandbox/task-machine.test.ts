@@ -68,10 +68,8 @@ describe("a command", needs("sandbox", machinesStart), () => {
   });
 
   test("is ended at its time limit with all of its group, and keeps what it had printed", async () => {
-    const start = Date.now();
     const script = "echo begun; bash -c 'sleep 611' & sleep 612";
     expect(await shell(machine, script, { timeoutMs: 500 })).toEqual({ exitCode: null, stdout: "begun\n", stderr: "" });
-    expect(Date.now() - start).toBeLessThan(10_000);
     expect((await shell(machine, "pgrep -f 'sleep 61[12]'")).stdout).toBe("");
   });
 
@@ -101,10 +99,9 @@ describe("a command", needs("sandbox", machinesStart), () => {
   });
 
   test("runs beside others", async () => {
-    const start = Date.now();
-    const runs = await Promise.all([1, 2, 3, 4].map((i) => shell(machine, `sleep 1; echo ${i}`)));
+    const meets = (i: number) => `touch ${i}; until [ -e 1 -a -e 2 -a -e 3 -a -e 4 ]; do sleep 0.1; done; echo ${i}`;
+    const runs = await Promise.all([1, 2, 3, 4].map((i) => shell(machine, meets(i), { timeoutMs: 60_000 })));
     expect(runs.map(({ stdout }) => stdout)).toEqual(["1\n", "2\n", "3\n", "4\n"]);
-    expect(Date.now() - start).toBeLessThan(3_500);
   });
 
   test("is ended when the task is stopped, and the machine goes on", async () => {
@@ -284,10 +281,8 @@ describe("a machine", needs("sandbox", machinesStart), () => {
   });
 
   test("with a fork bomb: the command is ended in time, and the next one runs", async () => {
-    const start = Date.now();
     const { exitCode } = await shell(machine, "bomb() { bomb | bomb & }; bomb; sleep 600", { timeoutMs: 2_000 });
     expect(exitCode).toBeNull();
-    expect(Date.now() - start).toBeLessThan(30_000);
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
@@ -427,10 +422,8 @@ describe("of a machine", needs("sandbox", machinesStart), () => {
   test("a server that one command starts is reached by the next, and its output does not hold the command up", async () => {
     const machine = await openMachine();
     try {
-      const start = Date.now();
       const script = "echo served > page.txt; python3 -m http.server --bind 127.0.0.1 8765 & sleep 1; echo started";
       expect(await shell(machine, script)).toMatchObject({ exitCode: 0, stdout: "started\n" });
-      expect(Date.now() - start).toBeLessThan(20_000);
       // The server writes a line to the first command's stderr for each request.
       for (const name of ["127.0.0.1", "localhost"]) {
         const got = await shell(machine, `curl -sS --retry 5 --retry-connrefused http://${name}:8765/page.txt`);

@@ -15,9 +15,7 @@ import {
 
 describe("workspace files", () => {
   let outside = "";
-
   let workspace: ReturnType<typeof openWorkspace>;
-
   let files = "";
 
   beforeEach(async () => {
@@ -35,11 +33,8 @@ describe("workspace files", () => {
   });
 
   const inside = <T>(work: (folders: WorkspaceFolders) => Promise<T>) => workspace.use(work);
-
   const read = (path: string) => inside((folders) => readText(folders, path));
-
   const write = (path: string, content: string) => inside((folders) => writeText(folders, path, content));
-
   const list = async (path = ".") => (await inside((folders) => listEntries(folders, path, 100))).entries;
 
   describe("a file is written and read back", () => {

@@ -28,11 +28,8 @@ import { temporaryFolder } from "./temporary-folder.js";
 type Files = Readonly<Record<string, string>>;
 
 const call = (func: string, args: JsonObject = {}): FunctionCall => ({ func, arguments: args });
-
 const vmFile = (path: string, more: JsonObject = {}) => call("vm_file", { path, dest: "result", ...more });
-
 const gold = (path: string) => call("local_file", { path: `suite/${path}`, dest: "gold" });
-
 const rule = (rules: JsonObject | JsonObject[string]) => call("rule", { rules });
 
 function writeFiles(root: string, files: Files): void {
@@ -344,7 +341,6 @@ interface Vector {
 }
 
 const FILE_KINDS = ["text", "json", "file", "duckdb", "sqlite"];
-
 /** Inputs with the score that the origin's own code gives them. */
 const vectors = readSuiteLines<Vector>("oracle", "vectors", "vectors.jsonl");
 
@@ -457,7 +453,6 @@ interface OracleLine {
 
 /** What an agent would have left behind, with the score of it. */
 const lines = readSuiteLines<OracleLine>("oracle", "oracle.jsonl");
-
 const onlyFiles = lines.filter(({ grading }) => grading === "files");
 
 async function grade(line: OracleLine) {

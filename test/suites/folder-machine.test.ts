@@ -51,7 +51,6 @@ describe("a machine that is a folder", () => {
 });
 
 const call = (func: string, args: JsonObject = {}): FunctionCall => ({ func, arguments: args });
-
 const upload = (local: string, remote: string) => call("upload_file_to_vm", { local_path: local, remote_path: remote });
 
 const script = (local: string, remote: string) =>

@@ -67,13 +67,9 @@ describe("images as OpenCV handles them", () => {
 
 describe("notebook", () => {
   const read = (notebook: unknown) => readNotebook(Buffer.from(JSON.stringify(notebook)));
-
   const code = (...outputs: unknown[]) => ({ cell_type: "code", metadata: {}, source: ["a\n", "b"], outputs });
-
   const stream = (text: string | string[], name = "stdout") => ({ output_type: "stream", name, text });
-
   const data = (values: object) => ({ output_type: "display_data", metadata: {}, data: values });
-
   const notebookOf = (...cells: unknown[]) => ({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 });
 
   describe("a notebook as nbformat reads it", () => {

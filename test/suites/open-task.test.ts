@@ -17,11 +17,8 @@ import { machinesStart } from "./machines-start.js";
 import { DEMO_SUITE, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 const context = { settings: { db: "/nowhere/art-e.db" } } as unknown as AppContext;
-
 const [LAMPS, WEATHER, CATCHES] = ["8cb2db91", "575c7366", "84401e16"] as const;
-
 const signal = new AbortController().signal;
-
 const suite = openSuiteFolder(DEMO_SUITE);
 
 function taskOf(id: string) {
@@ -129,9 +126,7 @@ async function obstacleTo(task: { id: string }, tool: string, files: object = {}
 }
 
 const spider = (config: readonly object[], changes: object = {}) => spiderTask(A, "2", { config, ...changes });
-
 const call = (type: string, parameters: object = {}) => ({ type, parameters });
-
 const rule = { type: "rule", rules: { expected: "a" } };
 
 describe("a task", () => {

@@ -12,7 +12,6 @@ const RETRY = { attempts: 4, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () =>
 
 describe("deliver spans", () => {
   const KEY = "Basic c2VjcmV0LWtleQ==";
-
   let collector: Collector;
 
   beforeEach(async () => {
@@ -146,10 +145,8 @@ describe("deliver spans", () => {
 
 describe("live delivery", () => {
   const NEVER = new AbortController().signal;
-
   /** Of each trace here. */
   const SPANS = 5;
-
   let collector: Collector;
 
   beforeEach(async () => {

@@ -42,7 +42,6 @@ describe("reader contract", async () => {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 
   const folder = await temporaryFolder();
-
   const at = (name: string) => join(folder, name);
 
   await writeTar(at("mails.tar"), mailEntries(mails), false);
@@ -227,7 +226,6 @@ describe("round trip", () => {
   });
 
   const TRACES = process.env.ART_E_LONG ? 10_000 : 200;
-
   const SEED = Math.floor(Math.random() * 2 ** 31);
 
   describe.each(WHOLE)("hostile traces as %s", (format) => {

@@ -56,7 +56,6 @@ describe("table formats", () => {
   };
 
   const ZERO: Row = { ...FULL, text: "", integer: 0, number: 0, boolean: false, texts: [] };
-
   const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
 
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -282,7 +281,6 @@ with zipfile.ZipFile(sys.argv[1]) as file:
   }
 
   const TIME = [2026, 1, 2, 3, 4, 4];
-
   const TEXT = '{"text":"é"}';
 
   function zipOf(count: number): string {
