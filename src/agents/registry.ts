@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseModelName } from "../models/names.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
@@ -90,7 +90,6 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
   });
 }
 
-/** Refuses to delete a tool that an agent has. */
 export function deleteTool(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("tool", getTool(db, id));
@@ -193,7 +192,6 @@ export function deleteAgent(db: Db, id: string): void {
   });
 }
 
-/** A copy under another id, with the same tools and their configurations. */
 export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   const { prompt, model, settings, name, description } = getAgent(db, id);
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
@@ -316,9 +314,7 @@ function saveIfReadable(db: Db, agentId: string): void {
 export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = issue === undefined || issue.path.length === 0 ? what : `${what}: ${issue.path.join(".")}`;
-  throw new UserError(code, `${where}: ${issue?.message ?? "cannot be used"}.`, "Nothing has been changed.");
+  throw new UserError(code, `${what}: ${firstIssue(result.error)}.`, "Nothing has been changed.");
 }
 
 /** Built-in agents and tools cannot be changed: published figures are about them. */

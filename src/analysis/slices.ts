@@ -58,16 +58,15 @@ const SUITE_PARTS: Readonly<Record<(typeof SUITE_SLICES)[number], (task: SuiteFa
   tag: ({ tags }) => [...new Set(tags)],
 };
 
-interface Part {
+interface SlicePart {
   tasks: number;
   readonly byScorer: Map<string, ClusteredMean>;
 }
 
 type DescribedScores = Readonly<Record<string, Pick<ScoreDescription, "kind" | "scale">>>;
 
-/** Aggregates the scores of a run by slice, question by question. */
 export class SliceAggregate {
-  private readonly parts = new Map<SliceName, Map<string, Part>>(SLICES.map((slice) => [slice, new Map()]));
+  private readonly parts = new Map<SliceName, Map<string, SlicePart>>(SLICES.map((slice) => [slice, new Map()]));
   private hasSuite = false;
 
   /** Adds a question: its number of tasks, and by scorer the values of the completed ones. */
@@ -125,7 +124,7 @@ export class SliceAggregate {
 }
 
 /** Difficulties from easy to hard, everything else by its name. */
-function byPart(slice: SliceName): (a: readonly [string, Part], b: readonly [string, Part]) => number {
+function byPart(slice: SliceName): (a: readonly [string, SlicePart], b: readonly [string, SlicePart]) => number {
   if (slice !== "difficulty") return ([a], [b]) => a.localeCompare(b, "en", { numeric: true });
   const order: readonly string[] = DIFFICULTIES;
   const rank = (value: string) => order.indexOf(value);
@@ -144,7 +143,6 @@ interface ClusterSums {
 
 const SHARE: Scale = { min: 0, max: 1 };
 
-/** Aggregates one score over a run, question by question. */
 export class ScoreAggregate {
   private readonly completed = new ClusteredMean();
   private readonly withFailed = new ClusteredMean();

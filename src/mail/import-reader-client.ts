@@ -68,7 +68,6 @@ function tooMuch(path: string, cause: Error): UserError {
   );
 }
 
-/** The request to the reading thread. */
 export interface ReadRequest {
   readonly path: string;
   readonly format: CorpusFormat;
@@ -76,29 +75,28 @@ export interface ReadRequest {
   readonly ahead: number;
 }
 
-/** Its messages: batches, then one of the others. */
 export type ReadMessage =
   | { readonly batch: PackedBatch }
-  | { readonly failure: Failure }
+  | { readonly failure: ThreadError }
   | { readonly aborted: true }
   | { readonly end: true };
 
 /** An error between threads: structured cloning drops its class. */
-interface Failure {
+interface ThreadError {
   readonly name: string;
   readonly message: string;
   readonly stack?: string | undefined;
   readonly user?: { readonly code: string; readonly hint: string; readonly exitCode: ExitCode };
 }
 
-export function serializeError(error: unknown): Failure {
+export function serializeError(error: unknown): ThreadError {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
   const { name, message, stack } = error;
   if (!(error instanceof UserError)) return { name, message, stack };
   return { name, message, stack, user: { code: error.code, hint: error.hint, exitCode: error.exitCode } };
 }
 
-function deserializeError({ message, stack, user }: Failure): Error {
+function deserializeError({ message, stack, user }: ThreadError): Error {
   const error = user === undefined ? new Error(message) : new UserError(user.code, message, user.hint, user.exitCode);
   if (stack !== undefined) error.stack = stack;
   return error;

@@ -29,14 +29,13 @@ function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWr
   return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
 }
 
-/** A model's name in a price table, and which table it is in. */
-interface Entry {
+interface PriceEntry {
   readonly name: string;
   readonly options: PriceOptions;
 }
 
 /** By model id; null: in no table. The library scans its table at every call. */
-const entries = new Map<string, Entry | null>();
+const entries = new Map<string, PriceEntry | null>();
 
 /** Model names also come from servers' replies, so their number is not bounded. */
 const MAX_ENTRIES = 1_000;
@@ -75,7 +74,7 @@ export function priceOfReply(modelId: string, answeredBy: string | undefined, us
   return billed ?? priceOf(modelId, usage, at);
 }
 
-function entryOf(modelId: string): Entry | null {
+function entryOf(modelId: string): PriceEntry | null {
   const known = entries.get(modelId);
   if (known !== undefined) return known;
   const found = findEntry(modelId);
@@ -84,7 +83,7 @@ function entryOf(modelId: string): Entry | null {
   return found;
 }
 
-function findEntry(modelId: string): Entry | null {
+function findEntry(modelId: string): PriceEntry | null {
   const slash = modelId.indexOf("/");
   const provider = modelId.slice(0, slash);
   const name = modelId.slice(slash + 1);
@@ -94,7 +93,7 @@ function findEntry(modelId: string): Entry | null {
   return made === null ? null : entryAt(made.maker, made.name);
 }
 
-function entryAt(provider: string, given: string): Entry | null {
+function entryAt(provider: string, given: string): PriceEntry | null {
   const name = ALIASES[`${provider}/${given}`] ?? given;
   const models = Object.entries(PRICE_SUPPLEMENT).find(([id]) => id === provider)?.[1] ?? [];
   const supplement = { id: provider, name: provider, api_pattern: "", models: [...models] };

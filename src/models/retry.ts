@@ -32,32 +32,28 @@ export function withPrices(model: Model, priceOf: PriceOf): Model {
   };
 }
 
-interface Tried<T> {
-  readonly done: T;
-  /** The attempts that failed before. */
-  readonly retries: readonly Retry[];
-}
-
-interface RetryOptions {
-  readonly policy?: RetryPolicy | undefined;
-  readonly sleep?: Sleep | undefined;
-  /** Called before each wait. */
-  readonly onRetry?: ((failed: Retry) => void) | undefined;
-}
-
 /**
- * Calls a model, or an agent, again while it fails with a retryable `ModelError`. What was tried stands in `retries`,
- * or in the last error's, whose message `name` begins.
+ * Calls a model, or an agent, again while it fails with a retryable `ModelError`. Each attempt tells its progress, which
+ * `listener` hears too, with the retries. What was tried stands in `retries`, or in the last error's, whose message
+ * `name` begins.
  */
-async function retryWithPolicy<T>(
+export async function retryFollowed<T>(
   name: string,
-  attemptOnce: () => Promise<T>,
+  attempt: (onProgress: (progress: CallProgress) => void) => Promise<T>,
   signal: AbortSignal,
-  { policy = DEFAULT_RETRY, sleep, onRetry }: RetryOptions = {},
-): Promise<Tried<T>> {
+  listener: ((progress: CallProgress) => void) | undefined,
+  policy: RetryPolicy = DEFAULT_RETRY,
+  sleep?: Sleep,
+) {
+  const waits = new CallWaits();
   const retries: Retry[] = [];
+  const onProgress = (progress: CallProgress) => {
+    waits.add(progress);
+    listener?.(progress);
+  };
+  const startedAt = performance.now();
   try {
-    const done = await retry(attemptOnce, {
+    const done = await retry(() => attempt(onProgress), {
       policy,
       signal,
       sleep,
@@ -65,41 +61,15 @@ async function retryWithPolicy<T>(
       onRetry(error, waitedMs) {
         const failed = { attempt: retries.length + 1, reason: (error as Error).message, waitedMs };
         retries.push(failed);
-        onRetry?.(failed);
+        onProgress({ type: "retry", retry: failed });
       },
     });
-    return { done, retries };
+    return { done, retries, waits: waits.toField(), elapsedMs: performance.now() - startedAt };
   } catch (error) {
     if (!(error instanceof ModelError) || error === signal.reason) throw error;
     const often = retries.length === 0 ? "" : ` (after ${retries.length + 1} attempts)`;
     throw withMessage(error, `${name}: ${error.message}${often}`, retries);
   }
-}
-
-/** A call that was tried until it was done, with what it waited for. */
-interface FollowedTry<T> extends Tried<T> {
-  readonly waits: ReturnType<CallWaits["toField"]>;
-  /** Of all attempts and pauses. */
-  readonly elapsedMs: number;
-}
-
-/** As `retryWithPolicy`; each attempt tells its progress, which `listener` hears too, with the retries. */
-export async function retryFollowed<T>(
-  name: string,
-  attempt: (onProgress: (progress: CallProgress) => void) => Promise<T>,
-  signal: AbortSignal,
-  options: Omit<RetryOptions, "onRetry"> & { readonly listener: ((progress: CallProgress) => void) | undefined },
-): Promise<FollowedTry<T>> {
-  const { policy, sleep, listener } = options;
-  const waits = new CallWaits();
-  const onProgress = (progress: CallProgress) => {
-    waits.add(progress);
-    listener?.(progress);
-  };
-  const startedAt = performance.now();
-  const onRetry = (retry: Retry) => onProgress({ type: "retry", retry });
-  const tried = await retryWithPolicy(name, () => attempt(onProgress), signal, { policy, sleep, onRetry });
-  return { ...tried, waits: waits.toField(), elapsedMs: performance.now() - startedAt };
 }
 
 /**
@@ -114,14 +84,15 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
         model.id,
         (onProgress) => model.complete({ ...request, onProgress }, signal),
         signal,
-        { policy, sleep, listener: request.onProgress },
+        request.onProgress,
+        policy,
+        sleep,
       );
       return { ...done, waitedMs: Math.max(0, elapsedMs - done.latencyMs), ...waits, retries };
     },
   };
 }
 
-/** A reply as it is kept on disk. */
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
@@ -182,7 +153,6 @@ export function otherModels(asked: string, named: Readonly<Record<string, number
   return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
 }
 
-/** The note about a reply by another model. */
 function otherModelNote(asked: string, named: string): string {
   return `${asked} was asked, and replies say they are by ${named}: its provider may have put another model in its place.`;
 }

@@ -48,7 +48,7 @@ const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
 };
 
 /** A value of the metric. */
-export function metricFormat(metric: string): (value: number) => string {
+function metricFormat(metric: string): (value: number) => string {
   return EFFORT_FORMATS[metric] ?? share;
 }
 
@@ -126,6 +126,24 @@ export function differenceText(
   if (value === null) return "-";
   const bounds = low === null || high === null ? "" : ` [${format(low)}, ${format(high)}]`;
   return `${value > 0 ? "+" : ""}${format(value)}${bounds}`;
+}
+
+/** What a comparison says of one metric, but for won, lost and tied, and the verdict. */
+export function metricCells({ metric, label, baseline, candidate, difference, p }: MetricComparison): string[] {
+  const format = metricFormat(metric);
+  const text = (value: number | null) => (value === null ? "-" : format(value));
+  return [label, count(difference.n), text(baseline), text(candidate), differenceText(difference, format), pText(p)];
+}
+
+/** `answered 12, timeout 3`: the most frequent first. */
+export function endingsText(endings: Readonly<Record<string, number>>): string {
+  const sorted = Object.entries(endings).sort(([, a], [, b]) => b - a);
+  return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
+}
+
+export function oneLine(text: string, limit: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }
 
 export function pText(p: number | null): string {

@@ -22,9 +22,9 @@ export interface ResultRow {
 }
 
 /** How an attempt at a task came out; `stopped`: by a limit of the run, so that the task is left for a resume. */
-export type Outcome = "finished" | "failed" | "stopped";
+export type AttemptOutcome = "finished" | "failed" | "stopped";
 
-export function toResultRow(trace: Trace, result: TaskResult, outcome: Outcome): ResultRow {
+export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome): ResultRow {
   return {
     runId: trace.runId,
     taskId: trace.taskId,

@@ -1,14 +1,13 @@
 import { UserError } from "../platform/errors.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
-import { type Outcome, openRowWriter, type ResultRow, toResultRow } from "./result-row.js";
+import { type AttemptOutcome, openRowWriter, type ResultRow, toResultRow } from "./result-row.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
-/** Where a run's finished tasks go. */
 export interface ResultWriter {
   /** True: committed. False: another program held the file, and the wait was aborted. */
-  save(trace: Trace, result: TaskResult, outcome: Outcome): Promise<boolean>;
+  save(trace: Trace, result: TaskResult, outcome: AttemptOutcome): Promise<boolean>;
   /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
   keep?(trace: Trace): void;
   close(): Promise<void>;
@@ -43,7 +42,6 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
 /** The error code of a save after which the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
 
-/** Characters of traces held in memory. */
 const MAX_CHARS = 1_000_000;
 
 /** The last traces of a run as JSON, up to `MAX_CHARS`, for the case that the database file is lost. */

@@ -8,7 +8,6 @@ import { boxLines, demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, readJson, start } = workFolder({ mail: MAIL });
-
 let provider: FakeProvider;
 afterEach(() => provider.close());
 

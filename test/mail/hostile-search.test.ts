@@ -9,7 +9,6 @@ const CUTOFF = endOfDay("2001-05-14");
 /** Every word that could be taken for something else; mail of others names every mailbox. */
 const NAMES = [1, 2, 3, 4].map((id) => `in${id} from${id} to${id}`).join(" ");
 const TEXT = `AND OR NOT NEAR subject body parties ${NAMES} what's Q3-budget 5 a@b * ^ - the gas 🙂 café \ud83d x`;
-
 let db: Db;
 let search: MailSearch;
 let ofBen: MailQuery;

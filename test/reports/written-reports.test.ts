@@ -19,11 +19,11 @@ describe("a report as CSV", () => {
     { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
   ];
 
-  const RUN = { runId: "run_1", agentId: "email-search", model: "acme/best", runName: "nightly" };
+  const RUN = { runId: "run_1", agentId: "email-search", model: "acme/best", name: "nightly" };
 
   function rowOf(changes: Partial<TaskResult>): Record<string, string> {
     const { result } = finished("run_1", 1, 0.5);
-    const text = csvHead(MEANINGS) + csvLine(RUN, { ...result, ...changes }, MEANINGS);
+    const text = csvHead(MEANINGS) + csvLine({ run: RUN, result: { ...result, ...changes } }, MEANINGS);
     const [row] = parse(text, { columns: true, bom: true, record_delimiter: "\r\n" }) as Record<string, string>[];
     if (row === undefined) throw new Error("there is no row");
     return row;

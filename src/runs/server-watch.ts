@@ -1,59 +1,8 @@
 import type { AgentBackend } from "../agents/agent.js";
 import { type Model, ModelError } from "../models/model.js";
-import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
-import type { Db, FileFault } from "../store/open-store.js";
-import type { Trace } from "../traces/trace.js";
-import { iterateTraces } from "../traces/traces-store.js";
-
-/**
- * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can
- * still read from the open file, and the recent ones from memory.
- */
-export async function saveLostTraces(
-  fault: FileFault,
-  { db, path, runId, recent }: { db: Db; path: string; runId: string; recent: readonly string[] },
-): Promise<UserError> {
-  const kept = `${path}.${runId}.traces.jsonl`;
-  const counted = { traces: 0 };
-  const where = await writeFileAtomically(kept, traceLines(db, runId, recent, counted)).then(
-    () => (counted.traces === 1 ? `its trace is in ${kept}` : `its ${counted.traces} traces are in ${kept}`),
-    (error: Error) => `its traces could not be kept: ${error.message}`,
-  );
-  return new UserError(
-    "db_lost",
-    `Run ${runId} stopped: ${path} was ${fault} while it ran; ${where}.`,
-    "Put the database back, or import the mail again; this run cannot be resumed without it.",
-    1,
-  );
-}
-
-function* traceLines(db: Db, runId: string, recent: readonly string[], counted: { traces: number }): Generator<string> {
-  const have = new Set<string>();
-  for (const trace of readable(iterateTraces(db, { runId }))) {
-    have.add(trace.traceId);
-    counted.traces++;
-    yield `${JSON.stringify(trace)}\n`;
-  }
-  for (const json of recent) {
-    if (have.has((JSON.parse(json) as Trace).traceId)) continue;
-    counted.traces++;
-    yield `${json}\n`;
-  }
-}
-
-/** Items up to the first that cannot be read. */
-function* readable<T>(items: Iterable<T>): Generator<T> {
-  try {
-    yield* items;
-  } catch {
-    return;
-  }
-}
 
 /** Why no further task of a run can succeed. */
 export interface ServerFault {
-  /** The key is refused, the model is unknown, or nothing answers. */
   readonly by: "key" | "model" | "server";
   readonly why: string;
 }
@@ -85,18 +34,15 @@ export class ServerWatch {
     return this.found;
   }
 
-  /** Whether anything was answered after the last failure. */
   get isAnswering(): boolean {
     return this.failedInARow === 0;
   }
 
-  /** The server's state after the last failure. */
   get server(): "answering" | "failing" | "unreachable" {
     if (this.isAnswering) return "answering";
     return isUnreachable(this.lastFailure) ? "unreachable" : "failing";
   }
 
-  /** The same model, with its replies observed. */
   model({ id, complete }: Model): Model {
     return {
       id,

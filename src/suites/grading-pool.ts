@@ -75,7 +75,7 @@ const LIMITS: GradingLimits = { heapMb: 2_048, busyMs: 120_000 };
 const AT_ONCE = 2 * availableParallelism();
 
 /** Grades in processes of their own: hostile files may take time or memory without end, and hold nobody else up. */
-export class GradingProcesses {
+export class GradingPool {
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
   readonly #limit = pLimit(AT_ONCE);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/context.js";
 import type { OpenedMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
+import { collectFinalState, notebookPictures, pngSize } from "../../src/suites/final-state.js";
 import { folderMachines } from "../../src/suites/folder-machine.js";
-import { collectLeftBehind, notebookPictures, pngSize } from "../../src/suites/left-behind.js";
 import { findSandboxedMachines } from "../../src/suites/open-task.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
-import { leftBehindSchema } from "../../src/tasks/suite-task.js";
+import { finalStateSchema } from "../../src/tasks/suite-task.js";
 import { needs } from "../machine-requirements.js";
 import { machinesStart } from "./machines-start.js";
 import { noisyPng } from "./png.js";
@@ -70,12 +70,12 @@ describe("what an agent left in a machine", needs("sandbox", machinesStart), () 
     await put(machine, ".cache/hidden.png", SMALL);
     await put(machine, "env/lib/site-packages/logo.png", SMALL);
     await run(machine, "ln -s ~/blank.png link.png; ln -s /etc/passwd passwd.png; mkfifo pipe.png");
-    const left = await collectLeftBehind(machine, since, signal);
+    const left = await collectFinalState(machine, since, signal);
     expect(left).toEqual({
       pictures: [picture("blank.png"), picture("boats.ipynb", 1), picture("plots/deep/Chart.PNG")],
       omitted: 0,
     });
-    expect(leftBehindSchema.parse(left)).toEqual(left);
+    expect(finalStateSchema.parse(left)).toEqual(left);
   });
 
   it("are at most eight of 300 KB and 1 MB in all; the others are counted", async () => {
@@ -86,25 +86,25 @@ describe("what an agent left in a machine", needs("sandbox", machinesStart), () 
     expect(large.length).toBeGreaterThan(250_000);
     await put(machine, "a-huge.png", huge);
     for (const n of [1, 2, 3, 4]) await put(machine, `b-large-${n}.png`, large);
-    const many = await collectLeftBehind(machine, since, signal);
+    const many = await collectFinalState(machine, since, signal);
     expect(many?.pictures.map(({ path }) => path)).toEqual([1, 2, 3].map((n) => `/home/user/b-large-${n}.png`));
     expect(many?.omitted).toBe(2);
     await run(machine, "rm *.png");
     await put(machine, "many.ipynb", notebook(...Array.from({ length: 10 }, () => shown(SMALL.toString("base64")))));
-    const small = await collectLeftBehind(machine, since, signal);
+    const small = await collectFinalState(machine, since, signal);
     expect({ kept: small?.pictures.length, omitted: small?.omitted }).toEqual({ kept: 8, omitted: 2 });
   });
 
   it("is not known where the agent has spoilt its machine, which is no error", async () => {
     const machine = await opened();
     await machine.close();
-    expect(await collectLeftBehind(machine, new Date(), signal)).toBeNull();
+    expect(await collectFinalState(machine, new Date(), signal)).toBeNull();
   });
 
   it("is not known of a folder that stands for a machine", async () => {
     const machine = await folderMachines.open("base", signal);
     onTestFinished(() => machine.close());
-    expect(await collectLeftBehind(machine, new Date(0), signal)).toBeNull();
+    expect(await collectFinalState(machine, new Date(0), signal)).toBeNull();
   });
 });
 

@@ -21,88 +21,6 @@ import {
 } from "../formats/xlsx-workbook.js";
 import { CannotGrade } from "../grading-function.js";
 
-type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
-
-const describeSelection: Describe = ({ selection }, names) =>
-  names.includes("ordered") ? selection : selection.map((items) => new Set(items));
-
-/** What `pivot_props` can ask for. */
-const PIVOT_PROPERTIES: Readonly<Record<string, Describe>> = {
-  name: (pivot) => pivot.name,
-  show_total: (pivot) => pivot.showTotal,
-  show_empty_row: (pivot) => pivot.showEmptyRow,
-  show_empty_col: (pivot) => pivot.showEmptyColumn,
-  show_headers: (pivot) => pivot.showHeaders,
-  location: (pivot) => pivot.location,
-  selection: describeSelection,
-  filter: (pivot, names) => [describeSelection(pivot, names), new Set(pivot.pageFields)],
-  col_fields: (pivot) => pivot.columnFields,
-  row_fields: (pivot) => pivot.rowFields,
-  data_fields: (pivot, names) =>
-    pivot.dataFields.map(({ field, name, subtotal, showDataAs }) => [
-      field,
-      names.includes("data_fields_name") ? name : "",
-      subtotal,
-      showDataAs,
-    ]),
-};
-
-/** `pivot_table`: the pivot tables of two sheets by their source, with the properties that the rule names. */
-export const comparePivots: TableRule = (rule, books) => {
-  const names = isList(rule.pivot_props) ? rule.pivot_props.map(String) : [];
-  return isDeepStrictEqual(
-    describePivots(chooseSheet(rule.sheet_idx0, books), names),
-    describePivots(chooseSheet(rule.sheet_idx1, books), names),
-  );
-};
-
-function describePivots({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
-  if (sheet === null) return new Map();
-  const known = Object.keys(PIVOT_PROPERTIES).filter((name) => names.includes(name));
-  return new Map(
-    readPivots(book, sheet).map((pivot) => [pivot.source, known.map((name) => PIVOT_PROPERTIES[name]?.(pivot, names))]),
-  );
-}
-
-/** What `chart_props` can ask for. Width and height are openpyxl's defaults, since it does not read them. */
-const PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
-  title: (chart) => chart.title,
-  legend: (chart) => chart.legend,
-  type: (chart) => chart.type,
-  width: () => 15,
-  height: () => 7.5,
-  direction: (chart) => {
-    if (chart.direction === null) throw new Error(`a ${chart.type} has no direction`);
-    return chart.direction;
-  },
-  xtitle: (chart) => chart.xTitle,
-  ytitle: (chart) => chart.yTitle,
-  anchor: (chart) => {
-    if (chart.anchor === null) throw new Error("a chart has no anchor with two cells");
-    return chart.anchor;
-  },
-};
-
-/**
- * `chart`: the charts of two sheets by their series, with the properties that the rule names. References are compared
- * as they are spelled: `'Sheet1'!$B$2`, as openpyxl writes, is not LibreOffice's `Sheet1!$B$2`.
- */
-export const compareCharts: TableRule = (rule, books) => {
-  const names = isList(rule.chart_props) ? rule.chart_props.map(String) : [];
-  return isDeepStrictEqual(
-    describeCharts(chooseSheet(rule.sheet_idx0, books), names),
-    describeCharts(chooseSheet(rule.sheet_idx1, books), names),
-  );
-};
-
-function describeCharts({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
-  if (sheet === null) return new Map();
-  const known = Object.keys(PROPERTIES).filter((name) => names.includes(name));
-  return new Map(
-    readCharts(book, sheet).map((chart) => [chart.source, known.map((name) => PROPERTIES[name]?.(chart))]),
-  );
-}
-
 /** The two workbooks of a comparison. */
 export interface TableBooks {
   readonly result: Workbook;
@@ -137,6 +55,91 @@ export function chooseSheet(index: JsonValue | undefined, books: TableBooks): Ch
   const position = /^\s*[+-]?\d+\s*$/.test(rest) ? Number(rest) : Number.NaN;
   const name = kind === "N" ? rest : (book.sheetNames.at(position) ?? "");
   return { book, name: Number.isNaN(position) && kind === "I" ? "" : name, sheet: book.findSheet(name) };
+}
+
+/** A rule that two sheets are alike in the properties that it names. */
+function comparingSheets(
+  properties: string,
+  describe: (chosen: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
+): TableRule {
+  return (rule, books) => {
+    const list = rule[properties];
+    const names = isList(list) ? list.map(String) : [];
+    return isDeepStrictEqual(
+      describe(chooseSheet(rule.sheet_idx0, books), names),
+      describe(chooseSheet(rule.sheet_idx1, books), names),
+    );
+  };
+}
+
+type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
+
+const describeSelection: Describe = ({ selection }, names) =>
+  names.includes("ordered") ? selection : selection.map((items) => new Set(items));
+
+/** What `pivot_props` can ask for. */
+const PIVOT_PROPERTIES: Readonly<Record<string, Describe>> = {
+  name: (pivot) => pivot.name,
+  show_total: (pivot) => pivot.showTotal,
+  show_empty_row: (pivot) => pivot.showEmptyRow,
+  show_empty_col: (pivot) => pivot.showEmptyColumn,
+  show_headers: (pivot) => pivot.showHeaders,
+  location: (pivot) => pivot.location,
+  selection: describeSelection,
+  filter: (pivot, names) => [describeSelection(pivot, names), new Set(pivot.pageFields)],
+  col_fields: (pivot) => pivot.columnFields,
+  row_fields: (pivot) => pivot.rowFields,
+  data_fields: (pivot, names) =>
+    pivot.dataFields.map(({ field, name, subtotal, showDataAs }) => [
+      field,
+      names.includes("data_fields_name") ? name : "",
+      subtotal,
+      showDataAs,
+    ]),
+};
+
+/** `pivot_table`: the pivot tables of two sheets by their source, with the properties that the rule names. */
+export const comparePivots = comparingSheets("pivot_props", describePivots);
+
+function describePivots({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
+  if (sheet === null) return new Map();
+  const known = Object.keys(PIVOT_PROPERTIES).filter((name) => names.includes(name));
+  return new Map(
+    readPivots(book, sheet).map((pivot) => [pivot.source, known.map((name) => PIVOT_PROPERTIES[name]?.(pivot, names))]),
+  );
+}
+
+/** What `chart_props` can ask for. Width and height are openpyxl's defaults, since it does not read them. */
+const PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
+  title: (chart) => chart.title,
+  legend: (chart) => chart.legend,
+  type: (chart) => chart.type,
+  width: () => 15,
+  height: () => 7.5,
+  direction: (chart) => {
+    if (chart.direction === null) throw new Error(`a ${chart.type} has no direction`);
+    return chart.direction;
+  },
+  xtitle: (chart) => chart.xTitle,
+  ytitle: (chart) => chart.yTitle,
+  anchor: (chart) => {
+    if (chart.anchor === null) throw new Error("a chart has no anchor with two cells");
+    return chart.anchor;
+  },
+};
+
+/**
+ * `chart`: the charts of two sheets by their series, with the properties that the rule names. References are compared
+ * as they are spelled: `'Sheet1'!$B$2`, as openpyxl writes, is not LibreOffice's `Sheet1!$B$2`.
+ */
+export const compareCharts = comparingSheets("chart_props", describeCharts);
+
+function describeCharts({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
+  if (sheet === null) return new Map();
+  const known = Object.keys(PROPERTIES).filter((name) => names.includes(name));
+  return new Map(
+    readCharts(book, sheet).map((chart) => [chart.source, known.map((name) => PROPERTIES[name]?.(chart))]),
+  );
 }
 
 interface ActiveCell {
@@ -280,13 +283,7 @@ const FONT: Readonly<Record<string, (font: CellFont) => StyleValue>> = {
 const MAX_CELLS = 5_000_000;
 
 /** `style`: the properties that the rule names of every cell up to the last one, after conditional formats. */
-export const compareStyles: TableRule = (rule, books) => {
-  const names = isList(rule.props) ? rule.props.map(String) : [];
-  return isDeepStrictEqual(
-    describeStyles(chooseSheet(rule.sheet_idx0, books), names),
-    describeStyles(chooseSheet(rule.sheet_idx1, books), names),
-  );
-};
+export const compareStyles = comparingSheets("props", describeStyles);
 
 function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, readonly StyleValue[]> {
   const styles = new Map<string, readonly StyleValue[]>();

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { parseJsonOrNull } from "../platform/json.js";
 import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
 import {
-  type LeftBehind,
+  type FinalState,
   MAX_PICTURE_BYTES,
   MAX_PICTURES,
   MAX_PICTURES_BYTES,
@@ -22,11 +22,11 @@ const FIND_MS = 20_000;
  * The pictures in the user's home that were written after `since`: PNG files, and those that notebooks show. Hidden
  * folders and installed packages are passed over. Null where the machine cannot be searched.
  */
-export async function collectLeftBehind(
+export async function collectFinalState(
   machine: TaskMachine,
   since: Date,
   signal: AbortSignal,
-): Promise<LeftBehind | null> {
+): Promise<FinalState | null> {
   if (!machine.canRun) return null;
   const folder = await mkdtemp(join(tmpdir(), "art-e-left-"));
   try {
@@ -101,7 +101,7 @@ class KeptPictures {
     this.pictures.push({ path, cell, ...size, data: bytes.toString("base64") });
   }
 
-  all(): LeftBehind {
+  all(): FinalState {
     return { pictures: this.pictures, omitted: this.omitted };
   }
 }
