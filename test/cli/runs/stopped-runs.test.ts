@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -47,6 +48,10 @@ describe("ended by signal", () => {
       });
     const stopping = says("stderr", "Stopping");
     await says("stdout", "busy");
+    // Within the statement, not before it: a second of processor time later.
+    const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
+    const before = worked();
+    await expect.poll(worked).not.toBe(before);
     child.kill(signal);
     await stopping;
     if (often === "twice") child.kill(signal);
