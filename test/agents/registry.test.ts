@@ -29,11 +29,8 @@ import { stdioServerFile } from "../tools/sdk-servers.js";
 import { freshRegistry, refused } from "./registry-db.js";
 
 const at = freshRegistry();
-
 const toolsOf = (id: string) => attachedOrDefault(at.db, id).map(({ tool }) => tool.id);
-
 const DEFAULTS = ["email_search", "email_get", "return_final_answer"];
-
 const mine = { id: "mine", prompt: "Answer for {{inbox_address}}." };
 
 const weather = {
@@ -288,7 +285,6 @@ function makeMine(prompt = "Answer.\nBriefly.\n") {
 }
 
 const file = (more = "", head = "id: new\nname: New\n") => `${head}prompt: Hi\ntools:\n  - id: email_get\n${more}`;
-
 const bring = (text: string, replace = false) => importAgent(at.db, text, "agent.yaml", replace);
 
 describe("an agent's file", () => {

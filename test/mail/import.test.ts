@@ -256,7 +256,6 @@ describe("import corpus", () => {
 });
 
 const text = fc.string();
-
 const textOrNull = fc.option(text);
 
 const anyMail = fc.record({
@@ -291,9 +290,7 @@ it("a batch of mail comes out of its packed form as it was, also when it was clo
 
 describe("200 mutilated mails", () => {
   const { emptyDb, path } = importFolder();
-
   const MAILS = mutilatedMails(200, 2001);
-
   const folder = path("maildir/doe-j/inbox");
   mkdirSync(folder, { recursive: true });
   for (const [n, { raw }] of MAILS.entries()) writeFileSync(`${folder}/${n}.`, raw);

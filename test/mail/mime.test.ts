@@ -133,7 +133,6 @@ describe("isoSeconds", () => {
 });
 
 const PIECES = ["Subject", "subject", "To", "Cc", "X-To", "Received", ":", ": ", " ", "\t", "\r\n", "\n", "\r", "a@x"];
-
 const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));
 
 describe("line ends", () => {
@@ -385,7 +384,6 @@ const text = (content: string, type = "text/plain; charset=utf-8", headers: read
 });
 
 const attached = (name: string) => `Content-Disposition: attachment; filename="${name}"`;
-
 let made = 0;
 
 /** A mail as mail programs write it, every part in base64. */

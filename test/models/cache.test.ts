@@ -12,7 +12,6 @@ const never = new AbortController().signal;
 
 describe("replay", () => {
   let folder: string;
-
   let file: string;
 
   beforeEach(() => {
@@ -200,7 +199,6 @@ describe("reply cache", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const SERVER = { model: "openai/m", baseUrl: null, wireApi: "chat" } as const;
-
   const USAGE = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 1 };
 
   const asked = (question: string, epoch = 1): ModelRequest => ({

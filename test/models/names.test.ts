@@ -258,7 +258,6 @@ describe("sdk environment", () => {
   };
 
   let provider: FakeProvider;
-
   const before = { ...process.env };
 
   beforeAll(async () => {
