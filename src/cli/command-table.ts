@@ -74,6 +74,11 @@ const ENV_GROUP: CommandGroup = {
   describe: "The benchmark as an environment that agents are trained in",
   subcommands: [
     {
+      usage: "client",
+      describe: "Write a trainer's client of the environment, in Python",
+      load: async () => (await import("./commands/env-client.js")).environmentClientCommand,
+    },
+    {
       usage: "export",
       describe: "Write questions as folders of Harbor tasks, each with its mailbox and a command to search it",
       load: async () => (await import("./commands/env.js")).exportEnvironmentCommand,
