@@ -74,6 +74,11 @@ const ENV_GROUP: CommandGroup = {
   describe: "The benchmark as an environment that agents are trained in",
   subcommands: [
     {
+      usage: "serve",
+      describe: "Serve the questions as episodes to trainers, over the OpenEnv protocol",
+      load: async () => (await import("./commands/env-serve.js")).serveEnvironmentCommand,
+    },
+    {
       usage: "client",
       describe: "Write a trainer's client of the environment, in Python",
       load: async () => (await import("./commands/env-client.js")).environmentClientCommand,

@@ -10,7 +10,7 @@ import { finished, saveRun } from "./saved-runs.js";
 /** The thread is a file of the built program. */
 
 const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../dist/traces/result-writer.js"))) as {
-  threadedResultWriter(path: string, waiting?: LockWait): ThreadedResultWriter;
+  threadedResultWriter(path: string, options?: { waiting?: LockWait }): ThreadedResultWriter;
 };
 
 let test: TestDb;
@@ -61,7 +61,7 @@ describe("while another program holds the file", { timeout: 60_000 }, () => {
     const begun = new Promise<void>((resolve) => {
       onWait = resolve;
     });
-    writer = threadedResultWriter(test.db.name, { signal, onWait: () => onWait() });
+    writer = threadedResultWriter(test.db.name, { waiting: { signal, onWait: () => onWait() } });
     await save(1);
     const other = new Database(test.db.name);
     other.exec("BEGIN IMMEDIATE");
