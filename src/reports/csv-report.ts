@@ -1,5 +1,5 @@
 import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../platform/files.js";
-import { SLICES } from "../traces/slice.js";
+import { SLICES } from "../traces/run-totals.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning, SuiteFigures } from "./report-data.js";
 

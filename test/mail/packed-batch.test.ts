@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { packBatch, unpackBatch } from "../../src/mail/import.js";
+import { packBatch, unpackBatch } from "../../src/mail/import-reader-client.js";
 
 const text = fc.string();
 const textOrNull = fc.option(text);

@@ -2,9 +2,9 @@ import { getEventListeners } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openaiHeaders } from "../../src/models/endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../../src/models/http.js";
 import type { ModelError } from "../../src/models/model.js";
-import { openaiHeaders } from "../../src/models/openai-endpoint.js";
 import { toModelError } from "../../src/models/provider-errors.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 

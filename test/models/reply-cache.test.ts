@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cacheKey, cachingReplies, digest } from "../../src/models/cache.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
-import { withPrices } from "../../src/models/retry.js";
+import { withPrices } from "../../src/models/prices.js";
 
 let folder: string;
 beforeEach(() => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { API_KEY_VARIABLES, type EndpointSettings, parseModelName } from "../../src/models/names.js";
+import type { EndpointSettings } from "../../src/models/endpoint.js";
+import { API_KEY_VARIABLES, parseModelName } from "../../src/models/names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { UserError } from "../../src/platform/errors.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { failUnder } from "../../src/analysis/gates.js";
 import { stepSummary } from "../../src/reports/markdown-report.js";
+import { failUnder } from "../../src/runs/gates.js";
 import { head, task } from "../analysis/runs.js";
 
 describe("a step summary", () => {

@@ -108,7 +108,7 @@ describe.each(FORMS)("the reader of $name", ({ source, format, held }) => {
   it("stops cleanly when its reader has had enough", async () => {
     const corpus = await openCorpus(source, format);
     for await (const batch of corpus.batches(new AbortController().signal)) {
-      expect(batch.emails.length).toBeGreaterThan(0);
+      expect(batch.mails.length).toBeGreaterThan(0);
       break;
     }
   });

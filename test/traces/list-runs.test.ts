@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import {
   addRunTags,
   costOfRun,
