@@ -15,7 +15,7 @@ import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../to
 import { findTool, getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
 import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
-interface ToolCall {
+interface ToolTrial {
   readonly id: string;
   readonly args: JsonValue;
   /** Overrides the tool's own config, as that of an agent would. */
@@ -25,10 +25,9 @@ interface ToolCall {
   readonly before: string | null;
 }
 
-/** Calls a tool once, as an agent would. */
 export async function testTool(
   db: Db,
-  call: ToolCall,
+  call: ToolTrial,
   settings: AppSettings,
   signal: AbortSignal,
 ): Promise<ToolResult> {
@@ -82,7 +81,6 @@ export async function addTool(
   });
 }
 
-/** Adds all tools of an MCP server. */
 export async function addServerTools(
   db: Db,
   described: ToolDescription,
@@ -100,7 +98,6 @@ export async function addServerTools(
   }
 }
 
-/** Changes what the description names; the tool's kind stays. */
 export async function changeTool(
   db: Db,
   id: string,
@@ -229,7 +226,6 @@ function parametersOf(exported: unknown, file: string): JsonObject {
   );
 }
 
-/** The handler's config that a description makes. */
 function handlerConfig(described: ToolDescription, kind: string): JsonObject {
   const { http, method, headers, allowPrivate, command, cwd, module, env, config } = described;
   return jsonObjectSchema.parse({
@@ -249,7 +245,6 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
   });
 }
 
-/** The limits of each call, as part of a handler's config. */
 function callLimits({ timeout, maxBytes, maxResultChars, resultSchema }: ToolDescription): JsonObject {
   const timeoutMs = timeout === undefined ? undefined : Math.ceil(timeout * 1_000);
   return jsonObjectSchema.parse(defined({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
@@ -272,7 +267,6 @@ const TIMEOUT_MS = 60_000;
 
 export interface ImportedTools {
   readonly added: readonly StoredTool[];
-  /** Tools of the server that were not added, with the reason. */
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseModelName } from "../models/names.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
@@ -90,7 +90,6 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
   });
 }
 
-/** Refuses to delete a tool that an agent has. */
 export function deleteTool(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("tool", getTool(db, id));
@@ -193,7 +192,6 @@ export function deleteAgent(db: Db, id: string): void {
   });
 }
 
-/** A copy under another id, with the same tools and their configurations. */
 export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   const { prompt, model, settings, name, description } = getAgent(db, id);
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
@@ -221,19 +219,35 @@ export function attachTools(
   });
 }
 
+/** Replaces the config of a tool that the agent has; its place among the tools stays. */
+export function configureTool(db: Db, agentId: string, toolId: string, config: JsonObject | null): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    if (!tools.some(({ id }) => id === toolId)) throw notAttached(agentId, toolId, tools);
+    setTools(
+      db,
+      agentId,
+      tools.map((tool) => (tool.id === toolId ? { ...tool, config } : tool)),
+    );
+  });
+}
+
+function notAttached(agentId: string, toolId: string, tools: readonly { readonly id: string }[]): UserError {
+  return new UserError(
+    "tool_not_attached",
+    `Agent "${agentId}" does not have the tool "${toolId}".`,
+    `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+  );
+}
+
 /** Takes tools from the agent, all or none. */
 export function detachTools(db: Db, agentId: string, toolIds: readonly string[]): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
     const absent = toolIds.find((toolId) => tools.every(({ id }) => id !== toolId));
-    if (absent !== undefined) {
-      throw new UserError(
-        "tool_not_attached",
-        `Agent "${agentId}" does not have the tool "${absent}".`,
-        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
-      );
-    }
+    if (absent !== undefined) throw notAttached(agentId, absent, tools);
     const rest = tools.filter(({ id }) => !toolIds.includes(id));
     if (rest.length === 0) {
       throw new UserError(
@@ -323,9 +337,7 @@ function saveIfReadable(db: Db, agentId: string): void {
 export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = issue === undefined || issue.path.length === 0 ? what : `${what}: ${issue.path.join(".")}`;
-  throw new UserError(code, `${where}: ${issue?.message ?? "cannot be used"}.`, "Nothing has been changed.");
+  throw new UserError(code, `${what}: ${firstIssue(result.error)}.`, "Nothing has been changed.");
 }
 
 /** Built-in agents and tools cannot be changed: published figures are about them. */

@@ -6,7 +6,7 @@ import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statis
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { isScored, METRIC_ALIASES, scorerOfMetric } from "../traces/score.js";
+import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
 /** As OpenPipe published them with ART-E; without intervals or denominators. */
@@ -78,9 +78,6 @@ export function scorersAmong(wanted: readonly string[], scores: ScoredTasks): st
   );
 }
 
-/** By scorer, how many tasks have a value. */
-type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
-
 /** What two runs both have a value of, with how many tasks the lesser has it for. */
 export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
   const shared = Object.entries(a).flatMap(([name, { n }]) => {
@@ -96,7 +93,7 @@ export function sharedMetrics(shared: ScoredTasks): string[] {
   return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
 }
 
-interface Pair extends ValuePair {
+interface QuestionPair extends ValuePair {
   readonly taskId: TaskId;
 }
 
@@ -104,7 +101,7 @@ interface Pair extends ValuePair {
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
 /** The questions that both runs have a value of the metric for. */
-export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
+export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): QuestionPair[] {
   return [...baseline.questions].flatMap(([taskId, { values }]) => {
     const before = values[metric];
     const after = candidate.questions.get(taskId)?.values[metric];
@@ -134,7 +131,6 @@ export function pairOutcomes(
   return [...baseline.questions.keys()].map((taskId) => letters.get(taskId) ?? "-").join("");
 }
 
-/** The values of one question on two sides. */
 interface ValuePair {
   readonly before: number;
   readonly after: number;
@@ -142,7 +138,6 @@ interface ValuePair {
 
 export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
-/** One metric of two sides, over what both have a value of. */
 export function comparePairs(described: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
   const difference = pairedDifference(differences);
@@ -316,7 +311,7 @@ function findFlips(
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))
     .filter(({ gain }) => gain !== 0)
     .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || compareTaskIds(a.taskId, b.taskId));
-  const toFlip = ({ taskId, before, after }: Pair): Flip => {
+  const toFlip = ({ taskId, before, after }: QuestionPair): Flip => {
     const [baselineQuestion, candidateQuestion] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
     return {
       taskId,
@@ -343,7 +338,6 @@ interface PublishedResult {
   readonly usdPerThousand: number | null;
 }
 
-/** Published results that were obtained under one protocol. */
 export interface PublishedResults {
   readonly protocol: string;
   readonly figures: readonly PublishedResult[];
@@ -384,7 +378,6 @@ export type RunHead = Readonly<z.output<typeof runHeadSchema>>;
 
 export const runFileSchema = runHeadSchema.extend({ taskResults: z.array(taskResultSchema.strip()) });
 
-/** One question of a run, its repeats together. */
 interface ComparedQuestion {
   readonly question: string;
   readonly inbox: string;
@@ -425,7 +418,6 @@ export interface RunComparison {
   readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
 }
 
-/** One metric of two runs over the questions that both have a value for. */
 export interface MetricComparison {
   readonly metric: string;
   readonly label: string;

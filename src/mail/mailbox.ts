@@ -7,7 +7,6 @@ import type { MailQuery } from "./search.js";
 import { largestInboxes, rowidBetween } from "./search-postings.js";
 import { type AddressBook, endOfDay, nearAddresses, openAddressBook, openDateRanges, PARTY } from "./search-query.js";
 
-/** A mail in a mailbox listing. */
 interface MailHead {
   readonly messageId: string;
   readonly subject: string;
@@ -120,7 +119,6 @@ function unknown(db: Db, address: string, hint: string): UserError {
   return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${address}.`, hint);
 }
 
-/** A complete mail as it is stored. */
 export interface StoredMail extends Omit<Email, "asWritten"> {
   readonly mailId: number;
 }
@@ -133,7 +131,7 @@ export interface MailLookup {
   canonicalId(messageId: string): string;
 }
 
-interface Row {
+interface StoredMailRow {
   mailId: number;
   messageId: string;
   subject: string;
@@ -161,7 +159,7 @@ export function openMailLookup(db: Db): MailLookup {
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
-        const row = inTickTransaction(() => get.get(id)) as Row | undefined;
+        const row = inTickTransaction(() => get.get(id)) as StoredMailRow | undefined;
         if (row !== undefined) return toMail(row);
       }
       return null;
@@ -188,7 +186,7 @@ function* spellings(messageId: string): Generator<string> {
   yield `<${bareMessageId(bare)}>`;
 }
 
-function toMail({ recipients, toCount, ccCount, ...mail }: Row): StoredMail {
+function toMail({ recipients, toCount, ccCount, ...mail }: StoredMailRow): StoredMail {
   const all = JSON.parse(recipients) as string[];
   return {
     ...mail,

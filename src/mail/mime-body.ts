@@ -41,7 +41,6 @@ function unreadable(error: unknown): string {
 /** A part of a mail that is listed after the body. */
 interface Attachment {
   readonly name: string;
-  /** `text/csv`. */
   readonly type: string;
   readonly content: Buffer;
   /** Null for binary parts; the source of a forwarded mail. */
@@ -52,20 +51,20 @@ interface Attachment {
 }
 
 /** A titled text after the body: a text attachment or a forwarded mail. */
-interface Section {
+interface MailSection {
   readonly title: string;
   readonly text: string;
 }
 
 /** A node of postal-mime's tree: its list of attachments lacks charsets and the names of inline texts. */
-interface Part {
+interface MimePart {
   readonly contentType: {
     readonly parsed: { readonly value: string; readonly params: Params };
     readonly multipart: unknown;
   };
   readonly contentDisposition: { readonly parsed: { readonly value: string; readonly params: Params } };
   readonly content: ArrayBuffer | null;
-  readonly childNodes: readonly Part[];
+  readonly childNodes: readonly MimePart[];
   getTextContent(): string;
 }
 
@@ -89,7 +88,7 @@ const TEXT_NAME = /\.(?:txt|text|csv|tsv|log|md|json|jsonl|xml|ya?ml|ics|vcf|pat
 
 /** The attachments of a parsed mail, in order: parts that are not in its text, or have a name. */
 function attachmentsOf(mail: PostalMime): Attachment[] {
-  const { root } = mail as unknown as { readonly root: Part };
+  const { root } = mail as unknown as { readonly root: MimePart };
   return [...leavesOf(root)].flatMap((part) => {
     const attachment = attachmentOf(part);
     if (attachment === null || (attachment.isInBody && attachment.name === "")) return [];
@@ -99,12 +98,12 @@ function attachmentsOf(mail: PostalMime): Attachment[] {
   });
 }
 
-function* leavesOf(part: Part): Generator<Part> {
+function* leavesOf(part: MimePart): Generator<MimePart> {
   if (!part.contentType.multipart) yield part;
   for (const child of part.childNodes) yield* leavesOf(child);
 }
 
-function attachmentOf(part: Part): Attachment | null {
+function attachmentOf(part: MimePart): Attachment | null {
   const { value: type, params } = part.contentType.parsed;
   if (part.content === null) return null;
   const content = Buffer.from(part.content);
@@ -116,7 +115,7 @@ function attachmentOf(part: Part): Attachment | null {
   return { name, type, content, text, isMail, isInBody };
 }
 
-function isAttached(part: Part): boolean {
+function isAttached(part: MimePart): boolean {
   return part.contentDisposition.parsed.value === "attachment";
 }
 
@@ -128,7 +127,7 @@ function isTextType(type: string): boolean {
 }
 
 /** Decodes by the charset; without one as UTF-8 if valid, else windows-1252. */
-function textOf(part: Part, content: Buffer): string | null {
+function textOf(part: MimePart, content: Buffer): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
   if (isUtf16) return new TextDecoder(content[0] === 0xff ? "utf-16le" : "utf-16be").decode(content);
   if (content.subarray(0, 4_096).includes(0)) return null;
@@ -137,7 +136,7 @@ function textOf(part: Part, content: Buffer): string | null {
 }
 
 /** The body, followed by a list of the attachments and by their texts. */
-function withAttachments(body: string, attachments: readonly Attachment[], sections: readonly Section[]): string {
+function withAttachments(body: string, attachments: readonly Attachment[], sections: readonly MailSection[]): string {
   if (attachments.length === 0) return body;
   const list = attachments.map(
     ({ name, type, content }) => `- ${name || "(no name)"} (${typeName(type)}, ${sizeOf(content)})`,
@@ -236,7 +235,7 @@ export async function decodeWithLibrary(body: Buffer, raw: Buffer, depth = 0): P
   try {
     const mail = await library.parse(raw);
     const attachments = attachmentsOf(library);
-    const sections: Section[] = [];
+    const sections: MailSection[] = [];
     for (const attachment of attachments) {
       const section = await sectionOf(attachment, depth);
       if (section !== null) sections.push(section);
@@ -269,7 +268,11 @@ async function sectionOf({ name, type, content, text, isMail, isInBody }: Attach
   return { title: `Attachment: ${name || type}`, text: shown };
 }
 
-async function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): Promise<Section> {
+async function forwardedSection(
+  { fields, bodyHeaders, body }: RawMail,
+  raw: Buffer,
+  depth: number,
+): Promise<MailSection> {
   const text = decodePlain(bodyHeaders, body) ?? (await decodeWithLibrary(body, raw, depth));
   const mail = buildEmail(fields, text);
   const header = [

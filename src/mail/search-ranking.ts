@@ -18,7 +18,7 @@ import type { Fading, RankingSignal, SignalMail, SignalQuery, SignalStrength } f
  * upper bound of a score (`bound`) is below the worst hit are not read.
  */
 export function rankCandidates(
-  candidates: readonly Candidate[],
+  candidates: readonly MailCandidate[],
   wanted: number,
   bound: ScoreBound,
   scoreAt: (position: number) => ScoredMail,
@@ -37,7 +37,6 @@ function isBetter(a: ScoredMail, b: ScoredMail): boolean {
   return a.score > b.score || (a.score === b.score && a.position < b.position);
 }
 
-/** Which part of a hit's score comes from what: `score` is the sum of the words' scores times that of the signals. */
 export interface ScoreExplanation {
   readonly score: number;
   readonly words: readonly WordScore[];
@@ -97,7 +96,7 @@ const SPARE_CANDIDATES = 20;
  * A mail to rank, with the summed idf weight of the terms it may hold or a signal implies. BM25 upper bound: score <=
  * `BM25_TF_UPPER_BOUND` * weight.
  */
-interface Candidate {
+interface MailCandidate {
   readonly position: number;
   readonly weight: number;
 }
@@ -108,7 +107,7 @@ export function generateCandidates(
   weights: readonly number[],
   wanted: number,
   implied: readonly ImpliedTerms[],
-): Candidate[] {
+): MailCandidate[] {
   // If the rare terms yield too few candidates, the common ones are merged too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
@@ -123,7 +122,7 @@ export function generateCandidates(
       .reduce((sum, term) => sum + (weights[term] ?? 0), 0);
   };
   const limit = wanted + SPARE_CANDIDATES;
-  const heaviest: Candidate[] = [];
+  const heaviest: MailCandidate[] = [];
   mergePostings(
     lists.filter(generatesCandidates),
     weights.filter((_, term) => generatesCandidates(lists[term] ?? [])),
@@ -138,7 +137,7 @@ export function generateCandidates(
   return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlistedWeight }));
 }
 
-function isHeavier(a: Candidate, b: Candidate): boolean {
+function isHeavier(a: MailCandidate, b: MailCandidate): boolean {
   return a.weight > b.weight;
 }
 
@@ -168,7 +167,6 @@ function mergePostings(
 /** Terms that all mail of a range counts as holding, as a signal implies them. */
 interface ImpliedTerms {
   readonly range: PositionRange;
-  /** Indices of the terms. */
   readonly terms: readonly number[];
 }
 
@@ -205,7 +203,6 @@ interface DetectedSignal extends Omit<RankingSignal, "periods" | "fades"> {
 export interface Ranking {
   readonly terms: readonly string[];
   readonly lists: PostingLists;
-  /** The idf of each term. */
   readonly weights: readonly number[];
   readonly find: FindTermMatches;
   readonly signals: readonly DetectedSignal[];
@@ -222,8 +219,7 @@ export interface ScoredMail {
   readonly inSubject: readonly TermMatch[];
   /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
-  readonly passage: Passage;
-  /** What each term adds. */
+  readonly passage: RankedPassage;
   readonly termScores: Float64Array;
   /** 0 to 1, of each of the query's signals. */
   readonly strengths: readonly number[];
@@ -302,16 +298,11 @@ function toSignalMail([, , , sender, recipients, date]: RankedRow): SignalMail {
   };
 }
 
-/** The passage of a body that fits a query best. */
-interface Passage {
-  /** Characters of the body. */
+interface RankedPassage {
   readonly start: number;
   readonly end: number;
-  /** The matches in it. */
   readonly inBody: readonly TermMatch[];
-  /** Where quoted mail starts in the body; -1: nowhere. */
   readonly quoted: number;
-  /** What each term adds to the score, with its matches in the subject. */
   readonly termScores: Float64Array;
 }
 
@@ -333,10 +324,10 @@ export function bestPassage(
   inSubject: readonly TermMatch[],
   inBody: readonly TermMatch[],
   weights: readonly number[],
-): Passage {
+): RankedPassage {
   const quoted = inBody.length > 0 ? quotedStart(body) : -1;
   const length = Math.min(body.length, PASSAGE_CHARS);
-  let best: Passage | undefined;
+  let best: RankedPassage | undefined;
   let bestScore = -1;
   let first = 0;
   let after = 0;

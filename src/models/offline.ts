@@ -64,7 +64,7 @@ function baselineReply(request: ModelRequest): Completion {
 }
 
 /** Null when there is nothing left to try. */
-function nextSearch(tool: string, request: ModelRequest, history: History): Step | null {
+function nextSearch(tool: string, request: ModelRequest, history: History): OfflineCall | null {
   if (tool === "email_search") {
     if (history.searches > 0) return null;
     const inbox = requires(request, tool, "inbox_id")
@@ -163,7 +163,6 @@ const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> =
   oracle: oracleReply,
 };
 
-/** Throws a UserError for an unknown name. */
 export function offlineModel(name: string): Model {
   const reply = Object.hasOwn(REPLIES, name) ? REPLIES[name] : undefined;
   if (reply === undefined) {
@@ -179,11 +178,10 @@ export function offlineModel(name: string): Model {
   };
 }
 
-/** A tool call of an offline model. */
-type Step = { readonly name: string; readonly arguments: JsonValue };
+type OfflineCall = { readonly name: string; readonly arguments: JsonValue };
 
 /** The reply of an offline model: calls, or else a text. Nothing was sent, and no tokens were used. */
-function offlineCompletion(request: ModelRequest, content: string, steps: readonly Step[]): Completion {
+function offlineCompletion(request: ModelRequest, content: string, steps: readonly OfflineCall[]): Completion {
   const turn = request.messages.filter((message) => message.role === "assistant").length + 1;
   const finishReason = steps.length > 0 ? "tool_calls" : "stop";
   return {

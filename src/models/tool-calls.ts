@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isShallow, type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
+import { isShallow, type JsonObject, type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import type { Completion, Message, ToolCall } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 
@@ -34,7 +34,6 @@ const MAX_DEPTH = 12;
 /** More than any tool has; stops one in which each part refers to several others, level by level. */
 const MAX_PARTS = 5_000;
 
-/** The whole schema, and how much of it has been converted so far. */
 interface Root {
   readonly schema: JsonSchema;
   parts: number;
@@ -182,8 +181,6 @@ export async function attempt(
     throw toModelError(error, apiKey);
   }
 }
-
-type JsonObject = { readonly [key: string]: JsonValue };
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
+import { firstIssue } from "./json.js";
 import { type RetryPolicy, retry } from "./retry.js";
 
 /** The address of a server: http or https, without user name or password. Null for any other text. */
@@ -107,8 +108,7 @@ function parseJson<T>(text: string, schema: z.ZodType<T>): T {
   }
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new RequestFailed(`the answer is not as expected: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`, {
+  throw new RequestFailed(`the answer is not as expected: ${firstIssue(parsed.error)}`, {
     retryable: false,
     cause: parsed.error,
   });
@@ -148,7 +148,6 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
 /** Name resolution and certificate errors are not temporary. */
 const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
 
-/** Why a fetch got no answer. */
 interface ConnectionFault {
   /** Never empty. */
   readonly message: string;

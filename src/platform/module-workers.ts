@@ -20,9 +20,7 @@ const messageSchema = z.union([
 ]);
 
 export interface ModuleStart {
-  /** An absolute path. */
   readonly path: string;
-  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +29,7 @@ export class ModuleFailed extends Error {
   override readonly name = "ModuleFailed";
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(value: JsonValue): void;
   reject(error: unknown): void;
 }
@@ -39,7 +37,7 @@ interface Waiting {
 /** One module on a thread of its own. */
 class LoadedModule {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingCall>();
   readonly #ready: Promise<JsonObject>;
   #calls = 0;
   #gone = false;
@@ -79,7 +77,6 @@ class LoadedModule {
     return this.#gone;
   }
 
-  /** The module's own description. */
   async describe(): Promise<JsonObject> {
     return this.#ready;
   }

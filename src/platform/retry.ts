@@ -21,13 +21,11 @@ export const DEFAULT_RETRY: RetryPolicy = {
   random: Math.random,
 };
 
-/** Waits `ms`, or rejects when the signal aborts. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
-/** What an error says about a further attempt. */
-export interface Failure {
+export interface AttemptFailure {
   readonly retryable: boolean;
   /** How long the server asked to wait. */
   readonly retryAfterMs: number | null;
@@ -40,8 +38,7 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   readonly sleep?: Sleep | undefined;
   /** Null: not a failure to retry but a fault; it is thrown as it is. */
-  readonly failureOf: (error: unknown) => Failure | null;
-  /** Called before each wait. */
+  readonly failureOf: (error: unknown) => AttemptFailure | null;
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
 

@@ -5,7 +5,6 @@ import { isDontKnow } from "../text/abstention.js";
 import { matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";
 import type { QuestionCheck } from "./provenance.js";
 
-/** What a checker makes of a question and some mails. */
 export interface CheckerAnswer {
   readonly found: boolean;
   readonly answer: string;
@@ -15,7 +14,6 @@ export interface CheckerAnswer {
 
 /** Answers questions from the mails it is shown alone, and tells whether two answers say the same. */
 export interface Checker {
-  /** The model. */
   readonly id: string;
   /** Null: its reply cannot be read. */
   answer(question: PosedQuestion, mails: readonly Email[], signal: AbortSignal): Promise<CheckerAnswer | null>;
@@ -31,8 +29,7 @@ interface AnswerPair {
   readonly answer: string;
 }
 
-/** A cited mail as the mailbox has it. */
-interface CitedMail {
+interface LookedUpMail {
   readonly messageId: string;
   /** Null: it is not in the corpus. */
   readonly mail: Email | null;
@@ -43,12 +40,12 @@ interface CitedMail {
  * What rules can tell of a question's gold, without a model: its mails are there, lie in the mailbox, and are not later
  * than the question; the numbers, dates and times of its answer stand in them, and some word of either.
  */
-export function checkGold(question: Question, cited: readonly CitedMail[]): QuestionCheck {
+export function checkGold(question: Question, cited: readonly LookedUpMail[]): QuestionCheck {
   const reason = goldProblem(question, cited);
   return { check: "gold", by: "rules", passed: reason === null, answer: null, reason: reason ?? "it holds together" };
 }
 
-function goldProblem({ question, answer, query_date }: Question, cited: readonly CitedMail[]): string | null {
+function goldProblem({ question, answer, query_date }: Question, cited: readonly LookedUpMail[]): string | null {
   const abstains = isDontKnow(answer);
   if (cited.length === 0) return abstains ? null : "it has an answer and cites no mail";
   if (abstains) return "it cites mails and has no answer";
@@ -86,7 +83,6 @@ function foreignWords(question: string, answer: string, text: string): string | 
   return sharesNone(told, stems) ? "no word of the answer stands in a cited mail" : null;
 }
 
-/** Whether a text holds a date, a time or a number. */
 function holdsValue(text: string): boolean {
   const { days, times, rest } = parseDatesAndTimes(text);
   return days.length + times.length > 0 || parseNumbers(rest).some(({ isPronoun }) => !isPronoun);

@@ -31,7 +31,6 @@ import {
   type UsableMailbox,
 } from "./usable-mail.js";
 
-/** What `questions make` did. */
 export interface MadeQuestions {
   readonly output: string;
   readonly provenance: string;
@@ -109,7 +108,7 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
 
 /** An empty dataset is of no use, and would take the place of one that is. */
 function noQuestions(
-  { stopped, advice }: Collected,
+  { stopped, advice }: CollectedQuestions,
   { usable, leftOut }: MailCounts,
   refusals: NamedCounts,
 ): UserError {
@@ -166,7 +165,6 @@ async function writeQuestions(path: string, format: TableFormat, made: readonly 
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));
 }
 
-/** The format of a dataset to write, by its extension. Throws a UserError for any other. */
 function formatOfDataset(flag: string, path: string): TableFormat {
   const extension = extname(path).toLowerCase();
   const format = TABLE_FORMATS.find((one) => extension === `.${one}`);
@@ -190,7 +188,7 @@ interface CollectRequest {
   readonly refusals: NamedCounts;
 }
 
-interface Collected {
+interface CollectedQuestions {
   readonly questions: readonly VerifiedQuestion[];
   /** Why no more were made; a sentence without its full stop. */
   readonly stopped: string;
@@ -203,7 +201,7 @@ async function collectQuestions(
   options: MakeOptions,
   request: CollectRequest,
   { signal, progress }: AppContext,
-): Promise<Collected> {
+): Promise<CollectedQuestions> {
   const quota = new QuestionQuota(options.number, options.unanswerable, request.refusals);
   const streak = new FailureStreak(request.models.checker?.id ?? "");
   const bar = progress("Questions");
@@ -378,7 +376,6 @@ function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
 }
 
-/** A question without its number. */
 interface VerifiedQuestion {
   readonly question: Omit<Question, "id">;
   readonly provenance: Omit<QuestionProvenance, "id">;

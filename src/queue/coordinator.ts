@@ -97,13 +97,17 @@ function manifestOf({ runId, settings, tools, over }: RunPlan, options: RunOptio
   };
 }
 
-interface ReadResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "server"> {
+interface ReturnedResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "server"> {
   readonly trace: Trace;
 }
 
 /** The trace of a task that came back. Where there is none, a failed one that says why. */
-async function readResult(finished: FinishedTask, planned: PlannedTask, manifest: RunManifest): Promise<ReadResult> {
-  const failed = (why: string): ReadResult => ({
+async function readResult(
+  finished: FinishedTask,
+  planned: PlannedTask,
+  manifest: RunManifest,
+): Promise<ReturnedResult> {
+  const failed = (why: string): ReturnedResult => ({
     trace: failedTrace(why, planned, manifest),
     isHeld: false,
     isStopped: false,
@@ -219,7 +223,6 @@ class OutstandingTasks {
     });
   }
 
-  /** Every task, also one that is added later, rejects. */
   fail(error: unknown): void {
     this.fault = { error };
     for (const task of [...this.tasks.values()]) task.settle(null);
@@ -245,9 +248,7 @@ interface DispatchRequest {
   readonly manifest: RunManifest;
   readonly limits: RunLimits;
   readonly budget: Budget;
-  /** False: no further task may start. */
   mayStart(): boolean;
-  /** Whether the trace is in the database already. */
   isSaved(traceId: string): boolean;
   onTrace(trace: Trace): void;
   note(text: string): void;
@@ -404,7 +405,6 @@ class ResultCollector {
     this.seen.delete(id);
   }
 
-  /** The result is no longer needed for a resumed run. */
   saved(id: string): void {
     this.unneeded.push(id);
   }

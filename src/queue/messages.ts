@@ -2,6 +2,7 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Spending } from "../models/cost-limit.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import type { RunSpending } from "../runs/budget.js";
 import { questionSchema } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
 import { compressJson, limitKey, manifestKey, RUNS, readCompressed, spentKey, WORKERS, workerKey } from "./redis.js";
@@ -34,28 +35,15 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What a run has spent at all workers. */
-interface RunSpending extends Spending {
-  /** Since the run was begun or resumed. */
-  readonly finished: number;
-  readonly failed: number;
-}
-
 const reachedSchema = z.strictObject({ flag: z.string(), why: z.string() });
 
-/** The limit at which a worker has stopped the run. */
 type ReachedLimit = z.output<typeof reachedSchema>;
 
 /**
  * Begins to count for a run that is begun or resumed. What Redis has counted stays, as it knows of results that no
  * coordinator has taken in yet; `known` is what the database knows of.
  */
-export async function beginSpending(
-  redis: Redis,
-  runId: string,
-  known: Pick<RunSpending, "costUsd" | "tokens">,
-  limits: RunLimits,
-): Promise<void> {
+export async function beginSpending(redis: Redis, runId: string, known: Spending, limits: RunLimits): Promise<void> {
   const key = spentKey(runId);
   const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
   const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
@@ -69,14 +57,10 @@ export async function beginSpending(
   });
 }
 
-interface SpendingUnderLimits {
-  readonly spending: RunSpending;
-  /** As the run has them now. */
-  readonly limits: RunLimits;
-}
-
-/** What all calls and tasks of a run have spent. */
-export async function readSpending(redis: Redis, runId: string): Promise<SpendingUnderLimits> {
+export async function readSpending(
+  redis: Redis,
+  runId: string,
+): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
   const [cost, tokens, finished, failed, limits] = await redis.hmget(
     spentKey(runId),
     ...["cost", "tokens", "finished", "failed", "limits"],
@@ -92,19 +76,13 @@ export async function readSpending(redis: Redis, runId: string): Promise<Spendin
   };
 }
 
-/** Counts a call, at once. */
 export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
   if (costUsd === 0 && tokens === 0) return;
   const key = spentKey(runId);
   await redis.multi().hincrbyfloat(key, "cost", costUsd).hincrby(key, "tokens", tokens).exec();
 }
 
-/** Counts a task that has ended. */
-export async function addTask(
-  redis: Redis,
-  runId: string,
-  { isFailed }: { readonly isFailed: boolean },
-): Promise<void> {
+export async function addTask(redis: Redis, runId: string, isFailed: boolean): Promise<void> {
   const key = spentKey(runId);
   await redis
     .multi()
@@ -117,7 +95,6 @@ export async function setReachedLimit(redis: Redis, runId: string, reached: Reac
   await redis.hset(spentKey(runId), "reached", JSON.stringify(reached));
 }
 
-/** Null where no worker has stopped the run. */
 export async function getReachedLimit(redis: Redis, runId: string): Promise<ReachedLimit | null> {
   const text = await redis.hget(spentKey(runId), "reached");
   return reachedSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? null;
@@ -192,7 +169,6 @@ export const runManifestSchema = z.strictObject({
 
 export type RunManifest = z.output<typeof runManifestSchema>;
 
-/** One task on the queue. */
 export const taskMessageSchema = z.strictObject({
   /** Of a suite, its id: the rest is in the worker's own folder. */
   task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
@@ -204,7 +180,6 @@ export type TaskMessage = z.output<typeof taskMessageSchema>;
 /** What a worker gives back for a task. */
 export const resultMessageSchema = z.strictObject({
   worker: z.string(),
-  /** A trace, compressed. */
   trace: z.string(),
   /** A failure that may be the server's: it counts only if the server answers again. */
   isHeld: z.boolean(),
@@ -227,7 +202,6 @@ const runOfWorkerSchema = z.strictObject({
   waitingFor: z.enum(["concurrency", "rate", "tokens", "server"]).nullable(),
 });
 
-/** Why no further task of a run can succeed at a worker. */
 const faultSchema = z.strictObject({ by: z.enum(["key", "model", "server"]), why: z.string() });
 
 /** A worker, as it shows itself every few seconds. */
@@ -236,7 +210,6 @@ const workerStateSchema = z.strictObject({
   name: z.string(),
   programVersion: z.string(),
   slots: z.number().int().positive(),
-  /** The runs that it answers tasks of. */
   runs: z.record(z.string(), runOfWorkerSchema),
   /** Those that it does not, and why. */
   refused: z.record(z.string(), z.string()),

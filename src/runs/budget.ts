@@ -21,21 +21,22 @@ export function isLimitFlag(flag: string): flag is LimitFlag {
   return Object.hasOwn(LIMIT_FLAGS, flag);
 }
 
-/** Why no further task may start, and no further call be made. */
 export interface LimitReached {
   readonly flag: LimitFlag;
   readonly why: string;
 }
 
-/** What a run has spent so far. */
-export interface Spent extends Spending {
+export interface RunSpending extends Spending {
   /** Since it was begun or resumed. */
   readonly finished: number;
   readonly failed: number;
 }
 
 /** The limit that is reached, time aside; null: none. */
-export function limitReached(limits: RunLimits, { costUsd, tokens, finished, failed }: Spent): LimitReached | null {
+export function limitReached(
+  limits: RunLimits,
+  { costUsd, tokens, finished, failed }: RunSpending,
+): LimitReached | null {
   const { maxCostUsd, maxTokens, maxFailures } = limits;
   if (maxCostUsd !== null && costUsd >= maxCostUsd) {
     return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: $${costUsd.toFixed(4)} spent` };
@@ -103,7 +104,6 @@ class TaskMean {
  * it: its answer is one call.
  */
 export class Budget {
-  /** Calls of tasks under way included. */
   private costUsd = 0;
   private tokens = 0;
   private finished = 0;
@@ -134,14 +134,12 @@ export class Budget {
     if (!isSuperseded) this.learn(spending);
   }
 
-  /** Reserves what a task may cost. It is to be ended. */
   start(): TaskBudget {
     const task = new TaskBudget(this);
     this.underWay.add(task);
     return task;
   }
 
-  /** A call of a task under way. */
   add({ costUsd, tokens }: Spending): void {
     this.costUsd += costUsd;
     this.tokens += tokens;
@@ -156,7 +154,7 @@ export class Budget {
     if (isFailure(ending)) this.failed++;
   }
 
-  get spent(): Spent {
+  get spent(): RunSpending {
     const { costUsd, tokens, finished, failed } = this;
     return { costUsd, tokens, finished, failed };
   }
@@ -208,7 +206,6 @@ export class Budget {
     return null;
   }
 
-  /** What one more task and those under way may still take. */
   private reserved(each: number, what: keyof Spending): number {
     let sum = each;
     for (const { spent } of this.underWay) sum += Math.max(0, each - spent[what]);
@@ -216,7 +213,6 @@ export class Budget {
   }
 }
 
-/** The part of one task under way. */
 export class TaskBudget implements CallBudget {
   spent: Spending = { costUsd: 0, tokens: 0 };
 

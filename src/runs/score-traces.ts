@@ -9,6 +9,7 @@ import { type AppContext, Interrupted } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import {
+  anyCheapModel,
   asksJudge,
   cheapModel,
   createJudge,
@@ -18,7 +19,7 @@ import {
   type JudgeOptions,
   judgeSettings,
 } from "../scoring/judge-settings.js";
-import { isScorerName, type ScorerName, scoreTrace } from "../scoring/scorers.js";
+import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
@@ -42,13 +43,11 @@ import { computeRunTotals, saveResults } from "./totals.js";
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;
   readonly scorers?: readonly ScorerChoice[] | undefined;
-  /** Results file to write. */
   readonly output?: string | undefined;
 }
 
 interface ScoredStoredRun {
   readonly totals: RunTotals;
-  /** One line about answers that the judge gave no verdict on. */
   readonly shortfall: string | null;
 }
 
@@ -59,7 +58,8 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
-    const scorers = await pinEvals(db, recordedScorers(run.split, chosen), settings);
+    const paid = run.settings.environment === undefined ? [] : [REWARD];
+    const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid], settings);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const { mails } = openMailbox(db);
@@ -111,8 +111,11 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
 function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
   if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
     return judgeSettings(options, null, null, env);
-  const { provider } = parseModelName(run.settings.model, null);
-  const judge = judgeSettings(options, run.settings.judge, cheapModel(provider, run.settings.baseUrl, env), env);
+  const { model, baseUrl, environment } = run.settings;
+  // A trained model is no provider's.
+  const cheap =
+    environment === undefined ? cheapModel(parseModelName(model, null).provider, baseUrl, env) : anyCheapModel(env);
+  const judge = judgeSettings(options, run.settings.judge, cheap, env);
   if (judge === null || asksJudge(options) || judge.baseUrl !== null) return judge;
   return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
 }
@@ -122,18 +125,14 @@ const BATCH = 50;
 
 interface ScoredRun {
   readonly scored: number;
-  /** The signal aborted before all were scored. */
   readonly stopped: boolean;
 }
 
 interface ScoreRunRequest {
   readonly scoring: Scoring;
-  /** Names of the scorers, as the run records them. */
   readonly scorers: readonly string[];
-  /** Concurrent traces. */
   readonly concurrency: number;
   readonly worker: RunOwner;
-  /** Called after every saved batch with the number of traces scored so far. */
   readonly onProgress: (scored: number) => void;
 }
 
@@ -186,7 +185,6 @@ export async function rewriteScores(
   return { scored, stopped: true };
 }
 
-/** What all traces of a run are scored with. */
 export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
@@ -227,12 +225,11 @@ function isScorable(trace: Trace): boolean {
 }
 
 function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
-  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
+  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name) || name === REWARD);
   const now = scoreTrace(trace, sameMail, canBeRetried(trace.ending) ? [] : scorers);
   return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
 }
 
-/** With what evals said of the trace. */
 export function withEvals<T extends Pick<Trace, "scores">>(
   trace: T,
   evals: readonly EvalDefinition[],

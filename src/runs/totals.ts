@@ -5,6 +5,7 @@ import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/compare.
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
 import { programVersion } from "../platform/program-version.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
@@ -47,7 +48,6 @@ export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [T
   }
 }
 
-/** A run from the database or from a results file. */
 export interface RunSource<Head = RunHead> {
   readonly head: Head;
   /** In the order of task ids and epochs. Can be iterated again. */
@@ -56,8 +56,7 @@ export interface RunSource<Head = RunHead> {
   readonly traces: (() => Iterable<Trace>) | null;
 }
 
-/** What a run's name means: a results file, or a run of the database. */
-type FoundRun =
+type NamedRun =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
 
@@ -76,7 +75,7 @@ export class RunSources {
     return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
   }
 
-  find(name: string): FoundRun {
+  find(name: string): NamedRun {
     if (isFile(name)) return { kind: "file", path: name };
     if (/[/\\]|\.json$/.test(name)) {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
@@ -90,12 +89,10 @@ export class RunSources {
   }
 }
 
-/** A run of the database whose totals are known already. */
 export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   return storedSource(db, getRun(db, totals.runId), totals, runHeadSchema);
 }
 
-/** The same, with as much of its head as the schema reads. */
 export function storedSource<Head>(db: Db, run: RunRow, totals: RunTotals, schema: z.ZodType<Head>): RunSource<Head> {
   const { settings, dataset, corpusFingerprint } = run;
   return {
@@ -121,7 +118,6 @@ export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId
   throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
 }
 
-/** How many results these runs have. */
 export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalTasks"> }[]): number {
   return runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
 }
@@ -133,7 +129,6 @@ export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead)
   return (status ?? "completed") === "completed" ? null : `Run ${runId} is not finished: it is ${status}.`;
 }
 
-/** A results file, with as much of its head as the schema reads. */
 export function fromFile<File extends { readonly taskResults: readonly TaskResult[] }>(
   path: string,
   schema: z.ZodType<File>,
@@ -151,8 +146,7 @@ function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
   }
   const read = schema.safeParse(json);
   if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
+  throw unusable(path, firstIssue(read.error, "the document"), read.error);
 }
 
 function unusable(path: string, why: string, cause: unknown): UserError {

@@ -10,7 +10,7 @@ import { endOfDay } from "../mail/search-query.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/names.js";
 import { answeringModelOf, baseUrlOf, connectionOf } from "../models/open-model.js";
-import { warnOfOtherModel } from "../models/retry.js";
+import { warnOfOtherModel } from "../models/other-model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/create-model.js";
@@ -24,8 +24,7 @@ import { openExternalResources } from "../tools/external-resources.js";
 import { loadTools, toTool } from "../tools/load-tools.js";
 import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
-import type { Agent, Tool } from "../tools/tool.js";
-import { attachedOrDefault } from "../tools/tool.js";
+import { type Agent, attachedOrDefault, type Tool } from "../tools/tool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
 import { getSession, saveChat, sessionMessages } from "../traces/chats-store.js";
@@ -117,10 +116,7 @@ async function answer(
 ): Promise<AnsweredChat> {
   const settings = newRunSettings(db, options, getAgent(db, agentId), context);
   for (const note of notesOnSent(settings)) context.note(note);
-  const model = await createModel(settings, options, context.settings, {
-    append: false,
-    callsModel: true,
-  });
+  const model = await createModel(settings, options, context);
   const outside = openExternalResources(context.settings.env);
   const mailbox = openMailbox(db);
   try {
@@ -129,7 +125,7 @@ async function answer(
         sessionId: `session_${randomUUID()}`,
         agent: agentOf(settings),
         agentVersion: saveCurrentVersion(db, agentId),
-        model: warnOfOtherModel(model.model, context.note),
+        model: model.model,
         tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
         history: [],
         question: options.question,

@@ -64,6 +64,14 @@ function settingsIn(value: JsonValue): string[] {
 
 export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";
 
+/** The contents of an account's settings. Throws where the task may not see them, or they are not there. */
+export function readAccountSettings(name: string, { tags }: SuiteTask, accounts: AccountSettings | undefined): string {
+  if (!tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
+  const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
+  if ("missing" in file) throw new Error(file.missing);
+  return file.text;
+}
+
 /** The folders of account settings in a suite's root, in either form. */
 export function settingsFolders(root: string): string[] {
   return [join(root, "settings"), join(root, SPIDER_CONTENT, "settings")];
@@ -263,13 +271,11 @@ export function stripJsonComments(text: string): string {
 /** `ART_E_ACCOUNT_SNOWFLAKE_PASSWORD`: the field `password` of `snowflake/settings.json`, in any case. */
 export const ACCOUNT_PREFIX = "ART_E_ACCOUNT_";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The fields of an account's `settings.json` that variables give. `names`: its fields as the template spells them. */
 function fieldsFromEnvironment(
   name: string,
   names: readonly string[],
-  env: Environment,
+  env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const vendor = /^([^/]+)\/settings\.json$/.exec(name)?.[1];
   if (vendor === undefined) return {};

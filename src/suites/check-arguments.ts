@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { didYouMean } from "../platform/text.js";
-import { findingsOf, type TaskCheck } from "./check-paths.js";
+import type { CustomFunctions } from "./custom-functions.js";
 import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
 import { GETTER_ARGUMENTS } from "./getters.js";
 import { filePair } from "./grading-function.js";
 import { SETUP_ARGUMENTS } from "./setup.js";
-import { fieldPath, type SuiteFinding } from "./suite-folder.js";
+import { type FindingLevel, fieldPath } from "./suite-folder.js";
 import type { LocatedCall } from "./task-file.js";
 
 const text = z.string();
@@ -76,34 +76,36 @@ function schemaOf({ role, func }: LocatedCall, dialect: string): ArgumentSchema 
   return own(dialect === "flowbook" ? FLOWBOOK : SPIDER2V) ?? null;
 }
 
-/** Arguments are there, of the type that the function takes, and none is misspelt. */
-export const checkArguments: TaskCheck = (read, context) => {
-  const { error, warning } = findingsOf(read, context);
-  const { setUp, evaluation, getters } = context.custom;
-  return read.calls.flatMap((call): SuiteFinding[] => {
-    const { func, arguments: args, argumentsField } = call;
-    if (setUp.has(func) || evaluation.has(func) || getters.has(func)) return [];
-    const schema = schemaOf(call, read.task.dialect);
-    if (schema === null) return [];
-    const known = [schema instanceof z.ZodObject ? [schema] : schema.options]
-      .flat()
-      .flatMap(({ shape }) => Object.keys(shape));
-    const wrong = (schema.safeParse(args).error?.issues ?? []).map((issue) => {
-      const at = [argumentsField, fieldPath(issue.path)].filter((part) => part !== "").join(".");
-      const [field] = issue.path;
-      const isMissing = issue.path.length === 1 && !Object.hasOwn(args, String(field));
-      return error("arguments_invalid", at, isMissing ? `is missing, which ${func} takes` : issue.message);
-    });
-    const unknown = Object.keys(args).filter((name) => !known.includes(name));
-    // What art-e writes into tasks about mail, and other programs into theirs, may hold more.
-    const odd = Object.hasOwn(MAIL, func) ? [] : unknown;
-    return [
-      ...wrong,
-      ...odd.map((name) => {
-        const hint =
-          didYouMean(name, known).trim() || (known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`);
-        return warning("argument_unknown", `${argumentsField}.${name}`, `is no argument of ${func}. ${hint}`);
-      }),
-    ];
+interface WrongArgument {
+  readonly level: FindingLevel;
+  readonly code: string;
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Arguments that are missing, of a type that the function does not take, or misspelt. */
+export function wrongArguments(call: LocatedCall, dialect: string, custom: CustomFunctions): WrongArgument[] {
+  const { func, arguments: args, argumentsField } = call;
+  const schema = [custom.setUp, custom.evaluation, custom.getters].some((own) => own.has(func))
+    ? null
+    : schemaOf(call, dialect);
+  if (schema === null) return [];
+  const shapes = schema instanceof z.ZodObject ? [schema.shape] : schema.options.map(({ shape }) => shape);
+  const known = shapes.flatMap((shape) => Object.keys(shape));
+  const wrong = (schema.safeParse(args).error?.issues ?? []).map(({ path, message }): WrongArgument => {
+    const field = [argumentsField, fieldPath(path)].filter((part) => part !== "").join(".");
+    const isMissing = path.length === 1 && !Object.hasOwn(args, String(path[0]));
+    const said = isMissing ? `is missing, which ${func} takes` : message;
+    return { level: "error", code: "arguments_invalid", field, message: said };
   });
-};
+  // Tasks about mail may hold more: where a question comes from.
+  const unknown = Object.hasOwn(MAIL, func) ? [] : Object.keys(args).filter((name) => !known.includes(name));
+  const takes = known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`;
+  return [
+    ...wrong,
+    ...unknown.map((name): WrongArgument => {
+      const message = `is no argument of ${func}. ${didYouMean(name, known).trim() || takes}`;
+      return { level: "warning", code: "argument_unknown", field: `${argumentsField}.${name}`, message };
+    }),
+  ];
+}

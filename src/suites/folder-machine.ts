@@ -2,7 +2,7 @@ import { constants, createWriteStream } from "node:fs";
 import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
+import type { TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { hasCode, MAX_FILE_BYTES } from "./suite-files.js";
 
@@ -66,15 +66,8 @@ export class FolderMachine implements TaskMachine {
 /** Folders that stand for machines, whatever the snapshot: what only takes files needs nothing else. */
 export const folderMachines: TaskMachines = {
   findObstacle: async () => null,
-  open: async () => new TemporaryFolderMachine(await makeTemporaryFolder("machine")),
+  async open() {
+    const folder = await makeTemporaryFolder("machine");
+    return Object.assign(new FolderMachine(folder), { close: () => rm(folder, { recursive: true, force: true }) });
+  },
 };
-
-class TemporaryFolderMachine extends FolderMachine implements OpenedMachine {
-  constructor(private readonly folder: string) {
-    super(folder);
-  }
-
-  async close(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
-  }
-}

@@ -78,7 +78,6 @@ export function cleanEnvironment(names: readonly string[], env: Readonly<Record<
   return { ok: true, values };
 }
 
-/** Configuration that all external tools share. */
 export const limitsShape = {
   /** A call that takes longer is aborted. */
   timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
@@ -90,9 +89,8 @@ export const limitsShape = {
   resultSchema: jsonObjectSchema.optional(),
 };
 
-type Limits = z.output<z.ZodObject<typeof limitsShape>>;
+type CallLimits = z.output<z.ZodObject<typeof limitsShape>>;
 
-/** One call, as passed to a kind of tool. */
 interface ExternalCall {
   readonly args: JsonObject;
   readonly context: ToolContext;
@@ -108,10 +106,9 @@ export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
 
-interface ExternalToolKind<Config extends Limits> {
+interface ExternalToolKind<Config extends CallLimits> {
   readonly config: z.ZodType<Config>;
   readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
-  /** Values to redact from results. */
   readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
   call(call: ExternalCall, config: Config): Promise<JsonValue>;
 }
@@ -121,7 +118,7 @@ interface ExternalToolKind<Config extends Limits> {
  * fit their schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects
  * with its reason.
  */
-export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
+export function defineExternalTool<Config extends CallLimits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({
     args: jsonObjectSchema,
     config: kind.config,
@@ -163,7 +160,7 @@ async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
+function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: CallLimits): ToolResult {
   if (resultSchema !== undefined) {
     const checked = compileResultSchema(resultSchema)(value);
     if (!checked.ok) return toolError("failed", `The tool's result does not fit its schema: ${checked.error}.`);
@@ -193,7 +190,6 @@ function errorText(error: unknown, secrets: readonly string[]): string {
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }
 
-/** Parses external text as JSON. */
 export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
   let value: unknown;
   try {
@@ -206,7 +202,6 @@ export function parseJsonText(text: string, whose: string, secrets: readonly str
 }
 
 const moduleConfig = z.strictObject({
-  /** The TypeScript or JavaScript file. */
   module: z.string().startsWith("/", "expected an absolute path"),
   /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
@@ -243,7 +238,6 @@ const config = z.strictObject({
   command: argvSchema,
   /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
-  /** Its working folder. */
   cwd: z.string().min(1).optional(),
   ...limitsShape,
 });

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { formatMail } from "../mail/email.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
@@ -10,7 +9,7 @@ import { httpTool } from "./http-tool.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema.js";
 import { runNotebook, runShell } from "./machine-tools.js";
 import { applyOracle, emailGet, emailSearch, returnFinalAnswer, SEARCH_HANDLERS, searchEmails } from "./mail-tools.js";
-import { findReadableMail, toolError } from "./mailbox.js";
+import { toolError } from "./mailbox.js";
 import { mcpTool } from "./mcp-tool.js";
 import {
   type Agent,
@@ -34,12 +33,10 @@ const MACHINE_TOOL_IDS = [
   "search_documents",
 ];
 
-/** Ids of the tools that a program is offered for its task, by what the task has. */
 export function offeredToolIds({ mailbox, machine }: { readonly mailbox: boolean; readonly machine: boolean }) {
   return [...(mailbox ? MAILBOX_TOOL_IDS : []), ...(machine ? MACHINE_TOOL_IDS : [])];
 }
 
-/** The tools that a program is offered for its task: those of its mailbox, and those of its machine. */
 export function offeredTools(db: Db, resources: ToolResources): (context: ToolContext) => readonly Tool[] {
   const ofMailbox = singleInboxTools(db, resources);
   const ofMachine = MACHINE_TOOL_IDS.map((id) => toTool({ tool: getTool(db, id), config: null }, resources));
@@ -70,7 +67,6 @@ function withoutInbox(tool: Tool): Tool {
   };
 }
 
-/** Fills in inbox_id for a tool that has it. */
 export function addInboxArgument(
   { parameters }: Pick<Tool, "parameters">,
   args: JsonValue,
@@ -83,13 +79,6 @@ export function addInboxArgument(
 function withInbox(args: JsonValue, inbox: string | null): JsonValue {
   const object = jsonObjectSchema.safeParse(args);
   return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
-}
-
-/** A mail of the context's mailbox as a text with its headers; null if it is not visible. */
-export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
-  const readable = findReadableMail(messageId, context, mailbox);
-  if (!readable.ok) return null;
-  return formatMail(readable.mail);
 }
 
 /** The agent's callable tools, from its rows; an agent without rows gets the defaults. */
@@ -193,7 +182,6 @@ function badArguments({ id }: ToolRow, why: string): ToolResult {
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_ISSUES = 20;
 
-/** zod's issues in one line. */
 function inOneLine({ issues }: z.ZodError): string {
   const text = z.prettifyError(new z.ZodError(issues.slice(0, MAX_ISSUES)));
   return cut(text.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; "));

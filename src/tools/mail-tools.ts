@@ -4,7 +4,6 @@ import { chooseInbox, findReadableMail, type Mailbox, toolError } from "./mailbo
 import type { ToolContext } from "./tool.js";
 import { defineHandler, type Handler, textArgument } from "./tool-handler.js";
 
-/** Ends the agent's loop. */
 export const returnFinalAnswer = defineHandler({
   args: z.object({ answer: z.string(), sources: z.array(z.string()).default([]) }),
   config: z.strictObject({}),
@@ -140,7 +139,6 @@ export const emailSearch = defineHandler({
   },
 });
 
-/** A hit as the agent gets it. */
 export function toResult(hit: MailHit) {
   return {
     message_id: hit.messageId,
@@ -162,7 +160,7 @@ export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
 };
 
 /** A search as a tool call asks for it; days are YYYY-MM-DD. */
-interface SearchCall {
+interface MailSearchCall {
   readonly words: string;
   readonly inbox?: string | undefined;
   readonly from?: string | undefined;
@@ -179,7 +177,7 @@ type BoundQuery = MailQuery & { readonly inboxId: number };
 type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof toolError>;
 
 /** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
-export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
+export function prepareQuery(call: MailSearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
   const inbox = chooseInbox(call.inbox, context, mailbox.addresses);
   if (!inbox.ok) return inbox;
   const from = resolveFilter("from", call.from, call.addressFilter, mailbox);
@@ -207,7 +205,7 @@ export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Ma
 function resolveFilter(
   name: string,
   text: string | undefined,
-  how: SearchCall["addressFilter"],
+  how: MailSearchCall["addressFilter"],
   { addresses }: Mailbox,
 ): { ok: true; ids: readonly number[] | null } | ReturnType<typeof toolError> {
   if (text === undefined || text.trim() === "") return { ok: true, ids: null };

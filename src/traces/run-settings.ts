@@ -3,7 +3,6 @@ import { sentParametersSchema } from "../models/model.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
-/** What a run may spend over all its attempts; null: no limit. */
 export const runLimitsSchema = z
   .strictObject({
     maxCostUsd: z.number().positive().nullable().describe("US dollars, what judging costs included."),
@@ -44,7 +43,6 @@ const agentTargetSchema = z
 
 export type AgentTarget = z.output<typeof agentTargetSchema>;
 
-/** What makes a run repeatable. */
 export const runSettingsSchema = z
   .strictObject({
     agentId: z.string().describe("The agent."),
@@ -133,6 +131,17 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe(
         "The traces were imported from a file: of the settings only agent, model, maxTurns and epochs are known, the others are defaults.",
+      ),
+    environment: z
+      .strictObject({
+        protocol: z.literal("openenv").describe("How the trainer talked to it."),
+        reward: z.string().describe("The scorer whose value was paid."),
+        maxTokens: z.number().int().positive().nullable().describe("Tokens of an episode; null: no limit."),
+      })
+      .readonly()
+      .exactOptional()
+      .describe(
+        "The tasks are episodes of a training environment: the model was a trainer's, and prompt and limits of its calls are not known. Absent: the run was art-e's own.",
       ),
     changes: z
       .array(z.string())

@@ -12,22 +12,21 @@ import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, readFlags } from "../read-flags.js";
+import { defineCommand } from "../read-flags.js";
 
-const schema = z.object({
-  repair: z.boolean().default(false).meta({ description: "Make the full-text index anew from the mails, then check" }),
-  owners: z
-    .boolean()
-    .default(false)
-    .meta({ description: "List every owner folder with its address and how it was found" }),
-});
-
-export const doctorCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("doctor", schema, argv);
-
+export const doctorCommand = defineCommand(
+  "doctor",
+  z.object({
+    repair: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Make the full-text index anew from the mails, then check" }),
+    owners: z
+      .boolean()
+      .default(false)
+      .meta({ description: "List every owner folder with its address and how it was found" }),
+  }),
+  async (flags, context) => {
     const { db } = context.settings;
     const needsDatabase = flags.repair || flags.owners || existsSync(db);
     const { findings, facts, owners } = needsDatabase ? await checkDatabase(flags.repair, context) : missing(db);
@@ -39,7 +38,7 @@ export const doctorCommand: Command = {
     });
     return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
   },
-};
+);
 
 /** What is found without a database: suites need none. */
 function missing(db: string): DatabaseCheck {

@@ -34,16 +34,15 @@ async function* readFolder(start: string, prefix: string, progress: { bytes: num
   }
 }
 
-interface Entry {
+interface MaildirFile {
   readonly file: string;
-  /** Path under the mail root. */
   readonly path: string;
   /** Why it is not read; null for a plain file. */
   readonly refused: string | null;
 }
 
 /** Synchronous reads: on the reading thread, opening by promise costs ten times as much. */
-async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
+async function readMail({ file, path, refused }: MaildirFile): Promise<FileRead> {
   const bad = (reason: string) => ({ found: { bad: { where: file, reason } }, bytes: 0 });
   if (refused !== null) return bad(refused);
   try {
@@ -57,8 +56,7 @@ async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
   }
 }
 
-/** Every file below a folder, sorted by name within each folder. */
-export async function* walk(folder: string, prefix: string): AsyncGenerator<Entry> {
+export async function* walk(folder: string, prefix: string): AsyncGenerator<MaildirFile> {
   let entries: Dirent[];
   try {
     entries = await readdir(folder, { withFileTypes: true });
