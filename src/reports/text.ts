@@ -48,7 +48,7 @@ const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
 };
 
 /** A value of the metric. */
-function metricFormat(metric: string): (value: number) => string {
+export function metricFormat(metric: string): (value: number) => string {
   return EFFORT_FORMATS[metric] ?? share;
 }
 

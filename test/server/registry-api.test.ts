@@ -53,6 +53,14 @@ describe("agents", () => {
     expect(codeOf(await ask("POST", "/api/agents", { name: "x", colour: "red" }))).toEqual([400, "VALIDATION_ERROR"]);
   });
 
+  it("cannot have keys that there are not, and are told those that there are", async () => {
+    const refused = await ask("PATCH", "/api/agents/my-agent", { nme: "x" });
+    expect(codeOf(refused)).toEqual([400, "VALIDATION_ERROR"]);
+    expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Its keys are: .*\bname\b.*\bprompt\b/);
+    const ofTool = await ask("PATCH", "/api/tools/weather", { descr: "x" });
+    expect(ofTool.body.error.message).toMatch(/Its keys are: .*\bdescription\b/);
+  });
+
   it("that came with the program stay as they are", async () => {
     expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { variablesIn } from "../../agents/agent.js";
 import {
   agentChangesSchema,
-  attachTool,
+  attachTools,
   createAgent,
   deleteAgent,
-  detachTool,
+  detachTools,
   newAgentSchema,
   restoreVersion,
   updateAgent,
@@ -295,7 +295,7 @@ export function agentRoutes(services: Services): Route[] {
       response: agentToolShape,
       handle({ params: { id }, body: { tool_id, config = null } }) {
         checkToolPermissions(services, getTool(db, tool_id), config);
-        attachTool(db, id, tool_id, config);
+        attachTools(db, id, [tool_id], config);
         return agentToolJson(id, tool_id, config && JSON.stringify(config));
       },
     }),
@@ -306,7 +306,7 @@ export function agentRoutes(services: Services): Route[] {
       summary: "Take a tool from an agent",
       status: 204,
       response: null,
-      handle: ({ params }) => detachTool(db, params.id, params.toolId),
+      handle: ({ params }) => detachTools(db, params.id, [params.toolId]),
     }),
   ];
 }

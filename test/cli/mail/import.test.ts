@@ -143,6 +143,16 @@ describe("import", () => {
     );
   });
 
+  it("imports many mails of several parts without a word about it", async () => {
+    const part = "--b\nContent-Type: text/plain\n\nhello\n--b\nContent-Type: text/csv\n\n1,2\n--b--\n";
+    const head = "From: a@x.example\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b";
+    mkdirSync(path("parts"));
+    for (let i = 0; i < 12; i++) write(`parts/${i}.eml`, `${head}\nMessage-ID: <${i}@x.example>\n\n${part}`);
+    const { code, stdout, stderr } = await artE("import parts --db parts.db --json");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ read: 12, stored: 12 });
+  });
+
   describe("import without a source", () => {
     const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
@@ -158,8 +168,11 @@ describe("import", () => {
         const url = request.url ?? "";
         if (url === "/api/datasets/corbt/enron-emails/revision/main") sendJson(response, { sha: COMMIT });
         else if (url === `/api/datasets/corbt/enron-emails/tree/${COMMIT}/data`) {
-          sendJson(response, [{ type: "file", path: shard, size: bytes.length, lfs: { oid } }]);
-        } else if (url.endsWith(shard)) sendFile(request, response, bytes);
+          sendJson(
+            response,
+            shards.map((shard) => ({ type: "file", path: shard, size: bytes.length, lfs: { oid } })),
+          );
+        } else if (shards.some((shard) => url.endsWith(shard))) sendFile(request, response, bytes);
         else response.writeHead(404).end();
       });
     }
@@ -182,6 +195,22 @@ describe("import", () => {
       expect(again).toMatchObject({ code: 0, stderr: "" });
       expect(JSON.parse(again.stdout)).toMatchObject({ stored: 0, duplicates: expectedMails().length });
       expect(hub.seen).toHaveLength(3);
+    });
+
+    it("with a limit downloads the files that it needs only, and the others when they are needed", async () => {
+      await using hub = await mailHub(3);
+      const variables = { HF_ENDPOINT: hub.endpoint };
+      const taken = () => hub.seen.flatMap((request) => /train-0000(\d)/.exec(request.path)?.[1] ?? []);
+      const each = expectedMails().length;
+      const few = await artE(`import -l ${each} --db few.db --cache-dir few --json`, variables);
+      expect(JSON.parse(few.stdout)).toMatchObject({ read: each });
+      expect(taken()).toEqual(["0"]);
+      await artE(`import -l ${each + 1} --db few.db --cache-dir few --json`, variables);
+      expect(taken()).toEqual(["0", "1"]);
+      expect(JSON.parse((await artE("import --db few.db --cache-dir few --json", variables)).stdout).read).toBe(
+        3 * each,
+      );
+      expect(taken()).toEqual(["0", "1", "2"]);
     });
 
     it("that cannot be downloaded fails, with what to do by hand", async () => {

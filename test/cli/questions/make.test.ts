@@ -242,6 +242,30 @@ describe("make", () => {
       expect(gold.length).toBeLessThan(11);
     });
 
+    it("takes a question whose like was refused, and says where no price is known", async () => {
+      await serve({
+        write: (request, batch) => [
+          ...[1, 2, 3].map(() => written(request, batch, { answer: "It said 987654321" })),
+          written(request, batch),
+        ],
+      });
+      const line = `--inbox ${MARCUS} -n 1 --seed 3 --unanswerable 0 -o like.jsonl --cache-dir like --model openai/unheard-of`;
+      const json = await artE(`questions make ${line} --base-url ${provider.url}/v1 --json`, {
+        OPENAI_API_KEY: "test-key",
+      });
+      expect(json).toMatchObject({ code: 0, stderr: "" });
+      const { refused, questions, calls, costUsd } = JSON.parse(json.stdout);
+      expect({ questions, calls, costUsd }).toEqual({ questions: 1, calls: 5, costUsd: null });
+      expect(Object.keys(refused)).toEqual(["the number 987654321 of the answer stands in no cited mail"]);
+      const again = await artE(
+        `questions make ${line} --base-url ${provider.url}/v1 --seed 2 --cache-dir like2 --overwrite`,
+        {
+          OPENAI_API_KEY: "test-key",
+        },
+      );
+      expect(again.stdout).toMatch(/^Cost: +unknown: no price is known for the model for 5 calls/m);
+    });
+
     it("asks and checks no more than a few questions take", async () => {
       await serve({ write: (request, batch) => [0, 1, 2].map((i) => written(request, 3 * batch + i)) });
       const { stdout } = await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o one.jsonl --cache-dir one --json`);
