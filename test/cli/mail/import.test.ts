@@ -156,10 +156,10 @@ describe("import", () => {
   describe("import without a source", () => {
     const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
-    /** The dataset of the mail on a hub of its own, all in one shard. */
-    async function mailHub() {
-      const shard = "data/train-00000-of-00001.parquet";
-      const file = path(`shard/${shard}`);
+    /** The dataset of the mail on a hub of its own, in so many shards, each with all of it. */
+    async function mailHub(count = 1) {
+      const shards = Array.from({ length: count }, (_, i) => `data/train-0000${i}-of-0000${count}.parquet`);
+      const file = path(`shard/${shards[0]}`);
       mkdirSync(dirname(file), { recursive: true });
       writeParquet(file, expectedMails());
       const bytes = readFileSync(file);
