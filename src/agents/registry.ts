@@ -219,19 +219,35 @@ export function attachTools(
   });
 }
 
+/** Replaces the config of a tool that the agent has; its place among the tools stays. */
+export function configureTool(db: Db, agentId: string, toolId: string, config: JsonObject | null): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    if (!tools.some(({ id }) => id === toolId)) throw notAttached(agentId, toolId, tools);
+    setTools(
+      db,
+      agentId,
+      tools.map((tool) => (tool.id === toolId ? { ...tool, config } : tool)),
+    );
+  });
+}
+
+function notAttached(agentId: string, toolId: string, tools: readonly { readonly id: string }[]): UserError {
+  return new UserError(
+    "tool_not_attached",
+    `Agent "${agentId}" does not have the tool "${toolId}".`,
+    `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+  );
+}
+
 /** Takes tools from the agent, all or none. */
 export function detachTools(db: Db, agentId: string, toolIds: readonly string[]): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
     const absent = toolIds.find((toolId) => tools.every(({ id }) => id !== toolId));
-    if (absent !== undefined) {
-      throw new UserError(
-        "tool_not_attached",
-        `Agent "${agentId}" does not have the tool "${absent}".`,
-        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
-      );
-    }
+    if (absent !== undefined) throw notAttached(agentId, absent, tools);
     const rest = tools.filter(({ id }) => !toolIds.includes(id));
     if (rest.length === 0) {
       throw new UserError(

@@ -73,6 +73,16 @@ const ENV_GROUP: CommandGroup = {
   describe: "The benchmark as an environment that agents are trained in",
   subcommands: [
     command(
+      "serve",
+      "Serve the questions as episodes to trainers, over the OpenEnv protocol",
+      async () => (await import("./commands/env-serve.js")).serveEnvironmentCommand,
+    ),
+    command(
+      "client",
+      "Write a trainer's client of the environment, in Python",
+      async () => (await import("./commands/env-client.js")).environmentClientCommand,
+    ),
+    command(
       "export",
       "Write questions as folders of Harbor tasks, each with its mailbox and a command to search it",
       async () => (await import("./commands/env.js")).exportEnvironmentCommand,

@@ -150,3 +150,13 @@ export function pText(p: number | null): string {
   if (p === null) return "-";
   return p < 0.001 ? "<0.001" : share(p);
 }
+
+/** The name of a dataset without its revision; the last part of a path. */
+export function datasetText({ dataset, split }: { readonly dataset: string; readonly split: string }): string {
+  const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
+  return split === "suite" ? short : `${short} ${split}`;
+}
+
+/** Below a list of runs with a star at headline scores that are no judge's. */
+export const UNJUDGED =
+  "* Nobody judged these answers: this is how far their words agree with the gold answers' (semanticScore).";

@@ -24,9 +24,7 @@ const CONTROLLERS = ["memory", "pids"];
 const SPARE_PROCESSES = 4;
 const REMOVE_TRIES = 200;
 
-export type CgroupChoice =
-  | { readonly ok: true; readonly parent: CgroupParent }
-  | { readonly ok: false; readonly why: string };
+type CgroupChoice = { readonly ok: true; readonly parent: CgroupParent } | { readonly ok: false; readonly why: string };
 
 /**
  * Where cgroups (version 2) with limits can be made: below the cgroup that this process is in, or beside it, where its

@@ -69,7 +69,7 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
   throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${said ? `: ${said}` : ""}`);
 }
 
-export interface Rewards {
+interface Rewards {
   /** 0 to 1. */
   readonly reward: number;
   /** What else was measured, by name. */

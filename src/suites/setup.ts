@@ -21,8 +21,6 @@ export interface SetUpStep {
   readonly state: "done" | "passed_over";
 }
 
-type SetUpResult = { readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal;
-
 export interface SetUpRefusal {
   readonly ok: false;
   readonly state: "setup_error" | ObstacleState;
@@ -31,7 +29,9 @@ export interface SetUpRefusal {
 }
 
 /** Runs the functions of a task's `config` in order, up to the first that fails. Throws only where `signal` aborts. */
-export async function runSetUp(context: SetupContext): Promise<SetUpResult> {
+export async function runSetUp(
+  context: SetupContext,
+): Promise<{ readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal> {
   const steps: SetUpStep[] = [];
   for (const [i, call] of context.task.config.entries()) {
     const { state, reason } = await runStep(call, context);

@@ -16,6 +16,8 @@ export interface ResultRow {
   readonly failed: 0 | 1;
   /** 1: its task has no result by this attempt, which only counts for its cost. */
   readonly superseded: 0 | 1;
+  /** 1: the run's tasks were not known before, and this is one more. */
+  readonly growing: 0 | 1;
   readonly score: number | null;
   readonly trace: string;
   readonly result: string;
@@ -24,7 +26,7 @@ export interface ResultRow {
 /** How an attempt at a task came out; `stopped`: by a limit of the run, so that the task is left for a resume. */
 export type AttemptOutcome = "finished" | "failed" | "stopped";
 
-export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome): ResultRow {
+export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
   return {
     runId: trace.runId,
     taskId: trace.taskId,
@@ -36,6 +38,7 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOu
     ending: trace.ending,
     failed: outcome === "finished" ? 0 : 1,
     superseded: outcome === "stopped" ? 1 : 0,
+    growing: isGrowing ? 1 : 0,
     score: result.semanticScore,
     trace: JSON.stringify(trace),
     result: JSON.stringify(result),
@@ -57,9 +60,11 @@ export function openRowWriter(db: Db): (row: ResultRow) => void {
        (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
        @traceId, @failed, @superseded, @score, @result)`,
   );
+  const grow = db.prepare("UPDATE runs SET total_tasks = total_tasks + 1 WHERE id = ?");
   return db.transaction((row: ResultRow) => {
     supersede.run(row);
     addTrace.run(row);
     addResult.run(row);
+    if (row.growing === 1) grow.run(row.runId);
   });
 }

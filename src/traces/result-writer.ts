@@ -65,11 +65,20 @@ export interface ThreadedResultWriter extends ResultWriter {
   recent(): readonly string[];
 }
 
+interface WriterOptions {
+  readonly waiting?: LockWait;
+  /** Each task that is saved is one more of its run. */
+  readonly growing?: boolean;
+}
+
 /**
  * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
  * another program holds the file, they wait.
  */
-export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
+export function threadedResultWriter(
+  path: string,
+  { waiting = WAIT_INDEFINITELY, growing = false }: WriterOptions = {},
+): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
@@ -81,7 +90,7 @@ export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDE
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
     async save(trace, result, outcome) {
-      const row = toResultRow(trace, result, outcome);
+      const row = toResultRow(trace, result, outcome, growing);
       recent.add(row.trace);
       for (;;) {
         const failure = await thread.call(row);

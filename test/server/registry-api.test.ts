@@ -89,6 +89,13 @@ describe("agents", () => {
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
       }),
     );
+    const configured = await ask("PATCH", "/api/agents/tooled/tools/email_get", { config: { pageSize: 9000 } });
+    expect(configured.body).toMatchObject({ tool_id: "email_get", config: { pageSize: 9000 } });
+    expect((await ask("GET", "/api/agents/tooled")).body.tools[1]).toBe("email_get");
+    expect(codeOf(await ask("PATCH", "/api/agents/tooled/tools/search_emails", { config: null }))).toEqual([
+      404,
+      "NOT_FOUND",
+    ]);
     expect((await ask("DELETE", "/api/agents/tooled/tools/read_email")).status).toBe(204);
     expect(codeOf(await ask("DELETE", "/api/agents/tooled/tools/read_email"))).toEqual([404, "NOT_FOUND"]);
   });
@@ -167,6 +174,8 @@ describe("tools", () => {
       ask("POST", "/api/agents/holder/tools", { tool_id: "keyed", ...(config && { config }) });
     expect(codeOf(await attach(elsewhere))).toEqual([403, "FORBIDDEN"]);
     expect((await attach()).status).toBe(201);
+    const changed = await ask("PATCH", "/api/agents/holder/tools/keyed", { config: elsewhere });
+    expect(codeOf(changed)).toEqual([403, "FORBIDDEN"]);
     const made = await ask("POST", "/api/agents", { name: "x", tools: [{ id: "keyed", config: elsewhere }] });
     expect(codeOf(made)).toEqual([403, "FORBIDDEN"]);
   });

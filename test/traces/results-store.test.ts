@@ -105,7 +105,7 @@ describe("result writer", async () => {
   /** The thread is a file of the built program. */
 
   const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../dist/traces/result-writer.js"))) as {
-    threadedResultWriter(path: string, waiting?: LockWait): ThreadedResultWriter;
+    threadedResultWriter(path: string, options?: { waiting?: LockWait }): ThreadedResultWriter;
   };
 
   let test: TestDb;
@@ -161,7 +161,7 @@ describe("result writer", async () => {
       const begun = new Promise<void>((resolve) => {
         onWait = resolve;
       });
-      writer = threadedResultWriter(test.db.name, { signal, onWait: () => onWait() });
+      writer = threadedResultWriter(test.db.name, { waiting: { signal, onWait: () => onWait() } });
       await save(1);
       const other = new Database(test.db.name);
       other.exec("BEGIN IMMEDIATE");

@@ -3,6 +3,7 @@ import { variablesIn } from "../../agents/agent.js";
 import {
   agentChangesSchema,
   attachTools,
+  configureTool,
   createAgent,
   deleteAgent,
   detachTools,
@@ -297,6 +298,20 @@ export function agentRoutes(services: Services): Route[] {
         checkToolPermissions(services, getTool(db, tool_id), config);
         attachTools(db, id, [tool_id], config);
         return agentToolJson(id, tool_id, config && JSON.stringify(config));
+      },
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/agents/:id/tools/:toolId",
+      tag,
+      summary: "Change the config of a tool that an agent has; null: none",
+      body: z.strictObject({ config: nullableJsonObjectSchema }),
+      status: 200,
+      response: agentToolShape,
+      handle({ params: { id, toolId }, body: { config } }) {
+        checkToolPermissions(services, getTool(db, toolId), config);
+        configureTool(db, id, toolId, config);
+        return agentToolJson(id, toolId, config && JSON.stringify(config));
       },
     }),
     defineRoute({
