@@ -3,9 +3,17 @@ import { ClusteredMean } from "../statistics/intervals.js";
 import { passAtK, passHatK } from "../statistics/tests.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
-import type { RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
+import {
+  QUESTION_SLICES,
+  type RunTotals,
+  type ScoreFigures,
+  SLICES,
+  type Slice,
+  type SliceName,
+  SUITE_SLICES,
+  type SuiteTotals,
+} from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 
 /** Counts the tasks of a suite by state, with those that have a score. */

@@ -1,5 +1,5 @@
 import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
-import type { PriceOf, Usage } from "./model.js";
+import type { Model, PriceOf, Usage } from "./model.js";
 import { makersName, type Provider } from "./names.js";
 
 /** US dollars for a million tokens. */
@@ -191,3 +191,15 @@ const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelInfo[]>>
 const ALIASES: Readonly<Record<string, string>> = {
   "google/gemini-flash-latest": "gemini-3.8-flash",
 };
+
+/** The same model, with the cost in its replies. A reply that has a cost already, such as a recorded one, keeps it. */
+export function withPrices(model: Model, priceOf: PriceOf): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      const completion = await model.complete(request, signal);
+      const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
+      return { ...completion, costUsd };
+    },
+  };
+}

@@ -6,6 +6,7 @@ import { firstIssue, jsonValueSchema } from "../platform/json.js";
 import { requestKey } from "./cache.js";
 import {
   type Completion,
+  completionSchema,
   FINISH_REASONS,
   MODEL_ERROR_KINDS,
   type Model,
@@ -15,7 +16,6 @@ import {
   retrySchema,
   usageSchema,
 } from "./model.js";
-import { completionSchema } from "./retry.js";
 
 /**
  * `replay/FILE`: answers from a file, offline. A recorded reply answers the request it was recorded for, the nth

@@ -1,5 +1,5 @@
 import type { CorpusStats } from "../mail/corpus.js";
-import { otherModels } from "../models/retry.js";
+import { otherModels } from "../models/other-model.js";
 import { commandLine } from "../platform/command-line.js";
 import { stripControls } from "../platform/text.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";

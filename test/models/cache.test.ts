@@ -4,8 +4,8 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cacheKey, cachingReplies, digest, requestKey } from "../../src/models/cache.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { withPrices } from "../../src/models/prices.js";
 import { recording, replayModel } from "../../src/models/replay.js";
-import { withPrices } from "../../src/models/retry.js";
 import { UserError } from "../../src/platform/errors.js";
 
 const never = new AbortController().signal;

@@ -10,6 +10,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { openaiHeaders } from "../../src/models/endpoint.js";
 import {
   jsonBytes,
   jsonHeaders,
@@ -21,7 +22,6 @@ import {
 } from "../../src/models/http.js";
 import type { ModelError } from "../../src/models/model.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { openaiHeaders } from "../../src/models/openai-endpoint.js";
 import { toModelError } from "../../src/models/provider-errors.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";

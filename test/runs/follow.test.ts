@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { estimatePace, RunSubscriptions } from "../../src/runs/follow.js";
 import { type Db, openReadOnly } from "../../src/store/open-store.js";
 import { type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { deleteRun, finishRun, lockRun, setRunName, THIS_PROCESS } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, saveRun } from "../traces/saved-runs.js";

@@ -6,7 +6,7 @@ import { openJsonFileCache } from "../../src/models/cache.js";
 import type { Model, ToolCall } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/names.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { withPrices } from "../../src/models/retry.js";
+import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import {

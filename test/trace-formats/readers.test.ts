@@ -132,7 +132,7 @@ describe("reader contract", async () => {
     it("stops cleanly when its reader has had enough", async () => {
       const corpus = await openCorpus(source, format);
       for await (const batch of corpus.batches(new AbortController().signal)) {
-        expect(batch.emails.length).toBeGreaterThan(0);
+        expect(batch.mails.length).toBeGreaterThan(0);
         break;
       }
     });

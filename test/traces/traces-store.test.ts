@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import {
   countScores,

@@ -1,6 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import type { Endpoint } from "../endpoint.js";
 import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
@@ -11,7 +12,6 @@ import {
   type SentParameters,
   type Usage,
 } from "../model.js";
-import type { Endpoint } from "../names.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
 import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
@@ -10,8 +11,7 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../model.js";
-import { type Endpoint, isReasoningModel } from "../names.js";
-import { OPENAI_URL, openaiHeaders } from "../openai-endpoint.js";
+import { isReasoningModel } from "../names.js";
 import { httpError } from "../provider-errors.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
