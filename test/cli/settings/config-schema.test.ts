@@ -2,9 +2,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import { configTemplate } from "../../../src/cli/commands/init.js";
 import { runSchema } from "../../../src/cli/commands/run-flags.js";
 import { configSchema, parseConfig, SECTIONS } from "../../../src/cli/config.js";
-import { configTemplate } from "../../../src/cli/commands/init.js";
 import { describe as describeFlag } from "../../../src/cli/read-flags.js";
 import { flagName } from "../../../src/platform/text.js";
 
