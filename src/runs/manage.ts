@@ -130,18 +130,18 @@ function headlineOf(db: Db, runId: string): Headline | null {
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
 
-type RunLabels = Pick<RunRow, "id" | "name" | "note" | "tags">;
+type RunNames = Pick<RunRow, "id" | "name" | "note" | "tags">;
 
-export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunLabels> {
+export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunNames> {
   if (name !== null) checkRunName(name, "NAME");
-  return changeLabels(run, context, (db, id) => {
+  return changeNames(run, context, (db, id) => {
     if (name !== null) refuseTakenName(db, name, id);
     setRunName(db, id, name);
   });
 }
 
-export function noteRun(run: string, note: string | null, context: AppContext): Promise<RunLabels> {
-  return changeLabels(run, context, (db, id) => setRunNote(db, id, note));
+export function noteRun(run: string, note: string | null, context: AppContext): Promise<RunNames> {
+  return changeNames(run, context, (db, id) => setRunNote(db, id, note));
 }
 
 export function tagRun(
@@ -149,7 +149,7 @@ export function tagRun(
   tags: readonly string[],
   how: "add" | "remove",
   context: AppContext,
-): Promise<RunLabels> {
+): Promise<RunNames> {
   const invalid = tags.find((tag) => !TAG.test(tag));
   if (invalid !== undefined) {
     throw new UserError(
@@ -158,10 +158,10 @@ export function tagRun(
       "Take up to 50 letters, digits, dots, colons, dashes and underscores.",
     );
   }
-  return changeLabels(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
+  return changeNames(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
 }
 
-function changeLabels(name: string, context: AppContext, change: (db: Db, id: string) => void): Promise<RunLabels> {
+function changeNames(name: string, context: AppContext, change: (db: Db, id: string) => void): Promise<RunNames> {
   return withStore(context.settings, async (db) => {
     const { id } = getRun(db, name);
     await withWriteTransaction(db, waitForWriter(context, context.signal), () => change(db, id));

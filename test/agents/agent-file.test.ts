@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { exportAgent, importAgent } from "../../src/agents/agent-file.js";
 import { createAgent, createTool, updateAgent, updateTool } from "../../src/agents/registry.js";
-import { getAgent, snapshotOf } from "../../src/agents/registry-store.js";
+import { getAgent, versionedAgent } from "../../src/agents/registry-store.js";
 import { openEmpty } from "../runs/demo-setup.js";
 import { freshRegistry, refused } from "./registry-db.js";
 
@@ -38,11 +38,11 @@ describe("an agent's file", () => {
     const yaml = exportAgent(at.db, "mine");
     const other = openEmpty();
     importAgent(other.db, yaml, "mine.yaml", false);
-    const plain = ({ agent, tools }: ReturnType<typeof snapshotOf>) => {
+    const plain = ({ agent, tools }: ReturnType<typeof versionedAgent>) => {
       const { createdAt: _, updatedAt: __, ...kept } = { createdAt: "", updatedAt: "", ...agent };
       return { kept, tools: tools.map(({ tool, config }) => ({ config, ...tool, createdAt: "", updatedAt: "" })) };
     };
-    expect(plain(snapshotOf(other.db, "mine"))).toEqual(plain(snapshotOf(at.db, "mine")));
+    expect(plain(versionedAgent(other.db, "mine"))).toEqual(plain(versionedAgent(at.db, "mine")));
     expect(exportAgent(other.db, "mine")).toBe(yaml);
     other.close();
   });
