@@ -167,32 +167,6 @@ export function getAgent(db: Db, id: string): StoredAgent {
   );
 }
 
-export function saveAgent(db: Db, agent: Agent): void {
-  const { id, name, description, prompt, model, settings } = agent;
-  db.prepare(
-    `INSERT INTO agents (id, name, description, prompt, model, settings)
-     VALUES (@id, @name, @description, @prompt, @model, @settings)
-     ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, prompt = excluded.prompt,
-       model = excluded.model, settings = excluded.settings, updated_at = CURRENT_TIMESTAMP`,
-  ).run({ id, name, description, prompt, model, settings: JSON.stringify(settings) });
-}
-
-export function removeAgent(db: Db, id: string): void {
-  db.prepare("DELETE FROM agents WHERE id = ?").run(id);
-}
-
-/** Replaces an agent's tools, in this order; `config` is JSON text. */
-export function saveAgentTools(
-  db: Db,
-  agentId: string,
-  tools: readonly { readonly id: string; readonly config: string | null }[],
-): void {
-  db.prepare("DELETE FROM agent_tools WHERE agent_id = ?").run(agentId);
-  const add = db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)");
-  for (const { id, config } of tools) add.run(agentId, id, config);
-  db.prepare("UPDATE agents SET updated_at = CURRENT_TIMESTAMP WHERE id = ?").run(agentId);
-}
-
 function toAgent({ builtin, ...row }: AgentRow): StoredAgent {
   const settings = agentSettingsSchema.safeParse(parseJsonOrNull(row.settings));
   if (settings.success) return { ...row, builtin: builtin === 1, settings: settings.data };

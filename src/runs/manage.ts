@@ -1,4 +1,4 @@
-import { estimateOf } from "../analysis/slices.js";
+import { estimateOf } from "../analysis/aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext, AppSettings } from "../platform/context.js";
@@ -94,20 +94,8 @@ function worstFirst(a: TaskOfRun, b: TaskOfRun): number {
   return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
 }
 
-/** A run with its headline figure over the completed tasks; null: nothing is scored yet. */
-interface RunWithHeadline extends ListedRun {
-  readonly headline: Headline | null;
-  /** US dollars, all attempts; null: the price of the model is not known. */
-  readonly costUsd: number | null;
-}
-
-interface RunList {
-  readonly runs: readonly RunWithHeadline[];
-  readonly total: number;
-}
-
 /** The newest runs that match; `limit` 0: all. */
-export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings): Promise<RunList> {
+export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings) {
   return withStore(settings, (db) => {
     const { runs, total } = pageOfRuns(db, filter, 0, limit === 0 ? Number.POSITIVE_INFINITY : limit);
     return {
