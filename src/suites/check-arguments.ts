@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { didYouMean } from "../platform/text.js";
-import type { CustomFunctions } from "./custom-functions.js";
 import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
 import { GETTER_ARGUMENTS } from "./getters.js";
 import { filePair } from "./grading-function.js";
 import { SETUP_ARGUMENTS } from "./setup.js";
-import { type FindingLevel, fieldPath } from "./suite-folder.js";
+import { fieldPath, type SuiteFinding } from "./suite-folder.js";
 import type { LocatedCall } from "./task-file.js";
 
 const text = z.string();
@@ -76,36 +75,37 @@ function schemaOf({ role, func }: LocatedCall, dialect: string): ArgumentSchema 
   return own(dialect === "flowbook" ? FLOWBOOK : SPIDER2V) ?? null;
 }
 
-interface WrongArgument {
-  readonly level: FindingLevel;
-  readonly code: string;
-  readonly field: string;
-  readonly message: string;
-}
-
-/** Arguments that are missing, of a type that the function does not take, or misspelt. */
-export function wrongArguments(call: LocatedCall, dialect: string, custom: CustomFunctions): WrongArgument[] {
-  const { func, arguments: args, argumentsField } = call;
-  const schema = [custom.setUp, custom.evaluation, custom.getters].some((own) => own.has(func))
-    ? null
-    : schemaOf(call, dialect);
+/** What is wrong or odd about a call's arguments: one is missing, of another type than the function takes, or misspelt. */
+export function argumentProblems(
+  call: LocatedCall,
+  dialect: string,
+): Pick<SuiteFinding, "level" | "code" | "field" | "message">[] {
+  const schema = schemaOf(call, dialect);
   if (schema === null) return [];
-  const shapes = schema instanceof z.ZodObject ? [schema.shape] : schema.options.map(({ shape }) => shape);
-  const known = shapes.flatMap((shape) => Object.keys(shape));
-  const wrong = (schema.safeParse(args).error?.issues ?? []).map(({ path, message }): WrongArgument => {
-    const field = [argumentsField, fieldPath(path)].filter((part) => part !== "").join(".");
+  const { func, arguments: args, argumentsField } = call;
+  const known = [schema instanceof z.ZodObject ? [schema] : schema.options]
+    .flat()
+    .flatMap(({ shape }) => Object.keys(shape));
+  const wrong = (schema.safeParse(args).error?.issues ?? []).map(({ path, message }) => {
     const isMissing = path.length === 1 && !Object.hasOwn(args, String(path[0]));
-    const said = isMissing ? `is missing, which ${func} takes` : message;
-    return { level: "error", code: "arguments_invalid", field, message: said };
+    return {
+      level: "error" as const,
+      code: "arguments_invalid",
+      field: [argumentsField, fieldPath(path)].filter((part) => part !== "").join("."),
+      message: isMissing ? `is missing, which ${func} takes` : message,
+    };
   });
-  // Tasks about mail may hold more: where a question comes from.
-  const unknown = Object.hasOwn(MAIL, func) ? [] : Object.keys(args).filter((name) => !known.includes(name));
-  const takes = known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`;
-  return [
-    ...wrong,
-    ...unknown.map((name): WrongArgument => {
-      const message = `is no argument of ${func}. ${didYouMean(name, known).trim() || takes}`;
-      return { level: "warning", code: "argument_unknown", field: `${argumentsField}.${name}`, message };
-    }),
-  ];
+  // What art-e writes into tasks about mail, and other programs into theirs, may hold more.
+  const odd = Object.hasOwn(MAIL, func) ? [] : Object.keys(args).filter((name) => !known.includes(name));
+  const unknown = odd.map((name) => {
+    const hint =
+      didYouMean(name, known).trim() || (known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`);
+    return {
+      level: "warning" as const,
+      code: "argument_unknown",
+      field: `${argumentsField}.${name}`,
+      message: `is no argument of ${func}. ${hint}`,
+    };
+  });
+  return [...wrong, ...unknown];
 }

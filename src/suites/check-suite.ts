@@ -6,7 +6,7 @@ import { readSnapshots } from "../sandbox/snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accounts.js";
-import { wrongArguments } from "./check-arguments.js";
+import { argumentProblems } from "./check-arguments.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { customFunctions } from "./load-custom-functions.js";
@@ -168,10 +168,12 @@ const checkTags: TaskCheck = (read, context) => {
     ["domain", DOMAIN_TAGS],
   ] as const;
   for (const [kind, known] of kinds) {
-    const isKnown = (tag: string) => (known as readonly string[]).includes(tag);
-    const count = tags.filter(isKnown).length;
+    const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
     // Tasks of one's own need no tags; a suite that has some of a kind goes by them.
-    if (count === 1 || !context.tasks.some(({ task }) => task.tags.some(isKnown))) continue;
+    const isUsed = context.tasks.some(({ task }) =>
+      task.tags.some((tag) => (known as readonly string[]).includes(tag)),
+    );
+    if (count === 1 || !isUsed) continue;
     const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
     findings.push(warning("tag_count", "tags", message));
   }
@@ -414,22 +416,24 @@ const checkEmail: TaskCheck = (read, context) => {
   ];
 };
 
+/** Arguments are there, of the type that the function takes, and none is misspelt. */
 const checkArguments: TaskCheck = (read, context) => {
-  const at = { task: read.task.id, file: pathInSuite(context.suite, read.path.file) };
-  return read.calls.flatMap((call) =>
-    wrongArguments(call, read.task.dialect, context.custom).map((wrong) => ({ ...at, ...wrong })),
-  );
+  const { error, warning } = findingsOf(read, context);
+  const { setUp, evaluation, getters } = context.custom;
+  return read.calls
+    .filter(({ func }) => ![setUp, evaluation, getters].some((own) => own.has(func)))
+    .flatMap((call) => argumentProblems(call, read.task.dialect))
+    .map(({ level, code, field, message }) => (level === "error" ? error : warning)(code, field, message));
 };
 
 /** A task's machine is one of the snapshots that there are. */
-const checkSnapshot: TaskCheck = (read, context) => {
+const checkSnapshot: TaskCheck = (read, { snapshots, ...context }) => {
   const { snapshot } = read.task;
-  const { snapshots } = context;
   if (snapshots === null || !needsMachine(read.task) || snapshots.has(snapshot)) return [];
   const hint =
     didYouMean(snapshot, snapshots.keys()).trim() || `Known are: ${[...snapshots.keys()].sort().join(", ")}.`;
   const message = `there is no snapshot ${snapshot}. ${hint}`;
-  return [findingsOf(read, context).error("snapshot_unknown", "snapshot", message)];
+  return [findingsOf(read, { snapshots, ...context }).error("snapshot_unknown", "snapshot", message)];
 };
 
 const TASK_CHECKS: readonly TaskCheck[] = [
