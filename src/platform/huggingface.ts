@@ -120,9 +120,9 @@ const pinSchema = z.object({
 type Pin = z.output<typeof pinSchema>;
 
 /**
- * Downloads and verifies the shards of the mail corpus, in order, until those there are `suffice`. The commit of `main` is resolved once and stored in
- * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also
- * cached ones.
+ * Downloads and verifies the shards of the mail corpus, in order, until those there are `suffice`. The commit of
+ * `main` is resolved once and stored in `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one.
+ * Progress counts all shards, also cached ones.
  * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
  * @throws UserError; the signal's reason where it aborts
  */

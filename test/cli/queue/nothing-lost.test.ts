@@ -17,6 +17,8 @@ const { artE, path, start } = folder;
 const WORKER = "--concurrency 4 --lock 2";
 /** What dies with a task dies for it too: here nothing else is under way. */
 const ONE_BY_ONE = "--concurrency 1 --lock 2";
+/** Each waits for locks to end. */
+const SLOW = { tags: ["slow"] };
 const TASKS = 40;
 const LINE = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --model-id anthropic/claude-sonnet-4-5 --quiet`;
 let redis: RedisServer;
@@ -116,7 +118,7 @@ describe("over a queue", needs("redis"), () => {
     expect(provider.requests.length - before).toBe(TASKS);
   });
 
-  it("a Redis that is killed and started again goes on where it was", async () => {
+  it("a Redis that is killed and started again goes on where it was", SLOW, async () => {
     const before = provider.requests.length;
     const a = worker("a");
     const run = start(LINE.replace("--quiet", "--no-progress"), variables());
@@ -143,7 +145,7 @@ describe("over a queue", needs("redis"), () => {
     await expectAsked(before, TASKS + 16);
   });
 
-  it("a task that kills its worker three times ends as failed, and says why", async () => {
+  it("a task that kills its worker three times ends as failed, and says why", SLOW, async () => {
     const poison = demoQuestions.find(({ id }) => id === expectedIds[5])?.question;
     let deaths = 0;
     onRequest = async ({ question }, name) => {
@@ -163,7 +165,7 @@ describe("over a queue", needs("redis"), () => {
     await expect.poll(leftInRedis).toEqual([]);
   });
 
-  it("a worker that was cut off for long drops its late results, and says so", async () => {
+  it("a worker that was cut off for long drops its late results, and says so", SLOW, async () => {
     const before = provider.requests.length;
     const a = worker("a");
     const run = start(LINE, variables());
