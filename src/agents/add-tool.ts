@@ -25,7 +25,6 @@ interface ToolCall {
   readonly before: string | null;
 }
 
-/** Calls a tool once, as an agent would. */
 export async function testTool(
   db: Db,
   call: ToolCall,
@@ -50,7 +49,6 @@ export async function testTool(
   }
 }
 
-/** Adds an HTTP, command or module tool. */
 export async function addTool(
   db: Db,
   id: string,
@@ -73,7 +71,6 @@ export async function addTool(
   });
 }
 
-/** Adds all tools of an MCP server. */
 export async function addServerTools(
   db: Db,
   described: ToolDescription,
@@ -91,7 +88,6 @@ export async function addServerTools(
   }
 }
 
-/** Changes what the description names; the tool's kind stays. */
 export async function changeTool(
   db: Db,
   id: string,
@@ -205,7 +201,6 @@ function parametersOf(exported: unknown, file: string): JsonObject {
   );
 }
 
-/** The handler's config that a description makes. */
 function handlerConfig(described: ToolDescription, kind: string): JsonObject {
   const { http, method, headers, allowPrivate, command, cwd, module, env } = described;
   return jsonObjectSchema.parse({
@@ -224,7 +219,6 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
   });
 }
 
-/** The limits of each call, as part of a handler's config. */
 function callLimits({ timeout, maxBytes, maxResultChars, resultSchema }: ToolDescription): JsonObject {
   const timeoutMs = timeout === undefined ? undefined : Math.ceil(timeout * 1_000);
   return jsonObjectSchema.parse(defined({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
@@ -247,7 +241,6 @@ const TIMEOUT_MS = 60_000;
 
 export interface ImportedTools {
   readonly added: readonly StoredTool[];
-  /** Tools of the server that were not added, with the reason. */
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
 }
 

@@ -35,13 +35,11 @@ export interface AgentRun {
   readonly context: ToolContext;
   /** No further turn starts above this cost in USD; null: no limit. */
   readonly maxCostUsd: number | null;
-  /** Receives events; awaited before the loop continues. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
   /** Hears what is being waited for. Must not throw. */
   readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }
 
-/** A model reply with the calls to execute, and then their results. */
 export type AgentStep =
   | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
   | { readonly type: "result"; readonly call: ToolCall; readonly result: ToolResult };

@@ -7,7 +7,6 @@ import { redact } from "../platform/text.js";
 
 const tokens = z.number().int().nonnegative();
 
-/** One reply line of an agent's program. */
 const replySchema = z.object({
   id: z.union([z.string(), z.number()]).transform(String),
   answer: z.string().nullish(),

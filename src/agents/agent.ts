@@ -8,7 +8,6 @@ import type { TaskRecord, ToolCallRecord, Turn } from "../traces/trace.js";
 
 /** Port: tasks for agents, such as the questions of ART-E or those of a folder. */
 export interface Suite<T extends Task = Task> {
-  /** The tasks that the user selected. */
   list(): Promise<TaskList<T>>;
   /** Gets a task ready for an agent. Close what was opened. Throws where `signal` aborts. */
   open(task: Task, signal: AbortSignal): Promise<TaskOpening>;
@@ -30,13 +29,9 @@ export type TaskOpening =
       readonly record: TaskRecord;
     };
 
-/** A task that is ready for an agent. */
 export interface OpenedTask {
-  /** What the agent is told. */
   readonly instruction: string;
-  /** What prompts and external agents are told of its mailbox or machine. */
   readonly variables: TaskVariables;
-  /** What tools may touch. */
   readonly access: TaskAccess;
   /** What no trace may hold: the values of account settings. */
   readonly secrets?: readonly string[];
@@ -54,7 +49,6 @@ export interface Transcript {
   readonly turns: Turn[];
 }
 
-/** The result of one task. */
 export interface Rollout extends Transcript {
   readonly ending: Ending;
   readonly answer: string | null;
@@ -63,22 +57,17 @@ export interface Rollout extends Transcript {
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }
 
-/** A task for an agent, with its limits and context. */
 export interface AgentTask {
   readonly id: TaskId;
   /** Which repeat of the task, from 1. */
   readonly epoch: number;
-  /** The question, or what is to be done. */
   readonly instruction: string;
-  /** Its mailbox and day, its machine. */
   readonly variables: TaskVariables;
   readonly maxTurns: number;
   readonly context: ToolContext;
-  /** Hears what the agent is doing. Must not throw. */
   readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }
 
-/** The mailbox and day that a question is about. */
 export function mailboxOf({ id, variables: { inbox_address, query_date } }: AgentTask) {
   if (inbox_address === undefined || query_date === undefined) throw new Error(`task ${id} is about no mailbox`);
   return { inbox_address, query_date };
@@ -106,7 +95,6 @@ type Name = (typeof PROMPT_VARIABLES)[number];
 
 type OfAnyTask = Extract<Name, "max_turns" | "tools">;
 
-/** Those that depend on the task. */
 type TaskVariables = Readonly<Partial<Record<Exclude<Name, OfAnyTask>, string>>>;
 
 type PromptVariables = TaskVariables & Readonly<Record<OfAnyTask, string | number>>;
@@ -129,7 +117,6 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
   });
 }
 
-/** Throws the UserError that rendering it would throw. */
 export function checkPrompt(template: string): void {
   for (const [, inside = ""] of template.matchAll(PLACEHOLDER)) {
     const name = inside.trim();
@@ -137,7 +124,6 @@ export function checkPrompt(template: string): void {
   }
 }
 
-/** The distinct variable names in a prompt. */
 export function variablesIn(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }

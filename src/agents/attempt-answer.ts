@@ -3,7 +3,6 @@ import { openWorkspace, type Workspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";
 import type { Rollout, Transcript } from "./agent.js";
 
-/** One attempt of an agent to answer, of a run's task or of a chat. */
 export interface AnswerAttempt {
   readonly timeoutMs: number;
   /** Fills the transcript, which comes empty, as it goes, and throws as an `AgentBackend` does. */
@@ -18,7 +17,6 @@ export interface AttemptedAnswer {
   readonly rollout: Rollout;
   /** Why there is no answer, for the trace. */
   readonly error: string | null;
-  /** What was thrown; null where there is an answer. */
   readonly thrown: unknown;
 }
 

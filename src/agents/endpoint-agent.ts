@@ -14,7 +14,6 @@ import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf, type Tran
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 interface EndpointAgent {
-  /** The `model` of the request. */
   readonly name: string;
   readonly endpoint: Endpoint;
   priceOf(usage: Usage): number | null;

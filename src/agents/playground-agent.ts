@@ -15,7 +15,6 @@ import {
   type Transcript,
 } from "./agent.js";
 
-/** An agent behind the playground API, and how to call it. */
 export interface PlaygroundAgent {
   /** Without `/api` and without a trailing slash. */
   readonly apiUrl: string;

@@ -35,7 +35,6 @@ async function useAndClose<T>(db: Db, use: (db: Db) => T | Promise<T>): Promise<
   }
 }
 
-/** How many runs used a version of an agent. */
 export function countRunsOfVersion(db: Db, agentId: string, version: number): number {
   return db
     .prepare("SELECT count(*) FROM runs WHERE agent_id = ? AND settings ->> '$.agentVersion' = ?")
@@ -168,7 +167,6 @@ export function getAgent(db: Db, id: string): StoredAgent {
   );
 }
 
-/** Inserts or updates an agent's row. */
 export function saveAgent(db: Db, agent: Agent): void {
   const { id, name, description, prompt, model, settings } = agent;
   db.prepare(

@@ -90,7 +90,6 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
   });
 }
 
-/** Refuses to delete a tool that an agent has. */
 export function deleteTool(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("tool", getTool(db, id));
@@ -193,7 +192,6 @@ export function deleteAgent(db: Db, id: string): void {
   });
 }
 
-/** A copy under another id, with the same tools and their configurations. */
 export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   const { prompt, model, settings, name, description } = getAgent(db, id);
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });

@@ -15,7 +15,6 @@ export interface SubprocessAgent {
   priceOf(usage: Usage): number | null;
 }
 
-/** A program as an agent, with an MCP server per task. */
 export interface OpenSubprocessAgent extends AgentBackend {
   close(): Promise<void>;
 }
@@ -75,7 +74,6 @@ function toLine(task: AgentTask, listener: McpListener, path: string) {
   };
 }
 
-/** Executes tool calls of the program and records them in the trace. */
 function offerTo({ context }: AgentTask, transcript: Transcript, { version, toolsFor }: SubprocessAgent): MailOffer {
   const tools = toolsFor(context);
   const byId = new Map(tools.map((tool) => [tool.id, tool]));

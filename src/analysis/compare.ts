@@ -134,7 +134,6 @@ export function pairOutcomes(
   return [...baseline.questions.keys()].map((taskId) => letters.get(taskId) ?? "-").join("");
 }
 
-/** The values of one question on two sides. */
 interface ValuePair {
   readonly before: number;
   readonly after: number;
@@ -142,7 +141,6 @@ interface ValuePair {
 
 export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
-/** One metric of two sides, over what both have a value of. */
 export function comparePairs(described: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
   const difference = pairedDifference(differences);
@@ -343,7 +341,6 @@ interface PublishedResult {
   readonly usdPerThousand: number | null;
 }
 
-/** Published results that were obtained under one protocol. */
 export interface PublishedResults {
   readonly protocol: string;
   readonly figures: readonly PublishedResult[];
@@ -384,7 +381,6 @@ export type RunHead = Readonly<z.output<typeof runHeadSchema>>;
 
 export const runFileSchema = runHeadSchema.extend({ taskResults: z.array(taskResultSchema.strip()) });
 
-/** One question of a run, its repeats together. */
 interface ComparedQuestion {
   readonly question: string;
   readonly inbox: string;
@@ -425,7 +421,6 @@ export interface RunComparison {
   readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
 }
 
-/** One metric of two runs over the questions that both have a value for. */
 export interface MetricComparison {
   readonly metric: string;
   readonly label: string;

@@ -65,7 +65,6 @@ interface Part {
 
 type DescribedScores = Readonly<Record<string, Pick<ScoreDescription, "kind" | "scale">>>;
 
-/** Aggregates the scores of a run by slice, question by question. */
 export class SliceAggregate {
   private readonly parts = new Map<SliceName, Map<string, Part>>(SLICES.map((slice) => [slice, new Map()]));
   private hasSuite = false;
@@ -144,7 +143,6 @@ interface ClusterSums {
 
 const SHARE: Scale = { min: 0, max: 1 };
 
-/** Aggregates one score over a run, question by question. */
 export class ScoreAggregate {
   private readonly completed = new ClusteredMean();
   private readonly withFailed = new ClusteredMean();

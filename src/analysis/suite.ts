@@ -150,7 +150,6 @@ function countUnpaired(
   return counts;
 }
 
-/** What the analysis of a suite's run reads of a task. */
 export interface AnalysedTask {
   readonly taskId: string;
   readonly tool: string;
@@ -176,7 +175,6 @@ export function analysedTask(result: TaskResult, toolCalls: number | null): Anal
   return { taskId: String(result.taskId), tool, tags, counterpart, actionNumber, state, score, turns, toolCalls, ms };
 }
 
-/** Tasks of one state and one band of the task score; unscored: not graded. */
 interface StateCell {
   readonly state: TaskState;
   readonly band: Band | "unscored";
@@ -194,7 +192,6 @@ interface StepFigures {
   readonly toolCalls: number | null;
 }
 
-/** Model and tool time of the tasks that the agent worked on, in ms. */
 interface DurationFigures {
   /** The folder of the suite that the tasks are in. */
   readonly tool: string;
@@ -227,7 +224,6 @@ export interface GuidanceComparison {
   readonly metrics: readonly MetricComparison[];
 }
 
-/** What a run over a suite shows beside its totals. */
 export interface SuiteAnalysis {
   readonly profile: readonly StateCell[];
   readonly steps: readonly StepFigures[];

@@ -7,12 +7,12 @@ import { z } from "zod";
 import { parseModelName } from "../models/names.js";
 import { answeringModelOf } from "../models/open-model.js";
 import { shellWord } from "../platform/command-line.js";
-import { EXIT, UserError } from "../platform/errors.js";
+import { UserError } from "../platform/errors.js";
 import { checkWritable, writeFileAtomically } from "../platform/files.js";
 import { registryIdSchema } from "../tools/tool.js";
-import type { Command, CommandContext } from "./command.js";
+import type { CommandContext } from "./command.js";
 import { CONFIG_NAME } from "./open-config.js";
-import { declaredIn, readFlags, text } from "./read-flags.js";
+import { defineCommand, text } from "./read-flags.js";
 
 const SCHEMA = fileURLToPath(new URL("../../schema/config.schema.json", import.meta.url));
 
@@ -23,24 +23,16 @@ const schema = z.object({
     .meta({ description: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`, alias: "o" }),
 });
 
-export const initCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const { yes, output } = readFlags("init", schema, argv);
-    checkWritable("--output", output);
-    if (lstatSync(output, { throwIfNoEntry: false }) !== undefined) {
-      throw new UserError("config_exists", `${output} exists, and is not written over.`, "Name another: -o FILE.");
-    }
-    const answers = yes ? defaultAnswers(context.settings.env) : await askSettings(context);
-    await writeFileAtomically(output, [configTemplate(answers, schemaFrom(dirname(output)))]);
-    const run = output === CONFIG_NAME ? "art-e run" : `art-e run --config ${shellWord(output)}`;
-    context.out.result(
-      { path: output, ...answers },
-      () => `${output} is written. What it would take: ${run} --dry-run`,
-    );
-    return EXIT.done;
-  },
-};
+export const initCommand = defineCommand("init", schema, async ({ yes, output }, context) => {
+  checkWritable("--output", output);
+  if (lstatSync(output, { throwIfNoEntry: false }) !== undefined) {
+    throw new UserError("config_exists", `${output} exists, and is not written over.`, "Name another: -o FILE.");
+  }
+  const answers = yes ? defaultAnswers(context.settings.env) : await askSettings(context);
+  await writeFileAtomically(output, [configTemplate(answers, schemaFrom(dirname(output)))]);
+  const run = output === CONFIG_NAME ? "art-e run" : `art-e run --config ${shellWord(output)}`;
+  context.out.result({ path: output, ...answers }, () => `${output} is written. What it would take: ${run} --dry-run`);
+});
 
 /** Relative where the program is installed below the folder (node_modules), so that the file can be shared. */
 function schemaFrom(folder: string): string {

@@ -80,7 +80,7 @@ interface RubricModel {
 export async function openRubricModel(modelId: string, settings: AppSettings): Promise<RubricModel> {
   const name = parseModelName(modelId, null);
   const server = serverOf(name.provider, undefined, settings.env);
-  const { model } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
+  const { model } = await openModel(name, { baseUrl: server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
   return { model, server };
 }
 

@@ -1,7 +1,7 @@
 import { CostLimit } from "../models/cost-limit.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { isRemote, parseModelName } from "../models/names.js";
-import { keepReplies, openModel, serverOf } from "../models/open-model.js";
+import { openModel, serverOf } from "../models/open-model.js";
 import { isPriced, type Price, priceAt, priceOfReply } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
@@ -305,7 +305,6 @@ async function openGenerationModel(
   const server = serverOf(name.provider, undefined, settings.env);
   const priceOf: PriceOf = (usage, answeredBy) =>
     price === undefined ? priceOfReply(name.id, answeredBy, usage) : priceAt(price, usage);
-  const { model: remote } = await openModel(name, { server, timeoutMs: JUDGE_TIMEOUT_MS, priceOf }, settings);
   if (!isPriced(priceOf)) {
     throw new UserError(
       "price_unknown",
@@ -314,6 +313,6 @@ async function openGenerationModel(
     );
   }
   const limit = new CostLimit(maxCost);
-  const model = limit.applyTo(remote, priceOf);
-  return { model: keepReplies(model, name, { baseUrl: server, wireApi: null }, settings), server, limit };
+  const connection = { baseUrl: server, timeoutMs: JUDGE_TIMEOUT_MS, priceOf, costLimit: limit, cache: true };
+  return { model: (await openModel(name, connection, settings)).model, server, limit };
 }

@@ -66,7 +66,6 @@ export class CorpusSnapshots {
     return file === null ? null : { path: this.path(fingerprint, ".gz"), file };
   }
 
-  /** Gives up a snapshot that is being made. */
   async close(): Promise<void> {
     this.closed.abort();
     await this.creating;
@@ -138,7 +137,6 @@ function fingerprintOf(path: string): string {
   return withReadOnly(path, (db) => readFingerprint(db) ?? "");
 }
 
-/** A server of mail (art-e serve). */
 export interface CorpusServer {
   readonly url: string;
   /** Null: it needs none. */
@@ -302,7 +300,6 @@ const snapshotFileSchema = z.strictObject({
 
 type SnapshotFile = z.output<typeof snapshotFileSchema>;
 
-/** What a server says of its mail. */
 export const corpusDescriptionSchema = z.strictObject({
   version: z.string().meta({ description: "Of art-e: a snapshot is for the same version" }),
   fingerprint: z.string(),

@@ -80,7 +80,6 @@ export interface AsWritten {
   readonly recipients: number;
 }
 
-/** A mail and the place it was filed in. */
 export interface FiledEmail extends Email {
   /** Path under the mail root, `crandell-s/calendar/1.`; empty where the form has no folders. */
   readonly path: string;

@@ -10,7 +10,6 @@ import { rebuildBigrams, rebuildCorpusIndex } from "./store/corpus-index.js";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** The result in words. */
   readonly detail: string;
 }
 

@@ -68,7 +68,6 @@ function tooMuch(path: string, cause: Error): UserError {
   );
 }
 
-/** The request to the reading thread. */
 export interface ReadRequest {
   readonly path: string;
   readonly format: CorpusFormat;
@@ -76,7 +75,6 @@ export interface ReadRequest {
   readonly ahead: number;
 }
 
-/** Its messages: batches, then one of the others. */
 export type ReadMessage =
   | { readonly batch: PackedBatch }
   | { readonly failure: Failure }

@@ -85,7 +85,6 @@ export interface ImportRequest {
 }
 
 interface ParallelIndex {
-  /** The least number of mails. */
   readonly fromMails: number;
   /** Of a new file: its mails are committed before they are indexed. */
   readonly whileReadable: WhileReadable;
@@ -122,7 +121,6 @@ export interface Skipped {
   readonly first: readonly BadEmail[];
 }
 
-/** Skipped mails listed, and distinct reasons counted. */
 const MAX_SKIPPED_LISTED = 10;
 const MAX_REASONS = 50;
 
@@ -270,7 +268,6 @@ async function checkAbort(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** Whether ART's import filter is applied. */
 export type ImportFilter = "none" | "art";
 
 /** A mail ready to be stored. `art` is null without ART's filter. */

@@ -7,7 +7,6 @@ import type { MailQuery } from "./search.js";
 import { largestInboxes, rowidBetween } from "./search-postings.js";
 import { type AddressBook, endOfDay, nearAddresses, openAddressBook, openDateRanges, PARTY } from "./search-query.js";
 
-/** A mail in a mailbox listing. */
 interface MailHead {
   readonly messageId: string;
   readonly subject: string;
@@ -120,7 +119,6 @@ function unknown(db: Db, address: string, hint: string): UserError {
   return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${address}.`, hint);
 }
 
-/** A complete mail as it is stored. */
 export interface StoredMail extends Omit<Email, "asWritten"> {
   readonly mailId: number;
 }

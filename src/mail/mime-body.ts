@@ -40,7 +40,6 @@ function unreadable(error: unknown): string {
 /** A part of a mail that is listed after the body. */
 interface Attachment {
   readonly name: string;
-  /** `text/csv`. */
   readonly type: string;
   readonly content: Buffer;
   /** Null for binary parts; the source of a forwarded mail. */

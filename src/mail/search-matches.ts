@@ -62,7 +62,6 @@ function excerpt(body: string, from: number): string {
 export interface TermMatch {
   readonly start: number;
   readonly end: number;
-  /** Index of the term. */
   readonly term: number;
 }
 

@@ -22,7 +22,6 @@ export interface FtsPostings {
   postingsOf(term: string): readonly number[];
   /** Mails in the mailbox, or in the whole file, whatever their date. */
   readonly mailboxSize: number;
-  /** The id of the mail at a position. */
   mailAt(position: number): number;
   /** What was computed for the key since the last import, or else what `compute` gives. */
   remember<Value extends object>(key: string, compute: () => Value): Value;
@@ -171,7 +170,6 @@ export function idfWeights(lists: PostingLists, mails: number): number[] {
   return lists.map((_, term) => idf({ mails, documentFrequencies: documentFrequencies }, term));
 }
 
-/** Whether the list is complete. */
 export function isRare(list: readonly number[]): boolean {
   return list.length <= COMMON_TERM_MAILS;
 }
@@ -184,7 +182,6 @@ export function intersectionRange(lists: PostingLists, range: PositionRange): Po
   return { first: shared[0] ?? 1, last: shared.at(-1) ?? 0 };
 }
 
-/** Binary search in a list sorted newest first. */
 export function hasPosting(list: readonly number[], position: number): boolean {
   return list[lowerBound(list, position)] === position;
 }
@@ -213,9 +210,7 @@ export function termsAt(lists: PostingLists, position: number): number[] {
 
 /** Corpus statistics of a query's terms. */
 interface TermStatistics {
-  /** Mails searched. */
   readonly mails: number;
-  /** Mails that hold the term, by term. */
   readonly documentFrequencies: readonly number[];
 }
 
@@ -262,7 +257,6 @@ export function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weigh
   return frequency.map((tf, term) => ((weights[term] ?? 0) * tf * (K1 + 1)) / (tf + K1 * relativeLength));
 }
 
-/** Whether a position of a body is in quoted mail. */
 export function isQuoted(position: number, quoted: number): boolean {
   return quoted !== -1 && position > quoted;
 }

@@ -37,7 +37,6 @@ function isBetter(a: ScoredMail, b: ScoredMail): boolean {
   return a.score > b.score || (a.score === b.score && a.position < b.position);
 }
 
-/** Which part of a hit's score comes from what: `score` is the sum of the words' scores times that of the signals. */
 export interface ScoreExplanation {
   readonly score: number;
   readonly words: readonly WordScore[];
@@ -168,7 +167,6 @@ function mergePostings(
 /** Terms that all mail of a range counts as holding, as a signal implies them. */
 interface ImpliedTerms {
   readonly range: PositionRange;
-  /** Indices of the terms. */
   readonly terms: readonly number[];
 }
 
@@ -205,7 +203,6 @@ interface DetectedSignal extends Omit<RankingSignal, "periods" | "fades"> {
 export interface Ranking {
   readonly terms: readonly string[];
   readonly lists: PostingLists;
-  /** The idf of each term. */
   readonly weights: readonly number[];
   readonly find: FindTermMatches;
   readonly signals: readonly DetectedSignal[];
@@ -223,7 +220,6 @@ export interface ScoredMail {
   /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
   readonly passage: Passage;
-  /** What each term adds. */
   readonly termScores: Float64Array;
   /** 0 to 1, of each of the query's signals. */
   readonly strengths: readonly number[];
@@ -302,16 +298,11 @@ function toSignalMail([, , , sender, recipients, date]: RankedRow): SignalMail {
   };
 }
 
-/** The passage of a body that fits a query best. */
 interface Passage {
-  /** Characters of the body. */
   readonly start: number;
   readonly end: number;
-  /** The matches in it. */
   readonly inBody: readonly TermMatch[];
-  /** Where quoted mail starts in the body; -1: nowhere. */
   readonly quoted: number;
-  /** What each term adds to the score, with its matches in the subject. */
   readonly termScores: Float64Array;
 }
 

@@ -147,7 +147,6 @@ export const RANKING_SIGNALS: readonly RankingSignal[] = [
   },
 ];
 
-/** A search as the signals see it. */
 export interface SignalQuery {
   /** As typed. */
   readonly words: string;
@@ -157,10 +156,8 @@ export interface SignalQuery {
   readonly askedAt: string | null;
 }
 
-/** What the signals read of a mail. */
 export interface SignalMail {
   readonly sender: string;
-  /** To, cc and bcc. */
   readonly recipients: readonly string[];
   /** ISO 8601 UTC. */
   readonly date: string | null;

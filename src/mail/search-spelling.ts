@@ -9,7 +9,6 @@ export interface TermCorrection {
   readonly word: string;
   /** A word as a mail has it, two that must stand together, or the beginning of words (`config*`). */
   readonly taken: string;
-  /** Name of the corrector. */
   readonly by: string;
   /** Mails searched that hold it, up to `POSTING_LIST_LIMIT`. */
   readonly mails: number;

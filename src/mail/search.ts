@@ -57,7 +57,6 @@ export interface MailHit {
   readonly match: "all_words" | "best_match";
 }
 
-/** A hit and which part of its score comes from what. */
 export interface ExplainedHit extends MailHit {
   readonly explanation: ScoreExplanation;
 }
@@ -93,10 +92,8 @@ const ALL_WORDS_COUNT_LIMIT = 1_000;
  */
 const SNIPPET_BODY_CHARS = 60_000;
 
-/** The columns read for hits only. */
 type ListedRow = readonly [messageId: string];
 
-/** The best hits of a query, before their snippets are made. */
 interface RankedHits {
   readonly ranking: Ranking;
   readonly corrections: readonly TermCorrection[];

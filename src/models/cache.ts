@@ -52,7 +52,6 @@ async function writeCached(path: string, key: string, completion: Completion): P
   }
 }
 
-/** What was found out before, by everything that decides it. */
 export interface JsonFileCache {
   /** Null where it is not known, or cannot be read any more. */
   get(key: JsonValue): unknown;
@@ -103,7 +102,6 @@ export function cacheKey(server: CachedServer, request: ModelRequest): string {
   return digest({ model, baseUrl, wireApi, ...deciding(request), reasoningTokens, epoch });
 }
 
-/** Whose replies are kept. */
 interface CachedServer {
   readonly model: string;
   readonly baseUrl: string | null;

@@ -6,7 +6,6 @@ import { rulesFor, sentOf } from "./request-parameters.js";
 /** Characters for a token, at the least: an estimate that is rather too high. */
 const CHARS_PER_TOKEN = 3;
 
-/** What calls cost. */
 export interface Spending {
   readonly costUsd: number;
   /** In and out. */
@@ -49,7 +48,6 @@ function spendingOf(request: ModelRequest, reply: Completion, priceOf: PriceOf):
   return { costUsd, tokens: usage.inputTokens + usage.outputTokens };
 }
 
-/** The next call could exceed the limit. */
 export class CostLimitReached extends UserError {}
 
 /**

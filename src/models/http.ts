@@ -83,22 +83,18 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
   br: promisify(brotliDecompress),
 };
 
-/** What is sent. */
 interface HttpRequest {
   readonly method: string;
-  /** By `plainHeaders`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
 }
 
-/** Time limits of the whole reply. */
 interface HttpOptions {
   readonly signal: AbortSignal;
   /** Null: as long as the signal lasts. */
   readonly timeoutMs: number | null;
 }
 
-/** A reply whose headers have arrived. */
 interface HttpReply {
   readonly status: number;
   readonly ok: boolean;
@@ -106,7 +102,6 @@ interface HttpReply {
   text(): Promise<string>;
 }
 
-/** The headers as a record, validated by the platform's Headers. */
 function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
   return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
 }
@@ -160,7 +155,6 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   private length = 0;
   private readonly timer: NodeJS.Timeout | undefined;
   private controller: Dispatcher.DispatchController | null = null;
-  /** Why it was aborted. */
   private stopped: Error | null = null;
   private finish: (body: Buffer) => void = () => {};
   private fail: (error: Error) => void;
@@ -299,7 +293,6 @@ async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
 /** A signal that aborts with an outer one or when its time is over, whichever comes first. */
 interface Deadline {
   readonly signal: AbortSignal;
-  /** Whether the time limit aborted it. */
   readonly hasPassed: boolean;
   /** Detaches it from the outer signal, which lives longer, and clears its timer. */
   close(): void;
@@ -386,7 +379,6 @@ export async function withDeadline<T>(
   }
 }
 
-/** The error of a call that exceeded its time limit. */
 function timeoutError(timeoutMs: number): ModelError {
   return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
 }

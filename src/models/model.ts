@@ -13,7 +13,6 @@ interface ForcedToolCall {
   readonly content: string;
   readonly tool: ToolSpec;
   readonly maxTokens: number;
-  /** Undefined: the provider's default. */
   readonly temperature?: number;
 }
 
@@ -60,11 +59,9 @@ function escapeMarks(text: string, mark: RegExp): string {
   return truncated.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(mark, "‹");
 }
 
-/** What a task under way is doing, or waits for. */
 export type TaskActivity =
   | CallProgress
   | { readonly type: "tool"; readonly name: string }
-  /** The answer is being judged. */
   | { readonly type: "judging" };
 
 /** Which models answered, by the names that their replies give. */
@@ -141,7 +138,6 @@ export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "other
 
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
-/** A tool as described to the model. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -188,12 +184,10 @@ export const sentParametersSchema = z.strictObject({
 
 export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 
-/** One failed attempt that was tried again. */
 export const retrySchema = z.object({ attempt: z.number().int(), reason: z.string(), waitedMs: z.number() });
 
 export type Retry = z.output<typeof retrySchema>;
 
-/** Why the rate limiter makes a call wait. */
 export const LIMIT_REASONS = ["concurrency", "rate", "tokens", "server"] as const;
 
 export type LimitReason = (typeof LIMIT_REASONS)[number];
@@ -248,7 +242,6 @@ export interface Completion {
  * signal's reason and sends nothing more.
  */
 export interface Model {
-  /** `provider/name`. */
   readonly id: string;
   complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
 }

@@ -30,7 +30,6 @@ export function failureInReply(body: unknown): ModelError | null {
   return failure.success ? httpError(failure.data.error.code, failure.data.error.message) : null;
 }
 
-/** How to connect to a provider, as the user gave it. */
 export interface EndpointSettings {
   readonly apiKey: string | null;
   /** Null: the provider's own server. */
@@ -41,7 +40,6 @@ export interface EndpointSettings {
   readonly timeoutMs: number;
 }
 
-/** The same, checked and with the API key found. */
 export interface Endpoint {
   readonly apiKey: string;
   readonly baseUrl: string | null;
@@ -178,7 +176,6 @@ export interface ModelName {
   readonly provider: Provider;
   /** The model's name at that provider; for `replay` the path of a file. May hold slashes. */
   readonly name: string;
-  /** `provider/name`. */
   readonly id: string;
 }
 

@@ -163,7 +163,6 @@ const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> =
   oracle: oracleReply,
 };
 
-/** Throws a UserError for an unknown name. */
 export function offlineModel(name: string): Model {
   const reply = Object.hasOwn(REPLIES, name) ? REPLIES[name] : undefined;
   if (reply === undefined) {
@@ -179,7 +178,6 @@ export function offlineModel(name: string): Model {
   };
 }
 
-/** A tool call of an offline model. */
 type Step = { readonly name: string; readonly arguments: JsonValue };
 
 /** The reply of an offline model: calls, or else a text. Nothing was sent, and no tokens were used. */

@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../platform/huggingface.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { cachingReplies } from "./cache.js";
+import type { CostLimit } from "./cost-limit.js";
 import type { Model, PriceOf } from "./model.js";
 import {
   ANSWERING_MODELS,
@@ -20,51 +21,55 @@ import {
 } from "./names.js";
 import { priceOfReply } from "./prices.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
-import { withPrices, withRetry } from "./retry.js";
+import { warnOfOtherModel, withPrices, withRetry } from "./retry.js";
 
-interface ModelConnection {
+interface OpenOptions {
   /** Address of a compatible server; null: the provider's own. */
-  readonly server: string | null;
-  /** Of one call. */
+  readonly baseUrl: string | null;
+  /** For the openai provider only; null or left out: by the server. */
+  readonly wireApi?: EndpointSettings["wireApi"];
+  /** Of one attempt, the whole body included. */
   readonly timeoutMs: number;
-  /** That of another model on the same account; undefined or null creates one. */
+  /** That of another model on the same account; null or left out: one that finds out what the server takes. */
   readonly throttle?: RateLimiter | null;
   /** Limits that other machines keep too, of a rate limiter that is created. */
   readonly shared?: SharedLimiter | undefined;
-  /** Undefined: by the table. */
+  /** Left out: by the table. */
   readonly priceOf?: PriceOf | undefined;
+  readonly costLimit?: CostLimit | undefined;
+  /** Keep replies in the cache folder, so that none is paid for twice. */
+  readonly cache?: boolean;
+  /** Hears of replies by another model than the one that was asked. */
+  readonly note?: (text: string) => void;
 }
 
 /**
- * Opens a model beside an agent's, such as a judge's: with retries, costs in its replies, and as many calls at
- * once as its server takes. Throws a UserError where it has no key.
+ * Opens a model for a run, a judge or a command. From the inside: rate limiter, retries, costs in its replies, limit of
+ * cost, cache. Throws a UserError where it has no key.
  */
 export async function openModel(
   name: ModelName,
-  { server, timeoutMs, throttle, shared, priceOf }: ModelConnection,
-  { env }: AppSettings,
+  { baseUrl, wireApi = null, timeoutMs, throttle, shared, costLimit, cache = false, note, ...given }: OpenOptions,
+  { env, cacheDir }: AppSettings,
 ): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
-  const endpoint = connectionOf(name.provider, { baseUrl: server, wireApi: null, timeoutMs }, env);
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
-  const model = await resolveModel(name, endpoint, DEFAULT_RETRY, limiter);
-  const price: PriceOf = priceOf ?? ((usage, answeredBy) => priceOfReply(name.id, answeredBy, usage));
-  return { model: withPrices(model, price), throttle: limiter };
-}
-
-/** The same model; its replies are kept in the cache folder, so that none is paid for twice. */
-export function keepReplies(
-  model: Model,
-  { provider, id }: ModelName,
-  { baseUrl, wireApi: asked }: Pick<EndpointSettings, "baseUrl" | "wireApi">,
-  { cacheDir }: AppSettings,
-): Model {
-  if (!isRemote(provider)) return model;
-  const wireApi = provider === "openai" ? wireApiOf(asked, baseUrl) : null;
-  return cachingReplies(model, { model: id, baseUrl, wireApi }, join(cacheDir, "replies"));
+  const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs }, env);
+  const priceOf: PriceOf = given.priceOf ?? ((usage, answeredBy) => priceOfReply(name.id, answeredBy, usage));
+  let model = withPrices(await resolveModel(name, connection, DEFAULT_RETRY, limiter), priceOf);
+  if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
+  if (cache && isRemote(name.provider)) {
+    const checked = baseUrl === null ? null : checkBaseUrl(baseUrl);
+    const server = {
+      model: name.id,
+      baseUrl: checked,
+      wireApi: name.provider === "openai" ? wireApiOf(wireApi, checked) : null,
+    };
+    model = cachingReplies(model, server, join(cacheDir, "replies"));
+  }
+  return { model: note === undefined ? model : warnOfOtherModel(model, note), throttle: limiter };
 }
 
 interface ModelAtServer {
-  /** `provider/name`. */
   readonly model: string;
   readonly baseUrl?: string | null | undefined;
 }

@@ -1,7 +1,6 @@
 import { stemmer } from "stemmer";
 import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
 
-/** A mail as far as the baseline could see it. */
 export interface SeenMail {
   readonly messageId: string;
   readonly subject: string;
@@ -141,7 +140,6 @@ const LONGEST_STEMMED = 64;
 /** Letters and digits, with the marks that hold a name, an amount or an address together. */
 const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
 
-/** Words as they are written, in order. */
 export function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }

@@ -29,7 +29,6 @@ function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWr
   return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
 }
 
-/** A model's name in a price table, and which table it is in. */
 interface Entry {
   readonly name: string;
   readonly options: PriceOptions;

@@ -128,7 +128,6 @@ export function scrub(text: string, apiKey: string): string {
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
 }
 
-/** The same error in other words. */
 export function withMessage(error: ModelError, message: string, retries = error.retries): ModelError {
   const { kind, status, retryable, unreachable, retryAfterMs } = error;
   return new ModelError(kind, message, { status, retryable, unreachable, retryAfterMs, retries });

@@ -20,7 +20,6 @@ export function callThrottled<T>(
   );
 }
 
-/** The same model, its calls let through by the throttle. */
 export function withRateLimit(model: Model, throttle: RateLimiter): Model {
   return {
     id: model.id,
@@ -61,7 +60,6 @@ export class CallWaits {
     this.since += durationMs;
   }
 
-  /** As the field of a reply: none where there was no waiting. */
   toField(): { waits?: CallWait[] } {
     return this.waits.length === 0 ? {} : { waits: this.waits };
   }
@@ -76,16 +74,13 @@ export interface RateLimiterOptions {
   readonly concurrency: number | "auto";
   /** Requests a minute; null: no cap but the server's own. */
   readonly rpm: number | null;
-  /** Tokens a minute, in and out. */
   readonly tpm: number | null;
-  /** Limits that other machines keep too. */
   readonly shared?: SharedLimiter | undefined;
 }
 
 /** Port: limits on calls that several machines keep together. */
 export interface SharedLimiter {
   state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null };
-  /** Resolves when the next call may begin. */
   enter(signal: AbortSignal): Promise<void>;
   spend(tokens: number): Promise<void>;
   /** The server has refused a call, and asks for so much patience; 0: it says nothing of it. */
@@ -96,7 +91,6 @@ export interface RateLimiterState {
   readonly limit: number;
   readonly running: number;
   readonly waiting: number;
-  /** Why calls wait; null where none does. */
   readonly why: LimitReason | null;
   readonly refused: number;
 }
@@ -162,13 +156,11 @@ export class RateLimiter {
     };
   }
 
-  /** Hears the limit now and whenever it changes. */
   onLimit(listener: (limit: number) => void): void {
     this.listeners.push(listener);
     listener(this.limit);
   }
 
-  /** Makes one attempt when its turn has come. */
   async call<T>(
     work: (waitedFor: LimitReason | null) => Promise<T>,
     tokensOf: (done: T) => number,
@@ -377,7 +369,6 @@ export class AdaptiveRate {
     return this.credit >= 1 ? 0 : (1 - this.credit) / this.perMs;
   }
 
-  /** A request begins. */
   take(now: number): void {
     this.firstAt ??= now;
     if (this.perMs !== null) this.credit -= 1;

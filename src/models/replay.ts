@@ -139,7 +139,6 @@ const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema }
 
 type RecordedFailure = z.output<typeof recordedFailureSchema>;
 
-/** A reply written by hand. */
 const scriptedReplySchema = z.strictObject({
   content: z.string().default(""),
   toolCalls: z

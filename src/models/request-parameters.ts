@@ -95,7 +95,6 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
   return { maxTokens, temperature, toolChoice, ...(adjusted.length === 0 ? {} : { adjusted }) };
 }
 
-/** `sentParameters` of a ModelRequest. */
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
   return sentParameters(rules, { ...request, hasTools: request.tools.length > 0 });
 }

@@ -41,7 +41,6 @@ interface Tried<T> {
 interface RetryOptions {
   readonly policy?: RetryPolicy | undefined;
   readonly sleep?: Sleep | undefined;
-  /** Called before each wait. */
   readonly onRetry?: ((failed: Retry) => void) | undefined;
 }
 
@@ -121,7 +120,6 @@ export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sle
   };
 }
 
-/** A reply as it is kept on disk. */
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
@@ -182,7 +180,6 @@ export function otherModels(asked: string, named: Readonly<Record<string, number
   return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
 }
 
-/** The note about a reply by another model. */
 function otherModelNote(asked: string, named: string): string {
   return `${asked} was asked, and replies say they are by ${named}: its provider may have put another model in its place.`;
 }

@@ -34,7 +34,6 @@ const MAX_DEPTH = 12;
 /** More than any tool has; stops one in which each part refers to several others, level by level. */
 const MAX_PARTS = 5_000;
 
-/** The whole schema, and how much of it has been converted so far. */
 interface Root {
   readonly schema: JsonSchema;
   parts: number;

@@ -17,7 +17,6 @@ export function insertTopK<T>(list: T[], one: T, most: number, isBefore: (a: T, 
   if (list.length > most) list.pop();
 }
 
-/** Splits a list into chunks of `size`; the last may be shorter. */
 export function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
@@ -48,7 +47,6 @@ export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** The bytes one holder has reserved. */
 interface HeldBytes {
   /** False: they would exceed the budget. */
   add(bytes: number): boolean;

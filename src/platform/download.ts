@@ -356,7 +356,6 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-/** What the user can do about a failed download. */
 export interface DownloadHints {
   /** A sentence: how to do without it. */
   readonly manual: string;

@@ -62,7 +62,6 @@ export interface AddressedKey {
   readonly url: string;
   /** Variables of the key: the first that is set is used. */
   readonly keys: readonly string[];
-  /** What the user can use instead. */
   readonly flag: string;
 }
 

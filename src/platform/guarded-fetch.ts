@@ -37,7 +37,6 @@ export interface WebRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Maximum bytes of the response body. */
   readonly maxBytes: number;
   /** Whether an IP address may be contacted. */
   readonly allows: (address: string) => boolean;

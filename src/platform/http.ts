@@ -148,7 +148,6 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
 /** Name resolution and certificate errors are not temporary. */
 const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
 
-/** Why a fetch got no answer. */
 interface ConnectionFault {
   /** Never empty. */
   readonly message: string;

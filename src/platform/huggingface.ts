@@ -12,7 +12,6 @@ import { trimEndOf } from "./text.js";
 export const DEFAULT_ENDPOINT = "https://huggingface.co";
 export const DEFAULT_ROWS_ENDPOINT = "https://datasets-server.huggingface.co";
 
-/** The Hugging Face hub or a mirror of it. */
 export interface Hub {
   readonly endpoint: string;
   /** Base of the JSON rows API; Hugging Face's own where undefined. */

@@ -20,9 +20,7 @@ const messageSchema = z.union([
 ]);
 
 export interface ModuleStart {
-  /** An absolute path. */
   readonly path: string;
-  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -79,7 +77,6 @@ class LoadedModule {
     return this.#gone;
   }
 
-  /** The module's own description. */
   async describe(): Promise<JsonObject> {
     return this.#ready;
   }

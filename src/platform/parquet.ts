@@ -1,4 +1,3 @@
-/** The fields of a Parquet page header that are checked. */
 interface PageHeader {
   readonly compressed_page_size: number;
   readonly uncompressed_page_size: number;

@@ -102,19 +102,16 @@ type ProgramEnd = z.output<typeof endSchema>;
 
 export interface ProgramStart {
   readonly argv: readonly string[];
-  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
 }
 
-/** A running program with its three streams. */
 export interface SupervisedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Resolves when it and all its child processes have ended. */
   readonly ended: Promise<ProgramEnd>;
-  /** Kills it and all its child processes. */
   kill(): void;
 }
 

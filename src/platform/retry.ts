@@ -21,12 +21,10 @@ export const DEFAULT_RETRY: RetryPolicy = {
   random: Math.random,
 };
 
-/** Waits `ms`, or rejects when the signal aborts. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
-/** What an error says about a further attempt. */
 export interface Failure {
   readonly retryable: boolean;
   /** How long the server asked to wait. */
@@ -41,7 +39,6 @@ export interface RetryOptions {
   readonly sleep?: Sleep | undefined;
   /** Null: not a failure to retry but a fault; it is thrown as it is. */
   readonly failureOf: (error: unknown) => Failure | null;
-  /** Called before each wait. */
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
 

@@ -78,7 +78,6 @@ export class WorkerRpc<Call, Answer> {
     this.worker.on("exit", (code) => this.end(new Error(`a thread ended (${code})`)));
   }
 
-  /** Calls without an answer so far. */
   get pending(): number {
     return this.waiting.size;
   }

@@ -5,7 +5,6 @@ import { isDontKnow } from "../text/abstention.js";
 import { matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";
 import type { QuestionCheck } from "./provenance.js";
 
-/** What a checker makes of a question and some mails. */
 export interface CheckerAnswer {
   readonly found: boolean;
   readonly answer: string;
@@ -15,7 +14,6 @@ export interface CheckerAnswer {
 
 /** Answers questions from the mails it is shown alone, and tells whether two answers say the same. */
 export interface Checker {
-  /** The model. */
   readonly id: string;
   /** Null: its reply cannot be read. */
   answer(question: PosedQuestion, mails: readonly Email[], signal: AbortSignal): Promise<CheckerAnswer | null>;
@@ -31,7 +29,6 @@ interface AnswerPair {
   readonly answer: string;
 }
 
-/** A cited mail as the mailbox has it. */
 interface CitedMail {
   readonly messageId: string;
   /** Null: it is not in the corpus. */
@@ -86,7 +83,6 @@ function foreignWords(question: string, answer: string, text: string): string | 
   return sharesNone(told, stems) ? "no word of the answer stands in a cited mail" : null;
 }
 
-/** Whether a text holds a date, a time or a number. */
 function holdsValue(text: string): boolean {
   const { days, times, rest } = parseDatesAndTimes(text);
   return days.length + times.length > 0 || parseNumbers(rest).some(({ isPronoun }) => !isPronoun);

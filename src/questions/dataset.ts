@@ -83,7 +83,6 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
   };
 }
 
-/** Which dataset. */
 export interface DatasetOptions {
   readonly split: Split;
   /** A file of questions instead of the published dataset. */
@@ -92,7 +91,6 @@ export interface DatasetOptions {
   readonly revision?: string | undefined;
 }
 
-/** Which of its questions. */
 export interface SelectionOptions {
   readonly minRealism?: number | undefined;
   readonly maxSources?: number | undefined;
@@ -121,7 +119,6 @@ export function refuseContradictions(options: DatasetOptions & Partial<Selection
   }
 }
 
-/** Loads the dataset, with a progress bar for downloads. */
 export async function loadDataset(
   options: DatasetOptions,
   { settings, progress, signal }: AppContext,

@@ -156,14 +156,12 @@ function spreadOut<T>(items: readonly T[]): T[] {
     .map(({ item }) => item);
 }
 
-/** A mail that answers a question. */
 interface Source {
   readonly messageId: string;
   /** ISO 8601. */
   readonly date: string;
 }
 
-/** A question that is not checked yet and has no id. */
 export interface QuestionDraft {
   readonly kind: QuestionKind;
   readonly question: string;
@@ -184,7 +182,6 @@ export interface QuestionDraft {
 
 const TOOL = "record_questions";
 
-/** Of one batch. */
 export const QUESTIONS_PER_BATCH = 3;
 
 const MAX_TOKENS = 8_192;
@@ -199,7 +196,6 @@ const writtenSchema = z.object({
   detail_absent: z.boolean().default(false),
 });
 
-/** A question as a model wrote it, before what it cites is looked up. */
 type WrittenQuestion = z.output<typeof writtenSchema>;
 
 const replySchema = z.object({ questions: z.array(z.unknown()).max(20) });

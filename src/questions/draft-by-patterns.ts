@@ -25,7 +25,6 @@ const MIN_PASSAGE_WORDS = 3;
 
 interface PatternDrafts {
   readonly drafts: readonly QuestionDraft[];
-  /** Values of which no question was made, by reason. */
   readonly refused: Readonly<Record<string, number>>;
 }
 

@@ -14,7 +14,6 @@ import { checkQuestionOutputs } from "./make-questions.js";
 import { type MakeOptions, PATTERNS_MODEL } from "./question-models.js";
 import { chooseInboxes, type MailCounts, questionMailboxes, readMailboxes } from "./usable-mail.js";
 
-/** The calls of one model. */
 export interface EstimatedCalls {
   readonly model: string;
   readonly calls: number;

@@ -46,7 +46,6 @@ function* topLevelValues(line: string): Generator<MemberValue> {
   }
 }
 
-/** A question that a person has decided about, with what the checks said of it. */
 interface ReviewedChecks {
   readonly decision: ReviewDecision;
   readonly checks: readonly Pick<QuestionCheck, "check" | "passed">[];
@@ -89,7 +88,6 @@ function rateOf(same: readonly boolean[]): Estimate {
   return { value: agreed / n, n, ...wilson(agreed, n), method: "wilson" };
 }
 
-/** A mail beside a question. */
 export interface EvidenceMail {
   readonly messageId: string;
   /** Null: it is not in the database. */

@@ -71,7 +71,6 @@ export async function loadQuestionFile(path: string, wanted: Split, signal: Abor
   return { source: resolve(path), revision: null, sha256: sha256Of(bytes), ...checked };
 }
 
-/** The bytes of a file of questions; throws a UserError where it cannot be read. */
 export async function readQuestionFile(path: string): Promise<Buffer> {
   try {
     requireRegularFile(path);
@@ -173,7 +172,6 @@ function parseNumber(cell: string | undefined): number | string | undefined {
 }
 
 interface ValidateRequest {
-  /** Name of the file or dataset, for messages. */
   readonly name: string;
   /** The requested split, for files that hold both. */
   readonly wanted: Split;
@@ -198,7 +196,6 @@ export function validateQuestions(
   return { split, questions };
 }
 
-/** The questions of all rows, of both splits. */
 export function checkRows(rows: readonly RawRow[], name: string): readonly Question[] {
   if (rows.length === 0) {
     throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");

@@ -190,7 +190,6 @@ function rowsHeaders(hub: Hub): Record<string, string> {
   return authorization(sameService ? hub.token : null);
 }
 
-/** Which questions of the hub's dataset, and where to cache them. */
 interface HubRequest {
   readonly split: Split;
   /** `revision`: a commit, branch or tag; a commit needs no network once its file is cached. */

@@ -31,7 +31,6 @@ import {
   type UsableMailbox,
 } from "./usable-mail.js";
 
-/** What `questions make` did. */
 export interface MadeQuestions {
   readonly output: string;
   readonly provenance: string;
@@ -165,7 +164,6 @@ async function writeQuestions(path: string, format: TableFormat, made: readonly 
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));
 }
 
-/** The format of a dataset to write, by its extension. Throws a UserError for any other. */
 function formatOfDataset(flag: string, path: string): TableFormat {
   const extension = extname(path).toLowerCase();
   const format = TABLE_FORMATS.find((one) => extension === `.${one}`);
@@ -351,7 +349,6 @@ function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
 }
 
-/** A question without its number. */
 interface VerifiedQuestion {
   readonly question: Omit<Question, "id">;
   readonly provenance: Omit<QuestionProvenance, "id">;

@@ -35,17 +35,14 @@ export function measureMailSearch(
   });
 }
 
-/** The Message-IDs that a search returns for a question, best first. */
 type SearchForQuestion = (question: Question) => readonly string[];
 
-/** Where a search puts the gold mail of a question. */
 export interface GoldRank {
   readonly id: number;
   /** Of the first gold mail, from 1; null: not among the first ten. */
   readonly rank: number | null;
 }
 
-/** The figures of a search over its questions. */
 type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
 
 export interface SearchQuality extends Readonly<Record<SearchMetric, number | null>> {

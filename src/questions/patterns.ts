@@ -3,7 +3,6 @@ import { contentWords, stemsOf } from "../models/passages.js";
 import { parseDatesAndTimes } from "../text/dates-and-numbers.js";
 import type { QuestionKind } from "./provenance.js";
 
-/** A value where it stands. */
 interface FoundValue {
   readonly value: string;
   /** The passage up to it. */

@@ -1,10 +1,9 @@
 import { CostLimit } from "../models/cost-limit.js";
-import type { Model, PriceOf } from "../models/model.js";
+import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/names.js";
-import { isSameAccount, keepReplies, openModel, serverOf } from "../models/open-model.js";
-import { isPriced, priceOfReply } from "../models/prices.js";
+import { isSameAccount, openModel, serverOf } from "../models/open-model.js";
+import { isPriced, priceOf } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
-import { warnOfOtherModel } from "../models/retry.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { protocolVersion } from "../scoring/judge.js";
@@ -77,7 +76,6 @@ async function openChecker(
 const TIMEOUT_MS = 300_000;
 
 interface QuestionModelOptions {
-  /** provider/model */
   readonly model: string;
   readonly baseUrl: string | undefined;
   /** The flag that gives the address, for messages. */
@@ -104,12 +102,10 @@ async function openQuestionModel(
 ): Promise<QuestionModel> {
   const name = parseModelName(id, null, flag !== undefined);
   const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
-  const priceOf: PriceOf = (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage);
-  if (maxCostUsd !== null && !isPriced(priceOf)) throw unknownPrice(name.id);
-  const opened = await openModel(name, { server: baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared }, settings);
-  const kept = keepReplies(spending.limit.applyTo(opened.model, priceOf), name, { baseUrl, wireApi: null }, settings);
-  const model = spending.countCached(warnOfOtherModel(kept, note));
-  return { model, throttle: opened.throttle, baseUrl };
+  if (maxCostUsd !== null && !isPriced((usage) => priceOf(name.id, usage))) throw unknownPrice(name.id);
+  const connection = { baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared, costLimit: spending.limit, cache: true, note };
+  const { model, throttle } = await openModel(name, connection, settings);
+  return { model: spending.countCached(model), throttle, baseUrl };
 }
 
 function unknownPrice(model: string): UserError {
@@ -143,14 +139,11 @@ export class ModelSpending {
   }
 }
 
-/** Questions as a user asks for them. */
 export interface MakeOptions {
   /** Addresses; none: every imported mailbox. */
   readonly inbox: readonly string[];
   readonly number: number;
-  /** Path of the dataset. */
   readonly output: string;
-  /** provider/model or offline/patterns. */
   readonly model: string;
   readonly baseUrl?: string | undefined;
   /** provider/model or off; undefined: the model itself, and none for offline/patterns. */

@@ -251,7 +251,6 @@ function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] 
   }
 }
 
-/** A file of questions to be reviewed, of any format, both splits. */
 interface ReviewedFile {
   readonly path: string;
   readonly sha256: string;

@@ -196,10 +196,8 @@ function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
   );
 }
 
-/** One mailbox, as questions about it are made and checked. */
 export interface QuestionMailbox {
   readonly address: string;
-  /** All its mails, newest first. */
   mails(): Email[];
   /** By any of its Message-IDs; null: no such mail in the corpus. */
   get(messageId: string): { readonly mail: Email; readonly isInInbox: boolean } | null;
@@ -209,7 +207,6 @@ export interface QuestionMailbox {
   canonicalId(messageId: string): string;
 }
 
-/** Opens mailboxes of one database by their addresses. */
 export function questionMailboxes(db: Db): (address: string) => QuestionMailbox {
   const mailbox = openMailbox(db);
   return (address) => openQuestionMailbox(db, mailbox, address);
@@ -245,7 +242,6 @@ function openQuestionMailbox(db: Db, { search, mails, addresses }: Mailbox, addr
   };
 }
 
-/** Refuses an address whose mailbox is not imported. */
 function requireInboxes(db: Db, inboxes: readonly string[]): void {
   const imported = listImportedInboxes(db);
   const missing = inboxes.find((inbox) => !imported.has(inbox));

@@ -219,7 +219,6 @@ class OutstandingTasks {
     });
   }
 
-  /** Every task, also one that is added later, rejects. */
   fail(error: unknown): void {
     this.fault = { error };
     for (const task of [...this.tasks.values()]) task.settle(null);
@@ -245,9 +244,7 @@ interface DispatchRequest {
   readonly manifest: RunManifest;
   readonly limits: RunLimits;
   readonly budget: Budget;
-  /** False: no further task may start. */
   mayStart(): boolean;
-  /** Whether the trace is in the database already. */
   isSaved(traceId: string): boolean;
   onTrace(trace: Trace): void;
   note(text: string): void;
@@ -404,7 +401,6 @@ class ResultCollector {
     this.seen.delete(id);
   }
 
-  /** The result is no longer needed for a resumed run. */
   saved(id: string): void {
     this.unneeded.push(id);
   }

@@ -34,7 +34,6 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What a run has spent at all workers. */
 interface RunSpending extends Spending {
   /** Since the run was begun or resumed. */
   readonly finished: number;
@@ -43,7 +42,6 @@ interface RunSpending extends Spending {
 
 const reachedSchema = z.strictObject({ flag: z.string(), why: z.string() });
 
-/** The limit at which a worker has stopped the run. */
 type ReachedLimit = z.output<typeof reachedSchema>;
 
 /**
@@ -71,11 +69,9 @@ export async function beginSpending(
 
 interface SpendingUnderLimits {
   readonly spending: RunSpending;
-  /** As the run has them now. */
   readonly limits: RunLimits;
 }
 
-/** What all calls and tasks of a run have spent. */
 export async function readSpending(redis: Redis, runId: string): Promise<SpendingUnderLimits> {
   const [cost, tokens, finished, failed, limits] = await redis.hmget(
     spentKey(runId),
@@ -92,14 +88,12 @@ export async function readSpending(redis: Redis, runId: string): Promise<Spendin
   };
 }
 
-/** Counts a call, at once. */
 export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
   if (costUsd === 0 && tokens === 0) return;
   const key = spentKey(runId);
   await redis.multi().hincrbyfloat(key, "cost", costUsd).hincrby(key, "tokens", tokens).exec();
 }
 
-/** Counts a task that has ended. */
 export async function addTask(
   redis: Redis,
   runId: string,
@@ -117,7 +111,6 @@ export async function setReachedLimit(redis: Redis, runId: string, reached: Reac
   await redis.hset(spentKey(runId), "reached", JSON.stringify(reached));
 }
 
-/** Null where no worker has stopped the run. */
 export async function getReachedLimit(redis: Redis, runId: string): Promise<ReachedLimit | null> {
   const text = await redis.hget(spentKey(runId), "reached");
   return reachedSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? null;
@@ -192,7 +185,6 @@ export const runManifestSchema = z.strictObject({
 
 export type RunManifest = z.output<typeof runManifestSchema>;
 
-/** One task on the queue. */
 export const taskMessageSchema = z.strictObject({
   /** Of a suite, its id: the rest is in the worker's own folder. */
   task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
@@ -204,7 +196,6 @@ export type TaskMessage = z.output<typeof taskMessageSchema>;
 /** What a worker gives back for a task. */
 export const resultMessageSchema = z.strictObject({
   worker: z.string(),
-  /** A trace, compressed. */
   trace: z.string(),
   /** A failure that may be the server's: it counts only if the server answers again. */
   isHeld: z.boolean(),
@@ -227,7 +218,6 @@ const runOfWorkerSchema = z.strictObject({
   waitingFor: z.enum(["concurrency", "rate", "tokens", "server"]).nullable(),
 });
 
-/** Why no further task of a run can succeed at a worker. */
 const faultSchema = z.strictObject({ by: z.enum(["key", "model", "server"]), why: z.string() });
 
 /** A worker, as it shows itself every few seconds. */
@@ -236,7 +226,6 @@ const workerStateSchema = z.strictObject({
   name: z.string(),
   programVersion: z.string(),
   slots: z.number().int().positive(),
-  /** The runs that it answers tasks of. */
   runs: z.record(z.string(), runOfWorkerSchema),
   /** Those that it does not, and why. */
   refused: z.record(z.string(), z.string()),

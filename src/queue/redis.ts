@@ -53,7 +53,6 @@ const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
 /** A small message may be made to unfold into any size. */
 const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
-/** A message that is too large for the queue. */
 export class MessageTooLarge extends Error {
   override readonly name = "MessageTooLarge";
 }
@@ -73,7 +72,6 @@ export async function compressJson(what: string, value: unknown): Promise<string
   );
 }
 
-/** Reads what `compressJson` wrote, and checks it. */
 export async function readCompressed<T extends z.ZodType>(what: string, text: string, schema: T): Promise<z.output<T>> {
   let json: string;
   try {
@@ -84,7 +82,6 @@ export async function readCompressed<T extends z.ZodType>(what: string, text: st
   return readMessage(what, parseJsonOrNull(json), schema);
 }
 
-/** Checks a message. The error names its first fault. */
 export function readMessage<T extends z.ZodType>(what: string, value: unknown, schema: T): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -100,7 +97,6 @@ export function lostConnectionNotes({ shown }: QueueAddress, note: (text: string
   };
 }
 
-/** Told once when the connection is lost, and once when it is there again. */
 interface ConnectionListener {
   lost(why: string): void;
   restored(): void;
@@ -180,7 +176,6 @@ async function checkMemoryPolicy(redis: Redis, { shown }: QueueAddress): Promise
 interface QueueAddress {
   readonly url: string;
   readonly shown: string;
-  /** What must appear in no output. */
   readonly secrets: readonly string[];
 }
 

@@ -4,12 +4,10 @@ import type { Environment } from "../platform/environment.js";
 import type { IdentifiedSuite } from "../suites/suite.js";
 import type { RunManifest } from "./messages.js";
 
-/** What a worker is, and what it may do. */
 export interface WorkerTerms {
   readonly programVersion: string;
   /** Of its mail; null: it has none. */
   readonly corpusFingerprint: string | null;
-  /** Path of its database. */
   readonly db: string;
   /** Whose folder is here; null: none. */
   readonly suite: Pick<IdentifiedSuite, "name" | "digest"> | null;

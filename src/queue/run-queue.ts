@@ -50,7 +50,6 @@ export class TaskWorker {
     if (this.worker.concurrency !== slots) this.worker.concurrency = slots;
   }
 
-  /** Takes no further task. */
   async pause(): Promise<void> {
     await this.worker.pause(true);
   }
@@ -67,7 +66,6 @@ export class TaskWorker {
     this.worker.cancelAllJobs("the worker stops");
   }
 
-  /** Ends when nothing is under way. */
   async close(): Promise<void> {
     await this.worker.close();
     // A worker that closes does not report what Redis refuses.
@@ -111,7 +109,6 @@ export class TaskWorker {
 /** BullMQ writes every event of a job, its result included, to a stream that nobody reads here. */
 const EVENTS_KEPT = 10;
 
-/** A task that came back: with its result, or with why it has none. */
 export type FinishedTask =
   | { readonly id: string; readonly result: ResultMessage }
   | { readonly id: string; readonly failure: string };
@@ -127,7 +124,6 @@ export function taskKey(taskId: string | number, epoch: number): string {
   return `e${epoch}-${encodeURIComponent(taskId)}`;
 }
 
-/** The tasks of one run in Redis, as its coordinator sees them. */
 export class RunQueue {
   private readonly queue: Queue;
 
@@ -183,7 +179,6 @@ export class RunQueue {
     return { waiting: wait, active, finished: completed + failed };
   }
 
-  /** From here on no worker takes a task. */
   async pause(): Promise<void> {
     await this.queue.pause();
   }
@@ -192,7 +187,6 @@ export class RunQueue {
     await this.queue.resume();
   }
 
-  /** Removes the tasks that no worker has taken. */
   async drain(): Promise<void> {
     await this.queue.drain(true);
   }

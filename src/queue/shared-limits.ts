@@ -50,7 +50,6 @@ export class SharedLimits {
     return { waiting, why: waiting > 0 ? this.waitingFor : null };
   }
 
-  /** Resolves when the next call may begin. */
   async enter(signal: AbortSignal): Promise<void> {
     await this.gate(async () => {
       for (;;) {
@@ -63,7 +62,6 @@ export class SharedLimits {
     });
   }
 
-  /** Counts the tokens of a call that has ended. */
   async spend(tokens: number): Promise<void> {
     if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens);
   }

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import type { WorkersState } from "../runs/answer-task.js";
-import type { ServerFault } from "../runs/faults.js";
+import type { ServerFault } from "../runs/server-watch.js";
 import type { Trace } from "../traces/trace.js";
 import {
   listPublishedRuns,
@@ -18,7 +18,6 @@ import { type QueueCounts, RunQueue } from "./run-queue.js";
 /** Workers show themselves within this time after they start. */
 const PATIENCE_MS = 3_000;
 
-/** Watches the workers of a run: how many there are, why others are not, and whether none can answer. */
 export class WorkersWatch {
   private found: ServerFault | null = null;
   private last: { readonly server: ResultMessage["server"]; readonly error: string | null } | null = null;
@@ -33,7 +32,6 @@ export class WorkersWatch {
     private readonly note: (text: string) => void,
   ) {}
 
-  /** Why no worker can answer any further task. */
   get fault(): ServerFault | null {
     return this.found;
   }
@@ -70,7 +68,6 @@ export class WorkersWatch {
     return workers.every(({ runs }) => runs[runId] === undefined || runs[runId].attempt === attempt);
   }
 
-  /** @param active tasks that workers have */
   async look(active: number): Promise<void> {
     const { runId } = this.manifest;
     this.active = active;
@@ -118,7 +115,6 @@ export interface QueueStatus {
   }[];
 }
 
-/** What is on a queue, and who answers. */
 export function readQueueStatus(url: string): Promise<QueueStatus> {
   return withQueue(url, async (redis, shown) => {
     const workers = await listWorkers(redis);

@@ -13,7 +13,7 @@ import { questionOpener } from "../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";
 import { type LimitReached, limitReached } from "../runs/budget.js";
 import { type CreatedModel, createModel } from "../runs/create-model.js";
-import { type ServerFault, ServerWatch } from "../runs/faults.js";
+import { type ServerFault, ServerWatch } from "../runs/server-watch.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
 import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
 import { type IdentifiedSuite, identifySuite } from "../suites/suite.js";
@@ -151,12 +151,10 @@ class RunsOfWorker {
     this.id = `${shared.name}-${randomBytes(4).toString("hex")}`;
   }
 
-  /** Tasks under way. */
   get underWay(): number {
     return tasksOf(this.joined.values()) + tasksOf(this.leaving.keys());
   }
 
-  /** Sees which runs there are, and shows what this worker does. */
   async look(): Promise<void> {
     const published = await listPublishedRuns(this.shared.redis);
     const isOver = (runId: string) => published.get(runId) !== this.published.get(runId);
@@ -264,7 +262,6 @@ function tasksOf(runs: Iterable<WorkerRun>): number {
   return [...runs].reduce((sum, { underWay }) => sum + underWay, 0);
 }
 
-/** What a worker answers the tasks of a run with. Close it in the end. */
 interface OpenAnswerContext {
   readonly model: CreatedModel;
   readonly answerer: TaskAnswerer;
@@ -283,13 +280,12 @@ async function openAnswerContext(
   const { settings: own, note } = shared.context;
   const limits = new SharedLimits(shared.redis, { runId, account: accountOf(settings, own.env), rpm, tpm });
   const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
-  const model = await createModel(settings, options, own, { append: false, callsModel: true });
+  const model = await createModel(settings, options, { settings: own, note });
   const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared));
   const { suite, toTask, close } = await openTasks(manifest, shared);
   const context = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
     resourcesOf(settings, shared.tools),
-    note,
   );
   return {
     model,
@@ -339,7 +335,6 @@ function questionOf({ task, epoch }: TaskMessage): PlannedTask {
   return { task, epoch };
 }
 
-/** What the runs of a worker share. */
 interface WorkerResources {
   readonly redis: Redis;
   readonly name: string;
@@ -382,7 +377,6 @@ class RecentRate {
   }
 }
 
-/** A run that this worker answers tasks of. */
 class WorkerRun {
   private readonly tasks: TaskWorker;
   private readonly rate = new RecentRate();
@@ -410,18 +404,15 @@ class WorkerRun {
     });
   }
 
-  /** Throws a UserError for what is not to be had here. */
   static async open(manifest: RunManifest, attempt: string, shared: WorkerResources): Promise<WorkerRun> {
     const watch = new ServerWatch();
     return new WorkerRun(manifest, attempt, await openAnswerContext(manifest, shared, watch), watch, shared);
   }
 
-  /** Why no further task can succeed here. */
   get fault(): ServerFault | null {
     return this.watch.fault;
   }
 
-  /** Tasks under way. */
   get underWay(): number {
     return this.active;
   }
@@ -442,17 +433,14 @@ class WorkerRun {
     this.tasks.setSlots(Math.max(1, Math.min(most, this.wanted)));
   }
 
-  /** Takes no further task. */
   pause(): Promise<void> {
     return this.tasks.pause();
   }
 
-  /** Gives back what is under way. */
   abort(): void {
     this.tasks.abort();
   }
 
-  /** Ends when nothing is under way. */
   async close(): Promise<void> {
     await this.tasks.close();
     await this.opened.close();

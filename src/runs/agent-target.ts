@@ -12,80 +12,17 @@ import { parseServerUrl } from "../platform/http.js";
 import { programVersion } from "../platform/program-version.js";
 import { flagName, splitShellWords, stripControls, trimEndOf } from "../platform/text.js";
 import type { Db } from "../store/open-store.js";
-import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
-import { needsMachine } from "../suites/task-needs.js";
-import type { SuiteTask } from "../tasks/suite-task.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import type { CreatedModel } from "./create-model.js";
-import type { RunOptionName, RunOptions, RunRequest } from "./options.js";
-
-/** Options that choose questions of a dataset. */
-const OF_DATASETS: readonly RunOptionName[] = [
-  "split",
-  "dataset",
-  "useJson",
-  "revision",
-  "minRealism",
-  "maxSources",
-  "ids",
-  "inbox",
-  "excludeKnownBad",
-  "protocol",
-];
-
-/** Options about mail, and about answers that have a gold answer. */
-const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
-const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
-
-/** What the tasks of a suite have to do with mail. */
-interface SuiteMail {
-  readonly inboxes: readonly AttachedInbox[];
-  /** Whether any has a gold answer. */
-  readonly hasAnswers: boolean;
-}
-
-export function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
-  const inboxes = tasks.map(attachedInbox).filter((inbox) => inbox !== null);
-  return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
-}
-
-export function refuseDatasetFlags(given: ReadonlySet<string>): void {
-  refuse(OF_DATASETS, given, "is not for tasks of a suite");
-}
-
-export function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
-  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
-  if (!hasAnswers) {
-    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
-  }
-}
-
-/** An agent at a server has tools of its own, and what is graded lies in a machine here. */
-export function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
-  if (target === undefined || target.kind === "command") return;
-  const [first, ...others] = tasks.filter(needsMachine);
-  if (first === undefined) return;
-  throw new UserError(
-    "flags_contradict",
-    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
-    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
-  );
-}
-
-function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
-  const other = names.find((name) => given.has(name));
-  if (other === undefined) return;
-  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
-}
+import type { RunOptions, RunRequest } from "./options.js";
 
 export interface OpenAgentTarget {
   readonly backend: AgentBackend;
   close(): Promise<void>;
 }
 
-/** Connects to the external agent of a run. */
 export async function openAgentTarget(
   db: Db,
   where: AgentTarget,
@@ -161,7 +98,6 @@ function secretsOf(env: Environment): string[] {
   );
 }
 
-/** Options that an external agent of each kind would ignore. */
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(
     " ",
@@ -176,7 +112,7 @@ const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
     ),
 };
 
-const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
+export const FLAG_OF = { api: "--api-url", command: "--agent-command", endpoint: "--agent-url" } as const;
 
 /** The external agent of a new run; undefined: the agent loop of this program. */
 export function agentTargetOf(options: RunOptions, env: Environment): AgentTarget | undefined {
@@ -219,16 +155,12 @@ export function requestedAgentTarget(stored: AgentTarget | undefined, options: R
   return asked?.kind === "api" && stored?.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
 }
 
-/** Rejects options that an external agent would ignore. */
-export function refuseFlagsTargetIgnores(
-  { kind }: AgentTarget,
-  { options, given }: Pick<RunRequest, "options" | "given">,
-): void {
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
   const ignored = NOT_FOR[kind].find((name) => given.has(name));
   if (ignored !== undefined) {
     throw contradiction(`${flagName(ignored)} does not reach an agent of ${FLAG_OF[kind]}`, "Leave it out.");
   }
-  if (given.has("cutoff") && options.cutoff === "off" && kind !== "command") {
+  if (given.has("cutoff") && cutoff === "off" && kind !== "command") {
     throw contradiction(`--cutoff off has no say in what an agent of ${FLAG_OF[kind]} may see`, "Leave it out.");
   }
 }

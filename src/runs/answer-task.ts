@@ -14,7 +14,6 @@ import { BudgetReached, type CallBudget, withCallBudget } from "../models/cost-l
 import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
-import { warnOfOtherModel } from "../models/retry.js";
 import type { AppContext } from "../platform/context.js";
 import type { JsonObject } from "../platform/json.js";
 import { redactJson } from "../platform/text.js";
@@ -35,13 +34,12 @@ import type { Judge, Trace } from "../traces/trace.js";
 import type { OpenAgentTarget } from "./agent-target.js";
 import type { Budget } from "./budget.js";
 import type { CreatedModel } from "./create-model.js";
-import { failsEveryTask, ServerWatch } from "./faults.js";
 import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
+import { failsEveryTask, ServerWatch } from "./server-watch.js";
 import { agentOf } from "./settings.js";
 
-/** Answers the tasks of a run in this process. Throws a UserError where the judge has no key. */
 export async function localAnswerer(
   { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
   plan: RunPlan,
@@ -64,7 +62,7 @@ export async function localAnswerer(
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources, note);
+      const context = buildAnswerContext({ ...parts, backend: target?.backend, onActivity }, resources);
       return answerHere(context, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), target?.close()])),
@@ -79,12 +77,10 @@ export interface Answered {
   readonly isStopped: boolean;
 }
 
-/** Answers the tasks of a run, in this process or on other machines. */
 export interface TaskAnswerer {
   readonly watch: Pick<ServerWatch, "fault" | "isAnswering" | "close">;
   /** Null: it was interrupted, or no task can succeed any more. It is left for a resume. */
   answer(task: PlannedTask, signal: AbortSignal, budget: CallBudget): Promise<Answered | null>;
-  /** Called when the trace is in the database. */
   saved?(trace: Trace): void;
 }
 
@@ -104,26 +100,20 @@ interface StartedRun {
   readonly mailbox: Mailbox;
   readonly budget: Budget;
   readonly onActivity: OnActivity;
-  /** False: no further task may start. */
   mayStart(): boolean;
 }
 
-/** What is shown of a run that goes on: the state of the rate limiter, or of the workers. */
 export interface RunActivity {
   readonly throttle: RateLimiter | null;
   readonly workers?: () => WorkersState;
 }
 
-/** Who answers over a queue. */
 export interface WorkersState {
   readonly workers: readonly { readonly name: string; readonly perSecond: number }[];
-  /** Tasks that workers have. */
   readonly active: number;
-  /** What their requests wait for; null where none does. */
   readonly waitingFor: NonNullable<RateLimiterState["why"]> | null;
 }
 
-/** Answers in this process. */
 export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnswerer {
   const watched = watchedBy(context, watch);
   return {
@@ -155,7 +145,6 @@ function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
   return isHere ? context : { ...context, model: watch.model(model) };
 }
 
-/** What the answers of a run depend on. */
 interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
   readonly settings: RunSettings;
   readonly model: CreatedModel;
@@ -163,7 +152,6 @@ interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "ba
   readonly judge: Judge | null;
 }
 
-/** The resources of a run's tools. */
 export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolResources {
   return settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
 }
@@ -181,16 +169,14 @@ export function scoringOf(
   };
 }
 
-/** Throws a UserError where a tool cannot be used. */
 export function buildAnswerContext(
   { runId, settings, model, tools, suite, judge, backend, onActivity }: AnswerContextParts,
   resources: ToolResources,
-  note: (text: string) => void,
 ): AnswerContext {
   return {
     runId,
     agent: agentOf(settings),
-    model: warnOfOtherModel(model.model, note),
+    model: model.model,
     priceOf: model.priceOf,
     tools: tools.map((tool) => toTool(tool, resources)),
     suite,
@@ -273,7 +259,6 @@ function attempt(
 
 type Attempted = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
 
-/** What the traces of one run have in common. */
 interface RunFields {
   readonly runId: string;
   readonly agentId: string;
@@ -281,7 +266,6 @@ interface RunFields {
   readonly maxTurns: number;
 }
 
-/** What the traces of all tasks hold, before they are scored. */
 export function traceFields(
   { runId, agentId, model, maxTurns }: RunFields,
   { task, epoch }: PlannedTask,
@@ -305,7 +289,6 @@ export function traceFields(
   };
 }
 
-/** A task on which no agent has worked, and why. */
 export function notAttempted(ending: Ending, reason: string, startedAt = new Date()): Attempted {
   const ended = new Date();
   const times = {
@@ -342,7 +325,6 @@ function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
   });
 }
 
-/** The agent loop as a backend. */
 function agentLoopBackend(shared: AnswerContext): AgentBackend {
   return {
     answer(task, transcript) {
@@ -385,7 +367,6 @@ export interface AnswerContext {
   /** Prices what a server does not report. */
   readonly priceOf: PriceOf;
   readonly tools: readonly Tool[];
-  /** Opens the tasks. */
   readonly suite: Pick<Suite, "open">;
   readonly taskTimeoutMs: number;
   readonly maxTaskCostUsd: number | null;

@@ -21,13 +21,11 @@ export function isLimitFlag(flag: string): flag is LimitFlag {
   return Object.hasOwn(LIMIT_FLAGS, flag);
 }
 
-/** Why no further task may start, and no further call be made. */
 export interface LimitReached {
   readonly flag: LimitFlag;
   readonly why: string;
 }
 
-/** What a run has spent so far. */
 export interface Spent extends Spending {
   /** Since it was begun or resumed. */
   readonly finished: number;
@@ -103,7 +101,6 @@ class TaskMean {
  * it: its answer is one call.
  */
 export class Budget {
-  /** Calls of tasks under way included. */
   private costUsd = 0;
   private tokens = 0;
   private finished = 0;
@@ -134,14 +131,12 @@ export class Budget {
     if (!isSuperseded) this.learn(spending);
   }
 
-  /** Reserves what a task may cost. It is to be ended. */
   start(): TaskBudget {
     const task = new TaskBudget(this);
     this.underWay.add(task);
     return task;
   }
 
-  /** A call of a task under way. */
   add({ costUsd, tokens }: Spending): void {
     this.costUsd += costUsd;
     this.tokens += tokens;
@@ -208,7 +203,6 @@ export class Budget {
     return null;
   }
 
-  /** What one more task and those under way may still take. */
   private reserved(each: number, what: keyof Spending): number {
     let sum = each;
     for (const { spent } of this.underWay) sum += Math.max(0, each - spent[what]);
@@ -216,7 +210,6 @@ export class Budget {
   }
 }
 
-/** The part of one task under way. */
 export class TaskBudget implements CallBudget {
   spent: Spending = { costUsd: 0, tokens: 0 };
 

@@ -19,20 +19,16 @@ import type { Calibration, Label, LabelledVerdict } from "../traces/score.js";
 import { addCost } from "../traces/task-result.js";
 import type { Judge, JudgeSettings } from "../traces/trace.js";
 
-/** A calibration as a user asks for it. */
 interface CalibrateOptions extends JudgeOptions {
-  /** File of labels. */
   readonly labels: string;
 }
 
 interface JudgeCalibration {
   readonly judge: JudgeSettings;
   readonly figures: CalibrationRun;
-  /** One line about answers that the judge gave no verdict on. */
   readonly shortfall: string | null;
 }
 
-/** Compares the verdicts of a judge with labels that people gave. Throws where there is no judge. */
 export async function calibrateJudge(options: CalibrateOptions, context: AppContext): Promise<JudgeCalibration> {
   const { settings, note, signal } = context;
   const items = readLabels(options.labels);
@@ -57,7 +53,6 @@ interface CalibrationRun extends Calibration {
   readonly costUsd: number | null;
 }
 
-/** Has the judge score answers that people have labelled, and measures how far they agree. */
 async function calibrate(
   items: readonly Labelled[],
   judge: Judge,
@@ -105,7 +100,6 @@ function rate(successes: number, n: number): Estimate {
   return { value: n === 0 ? null : successes / n, n, ...wilson(successes, n) };
 }
 
-/** Labels as people write them. */
 const LABELS: Readonly<Record<string, Label>> = {
   correct: "correct",
   true: "correct",
@@ -119,7 +113,6 @@ const LABELS: Readonly<Record<string, Label>> = {
   abstained: "abstained",
 };
 
-/** One line of a labels file: a question, its gold answer, an answer, and a person's label. */
 const labelledSchema = z.object({
   question: z.string().min(1),
   gold: z.string(),
@@ -139,7 +132,6 @@ type Labelled = z.output<typeof labelledSchema>;
 const HINT =
   'A line is {"question": "...", "gold": "...", "answer": "...", "label": "correct"}; label: correct, partly, wrong, abstained, true or false.';
 
-/** Reads labelled answers, one JSON object a line. Throws a UserError that names the unusable line. */
 function readLabels(path: string): Labelled[] {
   let text: string;
   try {

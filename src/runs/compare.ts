@@ -36,7 +36,6 @@ export interface Comparison {
   } | null;
 }
 
-/** Compares each run with the first, question by question. */
 export async function compareStoredRuns(options: CompareOptions, context: AppContext): Promise<Comparison> {
   const sources = new RunSources(context.settings.db);
   try {

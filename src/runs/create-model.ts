@@ -1,18 +1,16 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Model, PriceOf } from "../models/model.js";
-import { checkBaseUrl, DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/names.js";
-import { connectionOf, keepReplies, resolveModel } from "../models/open-model.js";
+import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/names.js";
+import { openModel } from "../models/open-model.js";
 import { isPriced, priceAt, priceOfReply } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
-import { withPrices } from "../models/retry.js";
-import type { AppSettings } from "../platform/context.js";
+import type { AppContext, AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { DEFAULT_RETRY } from "../platform/retry.js";
 import type { Agent } from "../tools/tool.js";
 import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import { outputsOf, type RunOptions } from "./options.js";
+import { outputsOf, type RunOptions, type RunRequest } from "./options.js";
 
 /** Concurrent tasks where no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;
@@ -34,7 +32,6 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   return parseModelName(own, null);
 }
 
-/** The model of a run with its middleware. */
 export interface CreatedModel {
   readonly model: Model;
   /** Null where nothing is sent to a server. */
@@ -45,48 +42,58 @@ export interface CreatedModel {
   close(): void;
 }
 
-/** What the model of a run is created with. */
-export type ModelOptions = Pick<RunOptions, "concurrency" | "rpm" | "tpm" | "requestTimeout" | "cache" | "record"> &
-  Parameters<typeof outputsOf>[0] & {
+export type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
+  Partial<Pick<RunRequest, "rpm" | "tpm" | "record" | "output" | "junit" | "resume" | "dryRun" | "queue">> & {
     /** Limits that other machines keep too. */
     readonly shared?: SharedLimiter | undefined;
   };
 
-/** Creates the model that the settings name. `append`: add to the recording of an earlier attempt. */
+/** Creates the model that the settings name. A resumed run adds to its recording. */
 export async function createModel(
   run: RunSettings,
   options: ModelOptions,
-  settings: AppSettings,
-  { append, callsModel }: { readonly append: boolean; readonly callsModel: boolean },
+  { settings, note }: Pick<AppContext, "settings" | "note">,
 ): Promise<CreatedModel> {
-  if (run.elsewhere !== undefined) return unmanagedModel(run, options);
+  const { concurrency, rpm = null, tpm = null, shared } = options;
+  const isElsewhere = run.elsewhere !== undefined;
+  const isLimited = isElsewhere
+    ? run.elsewhere?.kind !== "command"
+    : isRemote(parseModelName(run.model, null).provider);
+  const throttle = isLimited ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
+  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  const limits = {
+    throttle,
+    onConcurrency: (listener: (tasks: number) => void) =>
+      throttle === null ? listener(fixed) : throttle.onLimit(listener),
+  };
+  const { price } = run;
+  // For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens.
+  if (isElsewhere) {
+    const priceOf: PriceOf = (usage) => (price === null ? null : priceAt(price, usage));
+    return { ...limits, model: neverCalled(run.model), priceOf, close: () => {} };
+  }
   const name = parseModelName(run.model, null);
   refuseToOverwriteReplies(run, options, settings);
-  const connection = connectionOf(
-    name.provider,
-    { baseUrl: run.baseUrl, wireApi: run.wireApi, timeoutMs: options.requestTimeout * 1_000 },
-    settings.env,
-  );
-  const { concurrency, rpm = null, tpm = null, shared } = options;
-  const throttle = isRemote(name.provider) ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
-  const remote = callsModel ? await resolveModel(name, connection, DEFAULT_RETRY, throttle) : neverCalled(run.model);
-  const price = priceOfRun(run);
-  const priced = withPrices(remote, price);
-  const withCache = options.cache ? cached(priced, run, name, settings) : priced;
-  const record = options.record === undefined ? null : openRecord(options.record, append ? "a" : "w");
-  const model = record === null ? withCache : recording(withCache, record.write);
-  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
-  return {
-    model,
-    throttle,
-    onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
-    priceOf: price,
-    close: () => record?.close(),
-  };
-}
-
-function priceOfRun({ model, price }: RunSettings): PriceOf {
-  return (usage, answeredBy) => (price === null ? priceOfReply(model, answeredBy, usage) : priceAt(price, usage));
+  if (options.cache && throttle === null) {
+    throw new UserError(
+      "flags_contradict",
+      `--cache is not for ${run.model}: it asks no server.`,
+      "Leave --cache out.",
+    );
+  }
+  const priceOf: PriceOf = (usage, answeredBy) =>
+    price === null ? priceOfReply(run.model, answeredBy, usage) : priceAt(price, usage);
+  const isCalled = options.dryRun !== true && options.queue === undefined;
+  const { baseUrl, wireApi } = run;
+  const timeoutMs = options.requestTimeout * 1_000;
+  const opened = isCalled
+    ? (await openModel(name, { baseUrl, wireApi, timeoutMs, throttle, priceOf, cache: options.cache, note }, settings))
+        .model
+    : neverCalled(run.model);
+  const record =
+    options.record === undefined ? null : openRecord(options.record, options.resume === undefined ? "w" : "a");
+  const model = record === null ? opened : recording(opened, record.write);
+  return { ...limits, model, priceOf, close: () => record?.close() };
 }
 
 /** Refuses outputs that are the replayed recording: for stored runs and agents only the settings name it. */
@@ -96,33 +103,6 @@ function refuseToOverwriteReplies(run: RunSettings, options: ModelOptions, { db 
     path: replayFile(model),
   }));
   for (const { flag, path } of outputsOf(options)) if (path !== undefined) refuseInputs({ flag, path }, replies, db);
-}
-
-/** Outside of retries and rate limiter: a cached reply uses no slot. */
-function cached(model: Model, run: RunSettings, name: ModelName, settings: AppSettings): Model {
-  if (!isRemote(name.provider)) {
-    throw new UserError(
-      "flags_contradict",
-      `--cache is not for ${run.model}: it asks no server.`,
-      "Leave --cache out.",
-    );
-  }
-  const baseUrl = run.baseUrl === null ? null : checkBaseUrl(run.baseUrl);
-  return keepReplies(model, name, { baseUrl, wireApi: run.wireApi }, settings);
-}
-
-/** For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens. */
-function unmanagedModel({ model, price, elsewhere }: RunSettings, options: ModelOptions): CreatedModel {
-  const { concurrency, rpm = null, tpm = null } = options;
-  const throttle = elsewhere?.kind === "command" ? null : new RateLimiter({ concurrency, rpm, tpm });
-  const fixed = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
-  return {
-    model: neverCalled(model),
-    throttle,
-    onConcurrency: (listener) => (throttle === null ? listener(fixed) : throttle.onLimit(listener)),
-    priceOf: (usage) => (price === null ? null : priceAt(price, usage)),
-    close: () => {},
-  };
 }
 
 /** A model that is never called, and so needs no key. */
@@ -144,7 +124,6 @@ function openRecord(path: string, mode: "a" | "w") {
   };
 }
 
-/** Refuses a limit in dollars where the price of the model is not known. */
 export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   // A subprocess agent may report its own cost.

@@ -18,22 +18,17 @@ import type { TaskResult } from "../traces/task-result.js";
 
 /** The tasks of one attempt at a run, and the results of earlier ones. Both are read from the database one by one. */
 export interface RunSession {
-  /** In the run's order. */
   readonly tasks: Iterable<PlannedTask>;
-  /** Number of `tasks`. */
   readonly left: number;
   /** Tasks that earlier attempts finished. */
   readonly finished: number;
-  /** Their results. */
   readonly done: AsyncIterable<TaskResult>;
 }
 
 export interface NewRunRequest {
   readonly runId: string;
-  /** What a person calls it; undefined: nothing. */
   readonly name?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** The dataset of the questions, or the suite. */
   readonly set: TaskSet;
   readonly tasks: readonly PlannedTask[];
   readonly settings: RunSettings;
@@ -117,7 +112,6 @@ export async function resumeRun(
   };
 }
 
-/** Positions, in the run's order, of the tasks that are left. */
 export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
   const positions: number[] = [];
   for await (const some of yieldBetween(remainingPositions(db, runId, retryFailed))) positions.push(...some);

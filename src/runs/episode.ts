@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { endingOfAnswer, type OpenedTask, type Transcript } from "../agents/agent.js";
 import { callTool } from "../agents/agent-loop.js";
-import { NO_USAGE, type Usage } from "../models/model.js";
+import { NO_USAGE, type ToolMessage, type Usage } from "../models/model.js";
 import type { JsonObject } from "../platform/json.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import { REWARD, SCORERS, type ScorerName, semanticScore } from "../scoring/scorers.js";
@@ -10,7 +10,7 @@ import type { Question } from "../tasks/question.js";
 import type { Agent, Tool, ToolResult } from "../tools/tool.js";
 import type { Outcome } from "../traces/result-row.js";
 import type { Score, ScorerEntry } from "../traces/score.js";
-import type { Judgement, QuestionTrace, Trace } from "../traces/trace.js";
+import type { Judgement, QuestionTrace, ToolCallRecord, Trace } from "../traces/trace.js";
 import { traceFields } from "./answer-task.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
@@ -24,6 +24,10 @@ const TOOL_MS = 45_000;
 const MAX_UNUSABLE_TURNS = 3;
 
 const CHARS_PER_TOKEN = 4;
+
+/** Of what the client sends with one call: it is kept in the trace. */
+const MAX_CHARS = 1_000_000;
+const MAX_NAME_CHARS = 200;
 
 /** From this semantic score on an answer counts as correct where the judge gave no verdict. */
 const CORRECT_FROM = 0.5;
@@ -97,7 +101,9 @@ export class Episode {
   private tokens = 0;
   private unusable = 0;
   private calling: AbortController | null = null;
-  private end: { readonly ending: Ending; readonly reward: number } | null = null;
+  private end: Ending | null = null;
+  /** Settled when it is over and its trace saved. */
+  private ended: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly id: string,
@@ -116,7 +122,7 @@ export class Episode {
 
   /** Null while it goes on. */
   get ending(): Ending | null {
-    return this.end?.ending ?? null;
+    return this.end;
   }
 
   get turnsLeft(): number {
@@ -131,45 +137,48 @@ export class Episode {
     const turn = this.transcript.turns.length;
     const call = { id: `call_${turn + 1}`, name, arguments: args };
     const told = saidSchema.safeParse(said).data ?? {};
-    const called = await this.callTool(call, turn);
+    const content = (told.content ?? "").slice(0, MAX_CHARS);
+    const argumentChars = JSON.stringify(args).length;
+    const isTooLong = argumentChars > MAX_CHARS || name.length > MAX_NAME_CHARS;
+    const called = isTooLong
+      ? failedCall({ ...call, name: name.slice(0, MAX_NAME_CHARS), arguments: {} }, turn, TOO_LONG)
+      : await this.callTool(call, turn);
     if (this.end !== null) return { ...refusal("failed", "The episode was ended."), done: true };
-    if (called === null) return refusal("timeout", `${name} took longer than ${TOOL_MS / 1_000} s.`);
     const { messages, toolCalls } = this.transcript;
-    messages.push({ role: "assistant", content: told.content ?? "", toolCalls: [call] }, called.message);
+    const made = { id: called.record.id, name: called.record.name, arguments: called.record.arguments };
+    messages.push({ role: "assistant", content, toolCalls: [made] }, called.message);
     toolCalls.push(called.record);
-    this.addTurn(
-      told,
-      name.length + JSON.stringify(args).length + (told.content?.length ?? 0),
-      called.record.durationMs,
-    );
+    this.addTurn(told, name.length + argumentChars + content.length, called.record.durationMs);
     this.unreadChars = called.message.content.length;
     const { result } = called;
     if (result.ok && result.final !== undefined) {
       const { answer, sources } = result.final;
       return this.endWith(result, endingOfAnswer(answer, sources), answer.trim(), sources);
     }
-    const isUsable = result.ok || result.kind === "invalid_email" || result.kind === "failed";
-    this.unusable = isUsable ? 0 : this.unusable + 1;
+    const isUnusable = !result.ok && UNUSABLE.has(result.kind);
+    this.unusable = isUnusable ? this.unusable + 1 : 0;
     if (this.unusable >= MAX_UNUSABLE_TURNS) return this.endWith(result, "tool_protocol_error");
     if (this.turnsLeft === 0) return this.endWith(result, "out_of_turns");
-    if (this.rules.maxTokens !== null && this.tokens >= this.rules.maxTokens) {
-      return this.endWith(result, "out_of_budget");
-    }
+    // With what the model has yet to read.
+    const tokens = this.tokens + this.unreadChars / CHARS_PER_TOKEN;
+    if (tokens >= (this.rules.maxTokens ?? Number.POSITIVE_INFINITY)) return this.endWith(result, "out_of_budget");
     this.answeredAt = performance.now();
     return { result, reward: 0, done: false, end: null };
   }
 
   /** Ends it without a reward, unless it is over. Resolves when its trace is saved. */
   async interrupt(why: string): Promise<void> {
-    if (this.end !== null) return;
-    this.end = { ending: "interrupted", reward: 0 };
-    this.calling?.abort();
-    await this.close();
-    await this.run.save(this.trace("interrupted", null, [], why), "failed");
+    if (this.end === null) {
+      this.end = "interrupted";
+      this.calling?.abort();
+      await this.workspace.close();
+      this.ended = this.run.save(this.trace("interrupted", null, [], why), "failed");
+    }
+    await this.ended;
   }
 
-  /** Null: it took too long, or the episode was ended meanwhile. */
-  private async callTool(call: { id: string; name: string; arguments: JsonObject }, turn: number) {
+  private async callTool(call: Call, turn: number): Promise<Called> {
+    const startedAt = performance.now();
     const calling = new AbortController();
     this.calling = calling;
     const timer = setTimeout(() => calling.abort(), TOOL_MS);
@@ -178,7 +187,8 @@ export class Episode {
     });
     try {
       const context = { ...this.task.opened.access, signal: calling.signal, workspace: this.workspace };
-      return await Promise.race([callTool(call, turn, this.rules.tools, context), aborted]);
+      const called = await Promise.race([callTool(call, turn, this.rules.tools, context), aborted]);
+      return called ?? failedCall(call, turn, TOO_SLOW, performance.now() - startedAt);
     } finally {
       clearTimeout(timer);
       this.calling = null;
@@ -211,22 +221,28 @@ export class Episode {
     return this.endWith({ ok: false, kind: "timeout", error }, "timeout", null, [], error);
   }
 
-  private async endWith(
+  private endWith(...how: Parameters<Episode["finish"]>): Promise<EpisodeStep> {
+    this.end = how[1];
+    const step = this.finish(...how);
+    // Who calls hears of a failure; who interrupts only waits.
+    this.ended = step.catch(() => undefined);
+    return step;
+  }
+
+  private async finish(
     result: EpisodeStep["result"],
     ending: Ending,
     answer: string | null = null,
     sources: readonly string[] = [],
     error: string | null = null,
   ): Promise<EpisodeStep> {
-    this.end = { ending, reward: 0 };
-    await this.close();
+    await this.workspace.close();
     const { scoring, reward: scorer } = this.rules;
     const judged = await withJudgement(this.trace(ending, answer, sources, error), scoring);
     const reward = rewardOf(judged, scorer, scoring);
     const [scored = judged] = await withScores([judged], scoring, NEVER);
     const trace = { ...scored, scores: { ...scored.scores, [REWARD]: reward } };
     await this.run.save(trace, isFailure(ending) ? "failed" : "finished");
-    this.end = { ending, reward: reward.value };
     const scores = Object.fromEntries(Object.entries(scored.scores).map(([name, { value }]) => [name, value]));
     const end = { ending, reward: { ...reward, scorer }, scores, traceId: trace.traceId };
     return { result, reward: reward.value, done: true, end };
@@ -251,13 +267,46 @@ export class Episode {
     const fields = { runId, agentId: agent.id, model, maxTurns };
     return { ...traceFields(fields, { task: question, epoch }, { times, rollout, error }), task: question };
   }
-
-  private close(): Promise<void> {
-    return this.workspace.close();
-  }
 }
 
 const NEVER = new AbortController().signal;
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+type Failure = Extract<EpisodeStep["result"], { ok: false }>;
+
+interface Called {
+  readonly message: ToolMessage;
+  readonly record: ToolCallRecord;
+  readonly result: EpisodeStep["result"];
+}
+
+const TOO_SLOW: Failure = { ok: false, kind: "timeout", error: `The tool took longer than ${TOOL_MS / 1_000} s.` };
+
+const TOO_LONG: Failure = {
+  ok: false,
+  kind: "bad_arguments",
+  error: `A call may have ${MAX_CHARS} characters of arguments and ${MAX_NAME_CHARS} of name.`,
+};
+
+/** A call that came to no result of its tool. */
+function failedCall({ id, name, arguments: args }: Call, turn: number, result: Failure, durationMs = 0): Called {
+  const { error, kind } = result;
+  const startedAt = new Date(Date.now() - durationMs).toISOString();
+  const errorKind = kind === "timeout" ? "failed" : kind;
+  return {
+    result,
+    message: { role: "tool", toolCallId: id, name, content: error, isError: true },
+    record: { id, name, arguments: args, result: null, error, errorKind, turn, startedAt, durationMs },
+  };
+}
+
+/** A turn that comes to one of these is of no use. */
+const UNUSABLE: ReadonlySet<string> = new Set(["unparsable_call", "unknown_tool", "bad_arguments"]);
 
 function refusal(kind: "failed" | "timeout", error: string): EpisodeStep {
   return { result: { ok: false, kind, error }, reward: 0, done: false, end: null };

@@ -21,7 +21,6 @@ export interface EvalRunFigures extends PassRates {
   readonly failed: number;
   readonly notApplicable: number;
   readonly errors: number;
-  /** Null: there are none. */
   readonly firstError: string | null;
 }
 
@@ -54,7 +53,6 @@ export function runEvalsOnTrace(
   });
 }
 
-/** Runs evals over the stored traces of a run, beside the scores that these have. */
 export function runEvalsOverRun(names: readonly string[], runName: string, context: AppContext): Promise<EvalRun> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {

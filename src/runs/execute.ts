@@ -1,4 +1,6 @@
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
+import { cacheWrites, type Usage } from "../models/model.js";
+import { isRemote } from "../models/names.js";
 import { yieldBetween } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
@@ -18,40 +20,36 @@ import { SearchPool } from "../tools/search-pool.js";
 import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
 import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
-import { attemptPages } from "../traces/results-store.js";
+import { type AverageTask, attemptPages, averageTask } from "../traces/results-store.js";
+import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
 import { agentTargetOf, usesMailHere } from "./agent-target.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
 import { checkPriced } from "./create-model.js";
-import { estimateRun, type RunEstimate } from "./estimate.js";
 import { openGates } from "./gates.js";
 import { checkNewRunName } from "./manage.js";
-import { limitsText, type RunOptions, type RunRequest } from "./options.js";
+import type { RunOptions, RunRequest } from "./options.js";
 import { planNewRun, planRepeat, planResume, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { notesOnSent } from "./settings.js";
 import { fromDatabase, saveResults } from "./totals.js";
 
-/** Runs an agent over the questions; see `execute`. */
 export function runBenchmark(
   request: RunRequest,
   context: AppContext,
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.options.queue !== undefined) refuseFlagsQueueIgnores(request);
-  return withDatabase(request, context, async (opened) => {
-    return execute(opened, request, context, monitor, openQueue);
-  });
+  if (request.queue !== undefined) refuseFlagsQueueIgnores(request);
+  return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 
-/** What a run would take; see `estimate`. */
 export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
-  return withDatabase(request, context, async (opened) => {
-    return estimate(opened, request, context);
-  });
+  return withDatabase(request, context, ({ db }) =>
+    withPlan(db, request, context, (plan) => estimateRun(db, plan, request)),
+  );
 }
 
 async function withDatabase<T>(
@@ -66,7 +64,8 @@ async function withDatabase<T>(
   limitPageCache(db);
   deferCheckpoints(db);
   // The search threads start while the rest of the program is loaded and the run is created.
-  const searchThreads = readsMail && request.callsModel ? new SearchPool(path) : undefined;
+  const answersHere = !request.dryRun && request.queue === undefined;
+  const searchThreads = readsMail && answersHere ? new SearchPool(path) : undefined;
   try {
     return await use({ db, searchThreads, watch });
   } finally {
@@ -76,23 +75,20 @@ async function withDatabase<T>(
 }
 
 /** An external agent with mail of its own needs none here: a database for the results is created. */
-function needsMail({ options }: RunRequest, { settings }: AppContext): boolean {
+function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   if (options.resume !== undefined || options.repeat !== undefined) return true;
   if (options.suite !== undefined) return false;
   return usesMailHere(agentTargetOf(options, settings.env));
 }
 
-/** The database, open on this thread and on the search threads. */
 interface OpenDatabase {
   readonly db: Db;
   readonly searchThreads: SearchPool | undefined;
   readonly watch: FileWatch;
 }
 
-/** Shows how a run goes. */
 interface RunMonitor {
   readonly emit: Emit;
-  /** Tasks that have begun and are not answered yet. */
   underWay(): number;
   stop(): void;
 }
@@ -110,15 +106,8 @@ export type OpenQueue = (
 interface RunOutcome {
   readonly end: SessionEnd;
   readonly gates: readonly Gate[];
-  /** Path of the results file that was written. */
   readonly output: string | undefined;
-  /** One line about answers that the judge gave no verdict on. */
   readonly shortfall: string | null;
-}
-
-/** What a run would take. Nothing is sent and nothing is written. */
-async function estimate(opened: OpenDatabase, request: RunRequest, context: AppContext): Promise<RunEstimate> {
-  return withPlan(opened.db, request, context, (plan) => estimateRun(opened.db, plan, request.options));
 }
 
 /**
@@ -137,8 +126,11 @@ async function execute(
     checkJudgePriced(plan.settings.judge, plan.limits);
     const evals = evalsAmong(db, plan.settings.scorers, context.settings);
     refuseUncountedRubrics(evals, plan.limits);
-    const opening = await openAnswerer(opened, plan, request.options, context, openQueue);
-    const end = await answerAll(opened, plan, { opening, evals }, request.options, context, openMonitor);
+    const opening =
+      request.queue === undefined
+        ? await localAnswerer(opened, plan, request, context)
+        : await openQueue(plan, request.queue, request, context);
+    const end = await answerAll(opened, plan, { opening, evals }, request, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
     // A run that was stopped is not gated: it can be resumed first.
     const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
@@ -152,13 +144,13 @@ async function withPlan<T>(
   context: AppContext,
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
 ): Promise<T> {
-  const gates = await openGates(request.options, context);
+  const gates = await openGates(request, context);
   const plan = await planRun(db, request, context);
   try {
     for (const note of notesOnSent(plan.settings)) context.note(note);
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
-    noteStoredLimits(plan, request.options, context);
+    noteStoredLimits(plan, request, context);
     return await use(plan, gates);
   } finally {
     plan.model.close();
@@ -167,7 +159,7 @@ async function withPlan<T>(
 }
 
 async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { repeat, resume, suite, name } = request.options;
+  const { repeat, resume, suite, name } = request;
   if (name !== undefined) {
     if (resume !== undefined) {
       throw new UserError(
@@ -182,18 +174,6 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   if (resume !== undefined) return planResume(db, resume, request, context);
   if (suite === undefined) return planNewRun(db, request, context);
   return planSuiteRun(db, suite, request, context);
-}
-
-/** Throws a UserError for what could only be found out when the first task is answered. */
-async function openAnswerer(
-  opened: OpenDatabase,
-  plan: RunPlan,
-  options: RunOptions,
-  context: AppContext,
-  openQueue: OpenQueue,
-): Promise<AnswererOfRun> {
-  if (options.queue === undefined) return localAnswerer(opened, plan, options, context);
-  return openQueue(plan, options.queue, options, context);
 }
 
 async function answerAll(
@@ -263,7 +243,6 @@ function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { not
   note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
 }
 
-/** The writer, which also forwards what it has saved; null: it does not. */
 function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): ThreadedResultWriter {
   if (live === null) return writer;
   return {
@@ -273,5 +252,92 @@ function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): T
       if (isSaved && outcome !== "stopped") live.add(trace);
       return isSaved;
     },
+  };
+}
+
+/** As flags: `--max-cost 0.5, --max-failures 5%`. Empty where there is no limit. */
+function limitsText({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): string {
+  return [
+    ...(maxCostUsd === null ? [] : [`--max-cost ${maxCostUsd}`]),
+    ...(maxTokens === null ? [] : [`--max-run-tokens ${maxTokens}`]),
+    ...(maxTimeMs === null ? [] : [`--max-time ${maxTimeMs / 60_000}`]),
+    ...(maxFailures === null ? [] : [`--max-failures ${failuresText(maxFailures)}`]),
+  ].join(", ");
+}
+
+function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
+  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
+}
+
+export interface RunEstimate {
+  readonly agentId: string;
+  readonly model: string;
+  readonly tasks: number;
+  readonly usage: Usage;
+  /** US dollars; null where the price is not known. Without the judge. */
+  readonly costUsd: number | null;
+  readonly judge: string | null;
+  readonly judgeCalls: number;
+  readonly seconds: number;
+  /** Tasks of earlier runs that the estimate is made from; null: a guess. */
+  readonly basis: number | null;
+}
+
+/** What a task of an agent that searches and reads takes with most models, where no earlier run tells better. */
+const GUESS: AverageTask = {
+  tasks: 0,
+  inputTokens: 14_000,
+  outputTokens: 500,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  turns: 4,
+  seconds: 12,
+};
+
+/** Tasks at once that `auto` is taken to reach. */
+const AUTO_CONCURRENCY = 20;
+
+function usageOf(each: AverageTask, tasks: number): Usage {
+  return {
+    inputTokens: each.inputTokens * tasks,
+    outputTokens: each.outputTokens * tasks,
+    cachedInputTokens: each.cachedInputTokens * tasks,
+    ...cacheWrites(each.cacheWriteTokens * tasks),
+  };
+}
+
+function rounded(usage: Usage): Usage {
+  return {
+    inputTokens: Math.round(usage.inputTokens),
+    outputTokens: Math.round(usage.outputTokens),
+    cachedInputTokens: Math.round(usage.cachedInputTokens),
+    ...cacheWrites(Math.round(usage.cacheWriteTokens ?? 0)),
+  };
+}
+
+/** By the earlier runs of the same agent and model, else by a guess. */
+async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<RunEstimate> {
+  const { settings, model } = plan;
+  const tasks = await plan.tasks();
+  const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
+  const known = averageTask(db, settings.agentId, settings.model);
+  const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
+  const usage = rounded(usageOf(each, tasks));
+  // Priced call by call, as it is billed: a higher price for long prompts does not apply to many short ones.
+  const calls = Math.max(1, each.turns);
+  const costOfCall = model.priceOf(usageOf(each, 1 / calls));
+  const concurrency = options.concurrency === "auto" ? AUTO_CONCURRENCY : options.concurrency;
+  const byRate = options.rpm === undefined ? 0 : (tasks * each.turns * 60) / options.rpm;
+  const { judge } = settings;
+  return {
+    agentId: settings.agentId,
+    model: settings.model,
+    tasks,
+    usage,
+    costUsd: costOfCall === null ? null : costOfCall * calls * tasks,
+    judge: judge?.model ?? null,
+    judgeCalls: judge === null ? 0 : tasks * judge.votes,
+    seconds: Math.max((tasks * each.seconds) / Math.min(concurrency, tasks || 1), byRate),
+    basis: known === null ? null : known.tasks,
   };
 }

@@ -85,7 +85,6 @@ export const TABLES = ["tasks", "turns", "tool_calls"] as const;
 
 type TableName = (typeof TABLES)[number];
 
-/** The path of a table in a folder. */
 export function tablePath(folder: string, table: TableName, format: TableFormat): string {
   return join(folder, `${table}.${format}`);
 }
@@ -93,7 +92,6 @@ export function tablePath(folder: string, table: TableName, format: TableFormat)
 // biome-ignore lint/suspicious/noExplicitAny: the rows of a table are read by its own columns only.
 type AnyTable = Table<any>;
 
-/** Counts rows, shows the progress over the tasks, and stops when the user asks to. */
 class RowCounter {
   count = 0;
   private tasks = 0;

@@ -79,15 +79,12 @@ export class TasksUnderWay {
   }
 }
 
-/** How often the file is looked at. */
 const POLL_MS = 500;
 
-/** Reading takes at most this share of the time. */
 const MOST_BUSY = 0.1;
 
 type ProgressListener = (progress: RunProgress) => void;
 
-/** What a server knows of the runs that its own process executes. */
 type ProcessOf = (runId: string) => RunProcessState | null;
 
 /** Tells listeners how far runs have got, whenever that changes. Those of one run share one reader. */
@@ -119,7 +116,6 @@ export class RunSubscriptions {
     };
   }
 
-  /** Reads all runs once more, and tells their listeners. */
   async refresh(): Promise<void> {
     await Promise.all([...this.byRun.values()].map((run) => run.poll()));
   }
@@ -216,7 +212,6 @@ export function estimatePace(endedAt: readonly number[], tasksLeft: number, now:
 const MOST_NEWEST = 10;
 const MOST_FAILURES = 10;
 
-/** Finished tasks whose times tell how fast the run goes on. */
 const PACE_TASKS = 50;
 
 /** What stays in memory of each task: tens of thousands may be finished. */
@@ -224,6 +219,8 @@ interface Scored {
   readonly taskId: TaskId;
   readonly ending: Ending;
   readonly scores: Readonly<Record<string, number | null>>;
+  /** In ms. */
+  readonly endedAt: number;
 }
 
 type FinishedFigures = Pick<
@@ -233,7 +230,6 @@ type FinishedFigures = Pick<
 
 type ScoreLine = RunProgress["scores"][number];
 
-/** The finished tasks of a run, added as they are saved. */
 class FinishedTasks {
   private readonly tasks = new Map<string, Scored>();
   private newest: FinishedTaskLine[] = [];
@@ -248,22 +244,32 @@ class FinishedTasks {
     const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
     const key = epochKey(result);
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
-    this.tasks.set(key, { taskId, ending, scores });
+    const line = toLine(result, startedAt);
+    const endedAt = Date.parse(line.endedAt);
+    this.tasks.set(key, { taskId, ending, scores, endedAt });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.retries += retries;
-    const line = toLine(result, startedAt);
     this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
     if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
-    this.ends = [Date.parse(line.endedAt), ...this.ends].slice(0, PACE_TASKS);
+    this.ends = [endedAt, ...this.ends].slice(0, PACE_TASKS);
   }
 
-  /** When the newest tasks ended, in ms. */
   get endTimes(): readonly number[] {
     return this.ends;
   }
 
-  /** Takes longer, the more tasks there are. */
+  /** The process may tell of a task later than the file that it has ended: such a one is under way no more. */
+  withoutFinished(process: RunProcessState): RunProcessState {
+    const underWay = process.underWay.filter((task) => {
+      const { endedAt = Number.NEGATIVE_INFINITY } = this.tasks.get(epochKey(task)) ?? {};
+      // An earlier attempt ended before this one began.
+      return endedAt < Date.parse(task.startedAt);
+    });
+    const ended = process.underWay.length - underWay.length;
+    return { ...process, underWay, underWayCount: process.underWayCount - ended };
+  }
+
   figures(): FinishedFigures {
     const { costUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
@@ -342,7 +348,6 @@ function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTask
   };
 }
 
-/** Reads from the file how far a run has got; the run may be executed by any process. */
 class RunProgressReader {
   private readonly finished = new FinishedTasks();
   private position = 0;
@@ -372,7 +377,6 @@ class RunProgressReader {
     return true;
   }
 
-  /** Throws a UserError where the run was deleted. */
   progress(process: RunProcessState | null): RunProgress {
     const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits } = getRun(
       this.db,
@@ -398,12 +402,11 @@ class RunProgressReader {
       maxCostUsd: limits.maxCostUsd,
       tasksPerMinute: pace?.tasksPerMinute ?? null,
       msLeft: pace?.msLeft ?? null,
-      process,
+      process: process && this.finished.withoutFinished(process),
     };
   }
 }
 
-/** One key for all attempts at a repeat of a task. */
 function epochKey({ taskId, epoch }: { readonly taskId: TaskId; readonly epoch: number }): string {
   return `${taskId}/${epoch}`;
 }

@@ -41,7 +41,6 @@ class Gates {
     return this.baseline !== null || this.options.failUnder !== undefined || this.options.junit !== undefined;
   }
 
-  /** Refuses a run that cannot be compared with the baseline. */
   checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
     const differ = this.baseline === null ? [] : incomparable(this.baseline.head, run);
     if (differ.length === 0) return;
@@ -52,7 +51,6 @@ class Gates {
     );
   }
 
-  /** Checks a finished run, and writes the JUnit file and the step summary. */
   async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
     const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
@@ -78,7 +76,6 @@ class Gates {
   }
 }
 
-/** Throws with the exit code of gates, naming those that were missed. */
 export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
   const missed = gates.filter(({ passed }) => !passed);
   if (missed.length === 0) return;
@@ -118,7 +115,6 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
   }
 }
 
-/** What a run must reach, and files about it. */
 export interface GateOptions {
   readonly failUnder?: readonly { readonly metric: string; readonly limit: number }[] | undefined;
   /** The least share of the tasks that an eval among them must judge. */

@@ -20,13 +20,10 @@ import { isSuiteTrace, type Trace } from "../traces/trace.js";
 
 export interface ImportedTraces {
   readonly format: string;
-  /** Ids of the runs that were made. */
   readonly runs: readonly string[];
-  /** Traces of them. */
   readonly traces: number;
   /** Traces without a task, which are kept as chats. */
   readonly chats: number;
-  /** What traces lack, with how many. */
   readonly lacking: Readonly<Record<string, number>>;
 }
 
@@ -63,14 +60,12 @@ export async function importTraces(path: string, { settings, note, signal }: App
   }
 }
 
-/** The file that traces are imported from. */
 interface ImportedFile {
   readonly format: string;
   readonly name: string;
   readonly sha256: string;
 }
 
-/** A run of another database or another program, made of the traces that name it. */
 class ImportedRunWriter {
   private readonly write: ReturnType<typeof openRowWriter>;
   private readonly tasks = new Set<string>();
@@ -122,7 +117,6 @@ class ImportedRunWriter {
     if (trace.endedAt > this.completedAt) this.completedAt = trace.endedAt;
   }
 
-  /** `tools`: what the model was told of them. */
   complete(tools: readonly ToolSpec[]): void {
     const { db, facts, settings, epochs, startedAt, completedAt, tasks } = this;
     const { imported } = settings;

@@ -32,7 +32,6 @@ import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./totals.js";
 
-/** A task of a run, as a list shows it. */
 interface ListedTask {
   readonly taskId: TaskId;
   readonly epoch: number;
@@ -57,7 +56,6 @@ interface RunDetails {
   readonly tasks: readonly ListedTask[];
 }
 
-/** A run with its figures and its tasks. */
 export function runDetails(name: string, settings: AppSettings): Promise<RunDetails> {
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
@@ -105,7 +103,6 @@ interface RunWithHeadline extends ListedRun {
 
 interface RunList {
   readonly runs: readonly RunWithHeadline[];
-  /** How many there are, listed or not. */
   readonly total: number;
 }
 
@@ -120,7 +117,8 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
   });
 }
 
-function headlineOf(db: Db, runId: string): Headline | null {
+/** Null: nothing is scored yet. Reads the scores of all results. */
+export function headlineOf(db: Db, runId: string): Headline | null {
   for (const scorer of HEADLINE_SCORERS) {
     const sums = new ClusteredMean();
     const tasks = scoreSums(db, runId, scorer);
@@ -133,10 +131,8 @@ function headlineOf(db: Db, runId: string): Headline | null {
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
 
-/** A run's labels after a change. */
 type RunLabels = Pick<RunRow, "id" | "name" | "note" | "tags">;
 
-/** Names a run, which can then be asked for by this name; null takes the name away. */
 export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunLabels> {
   if (name !== null) checkRunName(name, "NAME");
   return changeLabels(run, context, (db, id) => {
@@ -145,12 +141,10 @@ export function renameRun(run: string, name: string | null, context: AppContext)
   });
 }
 
-/** Writes a note beside a run; null takes the note away. */
 export function noteRun(run: string, note: string | null, context: AppContext): Promise<RunLabels> {
   return changeLabels(run, context, (db, id) => setRunNote(db, id, note));
 }
 
-/** Adds tags to a run, or takes them away. */
 export function tagRun(
   run: string,
   tags: readonly string[],
@@ -177,7 +171,6 @@ function changeLabels(name: string, context: AppContext, change: (db: Db, id: st
   });
 }
 
-/** What is or would be deleted. */
 interface DeletedRuns {
   readonly runs: readonly ListedRun[];
   readonly deleted: boolean;
@@ -203,7 +196,6 @@ export function deleteRuns(names: readonly string[], really: boolean, context: A
   });
 }
 
-/** Which runs to tidy away: those that match, but for the newest `keep` of them. */
 interface Pruning extends RunFilter {
   readonly keep: number;
   /** Only runs without a completed task. */
@@ -239,12 +231,10 @@ async function deleteAll(
   return { runs, deleted: true };
 }
 
-/** A trace by its id, or as RUN/TASK. */
 export function readTrace(name: string, settings: AppSettings): Promise<ReturnType<typeof getTrace>> {
   return withStore(settings, (db) => getTrace(db, name));
 }
 
-/** Figures of the imported mail. */
 export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
   return withStore(settings, readCorpusStats);
 }
@@ -252,7 +242,6 @@ export function corpusStats(settings: AppSettings): Promise<CorpusStats> {
 /** As short as it takes to be told from others, and never like an id, a path or `latest`. */
 const NAME = /^(?!latest$|run_)[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 
-/** Throws a UserError for what cannot name a run. `source` is the argument or flag that it comes from. */
 function checkRunName(name: string, source: string): void {
   if (NAME.test(name) && !name.endsWith(".json")) return;
   throw new UserError(
@@ -262,7 +251,6 @@ function checkRunName(name: string, source: string): void {
   );
 }
 
-/** Throws a UserError where the run that is to come cannot have the name of `--name`. */
 export function checkNewRunName(db: Db, name: string): void {
   checkRunName(name, "--name");
   refuseTakenName(db, name, null);

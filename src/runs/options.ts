@@ -1,94 +1,14 @@
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
-import { readImportFilter } from "../mail/corpus.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import type { DatasetOptions, SelectionOptions } from "../questions/dataset.js";
 import type { JudgeOptions } from "../scoring/judge-settings.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName, SUITE_SCORERS } from "../scoring/scorers.js";
-import type { Db } from "../store/open-store.js";
-import { findOracleFile } from "../suites/oracle.js";
 import type { SuiteSelectionOptions } from "../suites/select-tasks.js";
-import type { SuiteFolder } from "../suites/suite-folder.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { GateOptions } from "./gates.js";
-
-/** Says which conditions of the published figures a run of the protocol cannot set itself. */
-export function noteUnsetConditions(
-  { protocol }: { protocol?: "art" | undefined },
-  db: Db,
-  { note }: AppContext,
-): void {
-  if (protocol === undefined || readImportFilter(db) === "art") return;
-  note(
-    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
-  );
-}
-
-const ORACLE_MODEL = "offline/oracle";
-
-/** Refuses the model offline/oracle and its file in a run over questions: they have no oracle. */
-export function refuseOracle(model: string, named: string | undefined): void {
-  if (model !== ORACLE_MODEL && named === undefined) return;
-  throw new UserError(
-    "flags_contradict",
-    `${named === undefined ? `The model ${model}` : "--oracle"} is for tasks of a suite.`,
-    "Add --suite DIR, or name another agent.",
-  );
-}
-
-/** The oracle file of a new run over a suite; empty where its model is another. */
-export function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
-  if (model === ORACLE_MODEL) return { oracle: findOracleFile(named, folder) };
-  if (named !== undefined) throw notFor(model);
-  return {};
-}
-
-/** A stored run's oracle file, or the one that is named now. */
-export function requestedOracle(stored: RunSettings, named: string | undefined) {
-  if (named === undefined) return {};
-  if (stored.oracle === undefined) throw notFor(stored.model);
-  return { oracle: resolve(named) };
-}
-
-function notFor(model: string): UserError {
-  const what = `--oracle is for the agent oracle, and the agent's model is ${model}.`;
-  return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
-}
-
-/** The stored limits, with the options given now in their place. */
-export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
-  return {
-    maxCostUsd: options.maxCost ?? stored.maxCostUsd,
-    maxTokens: options.maxRunTokens ?? stored.maxTokens,
-    maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
-    maxFailures: options.maxFailures ?? stored.maxFailures,
-  };
-}
-
-/** As flags: `--max-cost 0.5, --max-failures 5%`. Empty where there is no limit. */
-export function limitsText({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): string {
-  return [
-    ...(maxCostUsd === null ? [] : [`--max-cost ${maxCostUsd}`]),
-    ...(maxTokens === null ? [] : [`--max-run-tokens ${maxTokens}`]),
-    ...(maxTimeMs === null ? [] : [`--max-time ${maxTimeMs / 60_000}`]),
-    ...(maxFailures === null ? [] : [`--max-failures ${failuresText(maxFailures)}`]),
-  ].join(", ");
-}
-
-function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
-  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
-}
-
-/** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
-export function outputToKeep(path: string | undefined): string | null {
-  if (path === undefined) return null;
-  return (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) ? resolve(path) : null;
-}
 
 /** Everything a user may ask of a run. What is undefined comes from the agent, the stored run or a default. */
 export interface RunOptions
@@ -101,13 +21,9 @@ export interface RunOptions
   readonly agent?: string | undefined;
   /** Questions; 0: all. */
   readonly limit: number;
-  /** Folder of a task suite, instead of questions about mailboxes. */
   readonly suite?: string | undefined;
-  /** Oracle file of the model offline/oracle. */
   readonly oracle?: string | undefined;
-  /** The user's module of set-up and evaluation functions. */
   readonly functions?: string | undefined;
-  /** Folder of the settings of accounts that tasks of a suite take. */
   readonly accountSettings?: string | undefined;
   readonly protocol?: "art" | undefined;
   readonly modelProvider?: string | undefined;
@@ -122,9 +38,7 @@ export interface RunOptions
   readonly epochs: number;
   readonly resume?: string | undefined;
   readonly repeat?: string | undefined;
-  /** Of a new run. */
   readonly name?: string | undefined;
-  /** Of a new run. */
   readonly tags?: readonly string[] | undefined;
   readonly retryFailed: boolean;
   readonly force: boolean;
@@ -160,15 +74,14 @@ export interface RunOptions
 
 export type RunOptionName = keyof RunOptions;
 
-/** What a user asks of a run, with the names of what was really given: the rest of `options` are defaults. */
-export interface RunRequest {
-  readonly options: RunOptions;
+/** What a user asks of a run. */
+export interface RunRequest extends RunOptions {
+  /** Names of the options that were given: the others have their defaults. */
   readonly given: ReadonlySet<string>;
-  /** False: no model is called from here. It is an estimate, or workers call it. */
-  readonly callsModel: boolean;
+  /** Only an estimate. */
+  readonly dryRun: boolean;
 }
 
-/** The files that a run writes. */
 export function outputsOf({
   output,
   record,
@@ -181,7 +94,6 @@ export function outputsOf({
   ];
 }
 
-/** The agent of a new run. Throws where none is named, or where an option is only for a run that goes on. */
 export function agentOfNewRun(options: RunOptions): string {
   if (options.agent === undefined && options.agentCommand === undefined) {
     throw new UserError(
@@ -200,7 +112,6 @@ export function agentOfNewRun(options: RunOptions): string {
   return options.agent ?? "agent-command";
 }
 
-/** A scorer of this program, or an eval. */
 export type ScorerChoice = ScorerName | EvalScore;
 
 /**
@@ -232,7 +143,6 @@ export function recordedScorers(split: string, scorers: readonly string[]): stri
   return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }
 
-/** Whether any of these scorers uses a verdict. */
 export function wantsJudge(asked: readonly ScorerChoice[] | undefined): boolean {
   return asked === undefined || asked.some((name) => isEvalScore(name) || judgeUse(name) !== null);
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
 import { getAgent, getVersion, saveCurrentVersion } from "../agents/registry-store.js";
 import { isEvalScore } from "../evals/definition.js";
 import { pinEvals } from "../evals/use-evals.js";
-import { checkMailboxes, readFingerprint } from "../mail/corpus.js";
+import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { yieldBetween } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
@@ -13,61 +14,111 @@ import { checkWritable } from "../platform/files.js";
 import { flagName } from "../platform/text.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
+import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
 import { openSuite } from "../suites/suite.js";
 import { openSuiteFolder } from "../suites/suite-folder.js";
 import { needsMachine } from "../suites/task-needs.js";
 import type { PlannedSuiteTask, PlannedTask, Task } from "../tasks/question.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
 import { toolsDigest } from "../tools/load-tools.js";
-import type { Agent, AttachedTool } from "../tools/tool.js";
-import { attachedOrDefault } from "../tools/tool.js";
+import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { tasksAt } from "../traces/results-store.js";
 import { type AgentTarget, NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../traces/runs-store.js";
-import {
-  agentTargetOf,
-  refuseDatasetFlags,
-  refuseFlagsTargetIgnores,
-  refuseMachineTasks,
-  refuseMailFlags,
-  suiteMail,
-  targetModelName,
-  usesMailHere,
-} from "./agent-target.js";
+import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./agent-target.js";
 import { type CreatedModel, createModel, modelNameOf } from "./create-model.js";
 import { createRun, findLeft, type NewRunRequest, type RunSession, resumeRun } from "./create-run.js";
 import {
   agentOfNewRun,
   chosenScorers,
-  limitsOf,
-  noteUnsetConditions,
-  oracleSettings,
-  outputToKeep,
   type RunOptionName,
   type RunOptions,
   type RunRequest,
   recordedScorers,
-  refuseOracle,
 } from "./options.js";
-import { agentOf, differences, externalAgentSettings, newRunSettings, requestedSettings } from "./settings.js";
+import {
+  differences,
+  externalAgentSettings,
+  newRunSettings,
+  oracleSettings,
+  refuseOracle,
+  requestedSettings,
+} from "./settings.js";
 
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   refuseDatasetFlags(given);
   // API_URL in the environment is for questions: the tasks of most suites cannot be done there.
-  const target = agentTargetOf(options, { ...context.settings.env, API_URL: undefined });
+  const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  const oracle = oracleSettings(modelOf(db, target, options), options.oracle, openSuiteFolder(folder));
-  const limit = given.has("limit") && options.limit > 0 ? options.limit : null;
-  const suite = await openSuite(folder, { ...options, ...oracle, limit }, context);
+  const oracle = oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
+  const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
+  const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
   const mail = suiteMail(list.tasks);
   refuseMailFlags(given, mail);
   refuseMachineTasks(target, list.tasks);
-  if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, options.partialInboxes);
-  const settings = { ...(await suiteSettings(db, { target, tasks: list.tasks, options }, context)), ...oracle };
-  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
-  return newRunPlan(db, { suite, list, settings, model }, options);
+  if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
+  const settings = { ...(await suiteSettings(db, target, list.tasks, request, context)), ...oracle };
+  const model = await createModel(settings, request, context);
+  return newRunPlan(db, { suite, list, settings, model }, request);
+}
+
+const OF_DATASETS: readonly RunOptionName[] = [
+  "split",
+  "dataset",
+  "useJson",
+  "revision",
+  "minRealism",
+  "maxSources",
+  "ids",
+  "inbox",
+  "excludeKnownBad",
+  "protocol",
+];
+
+const OF_MAIL: readonly RunOptionName[] = ["cutoff", "partialInboxes"];
+
+const OF_ANSWERS: readonly RunOptionName[] = ["judge", "noJudge", "judgeVotes", "judgeBaseUrl"];
+
+interface SuiteMail {
+  readonly inboxes: readonly AttachedInbox[];
+  readonly hasAnswers: boolean;
+}
+
+function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
+  const inboxes = tasks.map(attachedInbox).filter((inbox) => inbox !== null);
+  return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
+}
+
+function refuseDatasetFlags(given: ReadonlySet<string>): void {
+  refuse(OF_DATASETS, given, "is not for tasks of a suite");
+}
+
+function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
+  if (inboxes.length === 0) refuse(OF_MAIL, given, "is for tasks about a mailbox (attach_inbox), and none of these is");
+  if (!hasAnswers) {
+    refuse(OF_ANSWERS, given, "is for tasks with a gold answer (email_answer), and none of these has one");
+  }
+}
+
+/** An agent at a server has tools of its own, and what is graded lies in a machine here. */
+function refuseMachineTasks(target: AgentTarget | undefined, tasks: readonly SuiteTask[]): void {
+  if (target === undefined || target.kind === "command") return;
+  const [first, ...others] = tasks.filter(needsMachine);
+  if (first === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `${FLAG_OF[target.kind]}: ${others.length + 1} of ${tasks.length} tasks are graded by what is left in a machine, which an agent there cannot reach (${first.id}).`,
+    "Use --agent-command or an agent of this program, or select tasks that are graded by the answer (email_answer).",
+  );
+}
+
+function refuse(names: readonly RunOptionName[], given: ReadonlySet<string>, why: string): void {
+  const other = names.find((name) => given.has(name));
+  if (other === undefined) return;
+  throw new UserError("flags_contradict", `${flagName(other)} ${why}.`, "Leave it out.");
 }
 
 function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): string {
@@ -80,16 +131,13 @@ function modelOf(db: Db, target: AgentTarget | undefined, options: RunOptions): 
 /** Only answers that have a gold answer are judged. */
 async function suiteSettings(
   db: Db,
-  run: {
-    readonly target: AgentTarget | undefined;
-    readonly tasks: readonly PlannedSuiteTask[];
-    readonly options: RunOptions;
-  },
+  target: AgentTarget | undefined,
+  tasks: readonly PlannedSuiteTask[],
+  asked: RunOptions,
   context: AppContext,
 ): Promise<RunSettings> {
-  const { target, tasks } = run;
   const { inboxes, hasAnswers } = suiteMail(tasks);
-  const options = hasAnswers ? run.options : { ...run.options, noJudge: true };
+  const options = hasAnswers ? asked : { ...asked, noJudge: true };
   const agentId = agentOfNewRun(options);
   const access = { mailbox: inboxes.length > 0, machine: tasks.some(needsMachine) };
   const settings =
@@ -120,13 +168,13 @@ function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
  * incomparable: they are refused, unless --force records the difference.
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   const run = getRun(db, name, "newest");
   refuseOptionsOfNewRun(given, "resume", run.id);
   refuseImported(run, "be resumed");
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
-  if (changes.length > 0 && !options.force) {
+  if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
@@ -135,23 +183,22 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   }
   const settings =
     changes.length === 0 ? run.settings : { ...requested, changes: [...(run.settings.changes ?? []), ...changes] };
-  const limits = limitsOf(options, run.limits);
-  const output = outputToKeep(options.output) ?? run.output;
-  if (options.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
+  const limits = limitsOf(request, run.limits);
+  const output = outputToKeep(request.output) ?? run.output;
+  if (request.output === undefined && output !== null) checkWritable("--output", output);
+  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
   return {
     runId: run.id,
-    agent: agentOf(settings),
     settings,
-    suite: await suiteOfRun({ ...run, settings }, options, context),
-    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: true, callsModel }),
-    tasks: async () => (await findLeft(db, run.id, options.retryFailed)).length,
+    suite: await suiteOfRun({ ...run, settings }, request, context),
+    model: await createModel(settings, { ...request, concurrency }, context),
+    tasks: async () => (await findLeft(db, run.id, request.retryFailed)).length,
     tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
     limits,
-    output: options.output ?? output ?? undefined,
+    output: request.output ?? output ?? undefined,
     over: run,
     begin: (owner, waiting) =>
-      resumeRun(db, run, { settings, limits, output, retryFailed: options.retryFailed, worker: owner, waiting }),
+      resumeRun(db, run, { settings, limits, output, retryFailed: request.retryFailed, worker: owner, waiting }),
   };
 }
 
@@ -172,7 +219,7 @@ function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[]
  * changed since. Where the mail has changed it is refused, unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   const run = getRun(db, name);
   refuseOptionsOfNewRun(given, "repeat", run.id);
   refuseImported(run, "be repeated");
@@ -181,14 +228,14 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     ...differences(run.settings, requested),
     ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
   ];
-  if (changes.length > 0 && !options.force) {
+  if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
       "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
     );
   }
-  const concurrency = given.has("concurrency") ? options.concurrency : run.settings.concurrency;
+  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
   const settings = {
     ...requested,
     concurrency,
@@ -199,21 +246,20 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
   for await (const task of yieldBetween(tasksAt(db, run.id, positions))) tasks.push(task);
   const runId = newRunId();
-  const limits = limitsOf(options, run.limits);
-  const output = outputToKeep(options.output);
+  const limits = limitsOf(request, run.limits);
+  const output = outputToKeep(request.output);
   const set = { ...run.dataset, split: run.split };
   return {
     runId,
-    agent: agentOf(settings),
     settings,
-    suite: await suiteOfRun({ ...run, settings }, options, context),
-    model: await createModel(settings, { ...options, concurrency }, context.settings, { append: false, callsModel }),
+    suite: await suiteOfRun({ ...run, settings }, request, context),
+    model: await createModel(settings, { ...request, concurrency }, context),
     tasks: async () => run.totalTasks,
     tools: toolsOfRun(db, run),
     limits,
-    output: options.output,
+    output: request.output,
     over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: createRunOnce(db, { runId, name: options.name, set, tasks, settings, limits, output }),
+    begin: createRunOnce(db, { runId, name: request.name, set, tasks, settings, limits, output }),
   };
 }
 
@@ -234,7 +280,6 @@ function refuseImported({ id, settings: { imported, environment } }: RunRow, wha
   );
 }
 
-/** Options that are about the tasks of a suite. */
 const ONLY_FOR_SUITES: readonly RunOptionName[] = [
   "task",
   "tool",
@@ -253,44 +298,41 @@ function refuseSuiteOptions(given: ReadonlySet<string>): void {
   throw new UserError("flags_contradict", message, "Add --suite DIR, or leave it out.");
 }
 
-/** Loads and selects the questions of a new run, and creates its model. */
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { options, given, callsModel } = request;
+  const { given } = request;
   refuseSuiteOptions(given);
   const { env } = context.settings;
-  const agentId = agentOfNewRun(options);
-  const target = agentTargetOf(options, env);
+  const agentId = agentOfNewRun(request);
+  const target = agentTargetOf(request, env);
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
-  if (target?.kind === "api" && options.apiUrl === undefined) {
+  if (target?.kind === "api" && request.apiUrl === undefined) {
     context.note(`The agent is one of ${target.url}, as API_URL says.`);
   }
   const unpinned =
     target === undefined
-      ? newRunSettings(db, options, getAgent(db, agentId), context)
-      : externalAgentSettings(target, agentId, options, env);
+      ? newRunSettings(db, request, getAgent(db, agentId), context)
+      : externalAgentSettings(target, agentId, request, env);
   const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
-  refuseOracle(settings.model, options.oracle);
-  noteUnsetConditions(options, db, context);
+  refuseOracle(settings.model, request.oracle);
+  noteUnsetConditions(request, db, context);
   // Before the download: a missing key is found at once.
-  const model = await createModel(settings, options, context.settings, { append: false, callsModel });
-  const suite = artESuite(settings.cutoff, options, context);
+  const model = await createModel(settings, request, context);
+  const suite = artESuite(settings.cutoff, request, context);
   const list = await suite.list();
-  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, options.partialInboxes);
-  return newRunPlan(db, { suite, list, settings, model }, options);
+  if (usesMailHere(settings.elsewhere)) checkMailboxes(db, list.tasks, request.partialInboxes);
+  return newRunPlan(db, { suite, list, settings, model }, request);
 }
 
 /** Options that workers decide on, or that need what is on this machine only. */
 const NOT_OVER_A_QUEUE: readonly RunOptionName[] = ["concurrency", "record", "functions", "oracle", "accountSettings"];
 
-/** Refuses options that the workers of a queue would ignore. */
-export function refuseFlagsQueueIgnores({ given }: Pick<RunRequest, "given">): void {
+export function refuseFlagsQueueIgnores({ given }: RunRequest): void {
   const ignored = NOT_OVER_A_QUEUE.find((name) => given.has(name));
   if (ignored === undefined) return;
   const why = ignored === "concurrency" ? "each worker has its own" : "the tasks are answered on other machines";
   throw contradiction(`${flagName(ignored)} is not for a run over a queue: ${why}`);
 }
 
-/** Refuses runs that workers cannot answer. */
 export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
   if (settings.elsewhere !== undefined) throw contradiction("An external agent is asked from this machine only");
   if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
@@ -320,7 +362,6 @@ async function suiteOfRun(
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-/** What a new run is made of. */
 interface NewRun {
   readonly suite: Suite;
   readonly list: TaskList;
@@ -328,7 +369,6 @@ interface NewRun {
   readonly model: CreatedModel;
 }
 
-/** The plan of a new run over these tasks, each once for every epoch. */
 function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: RunOptions): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
@@ -343,7 +383,6 @@ function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: R
   });
   return {
     runId,
-    agent: agentOf(settings),
     settings,
     model,
     suite,
@@ -364,7 +403,6 @@ function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: R
 /** A run that can start: nothing has been written or spent yet. */
 export interface RunPlan {
   readonly runId: string;
-  readonly agent: Agent;
   readonly settings: RunSettings;
   readonly model: CreatedModel;
   /** Opens the tasks. Close it in the end, as the model. */
@@ -373,9 +411,7 @@ export interface RunPlan {
   tasks(): Promise<number>;
   readonly tools: readonly AttachedTool[];
   readonly limits: RunLimits;
-  /** Path of the results file; resuming the run writes it again. */
   readonly output: string | undefined;
-  /** Which questions, over which mail. */
   readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
   /** Creates or locks the run. Once. */
   begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
@@ -407,7 +443,6 @@ const SELECTS_TASKS: readonly RunOptionName[] = [
   "runnable",
 ];
 
-/** Options of a resumed run that a repeat does not take. */
 const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
 
 function refuseOptionsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", runId: string): void {
@@ -432,7 +467,6 @@ function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): 
   };
 }
 
-/** All of them once for each epoch. */
 function repeated<T extends Task>(tasks: readonly T[], epochs: number): PlannedTask<T>[] {
   return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }
@@ -443,13 +477,33 @@ export function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-/** The tools the agent has now. An external agent has its own. */
 function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
   return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
 }
 
-/** The tools a run was created with. */
 function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
   if (settings.elsewhere !== undefined) return [];
   return getVersion(db, settings.agentId, settings.agentVersion).tools;
+}
+
+function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
+  if (protocol === undefined || readImportFilter(db) === "art") return;
+  note(
+    `--protocol art: the mail in ${db.name} was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.`,
+  );
+}
+
+function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
+  return {
+    maxCostUsd: options.maxCost ?? stored.maxCostUsd,
+    maxTokens: options.maxRunTokens ?? stored.maxTokens,
+    maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
+    maxFailures: options.maxFailures ?? stored.maxFailures,
+  };
+}
+
+/** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
+function outputToKeep(path: string | undefined): string | null {
+  if (path === undefined) return null;
+  return (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) ? resolve(path) : null;
 }

@@ -62,9 +62,7 @@ const AT_ONCE = 50;
 const LEADING = ["judgeScore", "semanticScore", "taskScore"];
 
 interface ReportListener {
-  /** Called for every task with the number done and the total. */
   onTask(done: number, total: number): void;
-  /** A conversation; `view` builds it on demand. */
   onTrace(key: string, view: () => TraceView): void;
 }
 
@@ -130,7 +128,6 @@ function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResul
   else for (const result of results()) yield [result, null];
 }
 
-/** The results of these runs one by one, each with its run. */
 export function* resultsOf(runs: readonly ReportRun[]): Generator<readonly [ReportRun, TaskResult]> {
   for (const run of runs) for (const result of run.results()) yield [run, result];
 }
@@ -178,11 +175,9 @@ function figureOf(estimate: Estimate | undefined): Figure {
 
 interface AnalysedRun {
   readonly totals: RunTotals;
-  /** Of a run over a suite; null elsewhere. */
   readonly analysis: (SuiteAnalysis & { readonly tools: readonly ToolUse[] }) | null;
 }
 
-/** The figures of one run. */
 export function analyseRun(name: string, settings: AppSettings): Promise<AnalysedRun> {
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
@@ -207,7 +202,6 @@ export function scoredNames(heads: readonly Pick<RunHead, "scores">[]): string[]
   return [...new Set([...known, ...scored])];
 }
 
-/** What the scores of these runs mean; unknown ones are from other versions. */
 export function scoreMeanings(runs: readonly ReportRun[]): ScoreMeaning[] {
   return scoredNames(runs.map(({ head }) => head)).map((name) => {
     const { label, kind, better, meaning } = SCORES[name] ?? evalMeaning(runs, name) ?? UNKNOWN;
@@ -233,7 +227,6 @@ const UNKNOWN: Omit<ScoreMeaning, "name"> = {
   meaning: "Not a score of this version of art-e.",
 };
 
-/** What evals say of runs, by eval and run, and what their newest tests say of them. */
 class EvalTally {
   private readonly scores: readonly EvalScore[];
   private readonly byRun: readonly ReadonlyMap<EvalScore, PassTally>[];
@@ -308,7 +301,6 @@ export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSc
   } | null;
 }
 
-/** Opens runs by their names, which may be results files, for the length of `use`. */
 export async function withReportRuns<T>(
   names: readonly string[],
   { db }: AppSettings,
@@ -328,7 +320,6 @@ export async function withReportRuns<T>(
   }
 }
 
-/** A run of the database. */
 export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
   const { head, results } = storedSource(db, run, await computeRunTotals(db, run), reportedHeadSchema);
   return {

@@ -3,8 +3,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { readFingerprint } from "../mail/corpus.js";
 import { batchCalls } from "../platform/async.js";
 import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { writeFileAtomically } from "../platform/files.js";
 import {
   type Db,
+  type FileFault,
   type FileWatch,
   type LockWait,
   WAIT_INDEFINITELY,
@@ -19,11 +22,12 @@ import type { RunTotals } from "../traces/run-totals.js";
 import { finishRun, getRun } from "../traces/runs-store.js";
 import { taskCost, toTaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
+import { iterateTraces } from "../traces/traces-store.js";
 import type { TaskAnswerer } from "./answer-task.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { RunSession } from "./create-run.js";
-import { type ServerFault, saveLostTraces } from "./faults.js";
 import { type Scoring, withScores } from "./score-traces.js";
+import type { ServerFault } from "./server-watch.js";
 import { computeRunTotals } from "./totals.js";
 
 const GROWN = "mail was imported while it ran";
@@ -61,6 +65,50 @@ export function detectLostDatabase({ db, path, runId, watch }: RunDatabase, wait
   };
 }
 
+/**
+ * The error of a run whose database was deleted or replaced. Saves its traces to a file beside it: those SQLite can
+ * still read from the open file, and the recent ones from memory.
+ */
+async function saveLostTraces(
+  fault: FileFault,
+  { db, path, runId, recent }: { db: Db; path: string; runId: string; recent: readonly string[] },
+): Promise<UserError> {
+  const kept = `${path}.${runId}.traces.jsonl`;
+  const counted = { traces: 0 };
+  const where = await writeFileAtomically(kept, traceLines(db, runId, recent, counted)).then(
+    () => (counted.traces === 1 ? `its trace is in ${kept}` : `its ${counted.traces} traces are in ${kept}`),
+    (error: Error) => `its traces could not be kept: ${error.message}`,
+  );
+  return new UserError(
+    "db_lost",
+    `Run ${runId} stopped: ${path} was ${fault} while it ran; ${where}.`,
+    "Put the database back, or import the mail again; this run cannot be resumed without it.",
+    1,
+  );
+}
+
+function* traceLines(db: Db, runId: string, recent: readonly string[], counted: { traces: number }): Generator<string> {
+  const have = new Set<string>();
+  for (const trace of readable(iterateTraces(db, { runId }))) {
+    have.add(trace.traceId);
+    counted.traces++;
+    yield `${JSON.stringify(trace)}\n`;
+  }
+  for (const json of recent) {
+    if (have.has((JSON.parse(json) as Trace).traceId)) continue;
+    counted.traces++;
+    yield `${json}\n`;
+  }
+}
+
+function* readable<T>(items: Iterable<T>): Generator<T> {
+  try {
+    yield* items;
+  } catch {
+    return;
+  }
+}
+
 export interface RunTasksRequest {
   readonly runId: string;
   readonly answerer: TaskAnswerer;
@@ -75,7 +123,6 @@ export interface RunTasksRequest {
   readonly waiting?: LockWait;
 }
 
-/** What ended an attempt at a run before its last task. */
 export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
 
 const NEVER = new AbortController().signal;
@@ -109,7 +156,6 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   /** Tasks that failed without a reply: saved if the server answers again, otherwise left for a resume. */
   const held: Trace[] = [];
 
-  /** Tasks in order, until there is a reason to start no more. */
   function* startable(): Generator<PlannedTask> {
     try {
       for (const task of session.tasks) {
@@ -219,7 +265,6 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 interface Stages<Task, Answered> {
   /** Whether one more task can start beside those under way; asked again when one of them is answered. */
   hasRoom?(): boolean;
-  /** Uses a slot. */
   answer(task: Task): Promise<Answered>;
   /** Saving uses no slot, so a slow disk does not idle the model. Runs after what other tasks wait for. */
   save(answered: Answered): Promise<void>;

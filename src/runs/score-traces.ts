@@ -43,13 +43,11 @@ import { computeRunTotals, saveResults } from "./totals.js";
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;
   readonly scorers?: readonly ScorerChoice[] | undefined;
-  /** Results file to write. */
   readonly output?: string | undefined;
 }
 
 interface ScoredStoredRun {
   readonly totals: RunTotals;
-  /** One line about answers that the judge gave no verdict on. */
   readonly shortfall: string | null;
 }
 
@@ -127,18 +125,14 @@ const BATCH = 50;
 
 interface ScoredRun {
   readonly scored: number;
-  /** The signal aborted before all were scored. */
   readonly stopped: boolean;
 }
 
 interface ScoreRunRequest {
   readonly scoring: Scoring;
-  /** Names of the scorers, as the run records them. */
   readonly scorers: readonly string[];
-  /** Concurrent traces. */
   readonly concurrency: number;
   readonly worker: RunOwner;
-  /** Called after every saved batch with the number of traces scored so far. */
   readonly onProgress: (scored: number) => void;
 }
 
@@ -191,7 +185,6 @@ export async function rewriteScores(
   return { scored, stopped: true };
 }
 
-/** What all traces of a run are scored with. */
 export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
@@ -237,7 +230,6 @@ function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
   return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
 }
 
-/** With what evals said of the trace. */
 export function withEvals<T extends Pick<Trace, "scores">>(
   trace: T,
   evals: readonly EvalDefinition[],

@@ -7,14 +7,17 @@ import { baseUrlOf, refuseStoredAddress, wireApiOf } from "../models/open-model.
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
+import { UserError } from "../platform/errors.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
+import { findOracleFile } from "../suites/oracle.js";
+import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./agent-target.js";
 import { modelNameOf } from "./create-model.js";
-import { chosenScorers, type RunOptions, type RunRequest, requestedOracle, wantsJudge } from "./options.js";
+import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./options.js";
 
 /** The agent as it was when the run was created: its row may have changed since. */
 export function agentOf(settings: RunSettings): Agent {
@@ -39,11 +42,12 @@ export function agentOf(settings: RunSettings): Agent {
 /** A stored run's settings, with the options that were given now in their place. */
 export function requestedSettings(
   stored: RunSettings,
-  { options, given }: Pick<RunRequest, "options" | "given">,
+  options: RunRequest,
   { settings: { env } }: AppContext,
 ): RunSettings {
+  const { given } = options;
   const where = requestedAgentTarget(stored.elsewhere, options);
-  if (where !== undefined) refuseFlagsTargetIgnores(where, { options, given });
+  if (where !== undefined) refuseFlagsTargetIgnores(where, options);
   const agentId = options.agent ?? stored.agentId;
   if (where === undefined && options.baseUrl === undefined) {
     refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
@@ -88,7 +92,6 @@ function requestedModel(
   return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
 }
 
-/** What differs between two settings, a line each. */
 export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {
   const changed = differing(stored, asked);
   // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
@@ -103,7 +106,6 @@ function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {
   });
 }
 
-/** The settings of a new run of this agent. */
 export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): RunSettings {
   const name = modelNameOf(options, agent);
   const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
@@ -195,7 +197,6 @@ function withSent({ sent: _, ...settings }: RunSettings): RunSettings {
 
 const FLAGS: Readonly<Record<string, string>> = { temperature: "temperature", toolChoice: "tool choice" };
 
-/** One line for each parameter of the user that is not sent as given. */
 export function notesOnSent({ sent, model }: RunSettings): string[] {
   return (sent?.adjusted ?? [])
     .filter(({ parameter }) => parameter in FLAGS)
@@ -203,4 +204,32 @@ export function notesOnSent({ sent, model }: RunSettings): string[] {
       const what = instead === null ? "is not sent" : `is sent as ${instead}`;
       return `art-e: the ${FLAGS[parameter]} ${asked} ${what} to ${model}: ${reason}.`;
     });
+}
+
+const ORACLE_MODEL = "offline/oracle";
+
+export function refuseOracle(model: string, named: string | undefined): void {
+  if (model !== ORACLE_MODEL && named === undefined) return;
+  throw new UserError(
+    "flags_contradict",
+    `${named === undefined ? `The model ${model}` : "--oracle"} is for tasks of a suite.`,
+    "Add --suite DIR, or name another agent.",
+  );
+}
+
+export function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
+  if (model === ORACLE_MODEL) return { oracle: findOracleFile(named, folder) };
+  if (named !== undefined) throw notFor(model);
+  return {};
+}
+
+function requestedOracle(stored: RunSettings, named: string | undefined) {
+  if (named === undefined) return {};
+  if (stored.oracle === undefined) throw notFor(stored.model);
+  return { oracle: resolve(named) };
+}
+
+function notFor(model: string): UserError {
+  const what = `--oracle is for the agent oracle, and the agent's model is ${model}.`;
+  return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
 }

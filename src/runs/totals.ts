@@ -47,7 +47,6 @@ export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [T
   }
 }
 
-/** A run from the database or from a results file. */
 export interface RunSource<Head = RunHead> {
   readonly head: Head;
   /** In the order of task ids and epochs. Can be iterated again. */
@@ -56,7 +55,6 @@ export interface RunSource<Head = RunHead> {
   readonly traces: (() => Iterable<Trace>) | null;
 }
 
-/** What a run's name means: a results file, or a run of the database. */
 type FoundRun =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
@@ -90,12 +88,10 @@ export class RunSources {
   }
 }
 
-/** A run of the database whose totals are known already. */
 export function fromDatabase(db: Db, totals: RunTotals): RunSource {
   return storedSource(db, getRun(db, totals.runId), totals, runHeadSchema);
 }
 
-/** The same, with as much of its head as the schema reads. */
 export function storedSource<Head>(db: Db, run: RunRow, totals: RunTotals, schema: z.ZodType<Head>): RunSource<Head> {
   const { settings, dataset, corpusFingerprint } = run;
   return {
@@ -121,7 +117,6 @@ export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId
   throw new UserError("flags_contradict", `The run ${twice} is named twice.`, "Name each run once.");
 }
 
-/** How many results these runs have. */
 export function countTasks(runs: readonly { readonly head: Pick<RunHead, "totalTasks"> }[]): number {
   return runs.reduce((sum, { head }) => sum + head.totalTasks, 0);
 }
@@ -133,7 +128,6 @@ export function unfinished({ runId, status, plannedTasks, totalTasks }: RunHead)
   return (status ?? "completed") === "completed" ? null : `Run ${runId} is not finished: it is ${status}.`;
 }
 
-/** A results file, with as much of its head as the schema reads. */
 export function fromFile<File extends { readonly taskResults: readonly TaskResult[] }>(
   path: string,
   schema: z.ZodType<File>,

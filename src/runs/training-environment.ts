@@ -3,7 +3,7 @@ import { renderPrompt } from "../agents/agent.js";
 import { listTools } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
-import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
+import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
@@ -18,7 +18,7 @@ import {
   withStore,
   withWriteTransaction,
 } from "../store/open-store.js";
-import { type Question, SPLITS, type Split, type TaskSet } from "../tasks/question.js";
+import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "../tasks/question.js";
 import { openExternalResources } from "../tools/external-resources.js";
 import { loadTools, toolsDigest, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
@@ -26,15 +26,16 @@ import { SearchPool } from "../tools/search-pool.js";
 import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
-import { saveScoringSettings } from "../traces/results-store.js";
+import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
-import { finishRun, getRun, thisProcess } from "../traces/runs-store.js";
+import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { createRun } from "./create-run.js";
+import { createRun, resumeRun } from "./create-run.js";
 import { Episode, type EpisodeRules, type EpisodeRun, JUDGE_MS } from "./episode.js";
 import { checkNewRunName } from "./manage.js";
 import { chosenScorers } from "./options.js";
 import { newRunId } from "./plan.js";
+import { differences } from "./settings.js";
 
 /** Everything a user may ask of the environment. */
 export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
@@ -43,7 +44,6 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly model: string;
   readonly reward: ScorerName | "art";
   readonly name?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
   readonly save: boolean;
   readonly maxTurns?: number | undefined;
   /** Tokens of an episode. */
@@ -106,9 +106,9 @@ export async function withTrainingEnvironment<T>(
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
     const taskSets = await loadSplits(db, options, context);
     const [defaultSplit = options.split] = taskSets.keys();
-    for (const split of taskSets.keys()) {
+    for (const [split, { set }] of taskSets) {
       const name = runName(options.name, split, defaultSplit);
-      if (name !== undefined) checkNewRunName(db, name);
+      if (name !== undefined && findRun(db, name, set, run) === null) checkNewRunName(db, name);
     }
     const mailDb = openReadOnly(settings.db);
     const outside = openExternalResources(settings.env);
@@ -251,6 +251,25 @@ function runName(name: string | undefined, split: Split, defaultSplit: Split): s
   return name === undefined || split === defaultSplit ? name : `${name}-${split}`;
 }
 
+/** The run of that name, which goes on; null: there is none. Throws a UserError where it was of other tasks or settings. */
+function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
+  const id = runOfName(db, name);
+  if (id === null) return null;
+  const run = getRun(db, id);
+  const changes = [
+    ...(run.settings.environment === undefined ? ["it is no run of a training environment"] : []),
+    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks are others"]),
+    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
+    ...differences(run.settings, { ...settings, epochs: run.settings.epochs }),
+  ];
+  if (changes.length === 0) return run;
+  throw new UserError(
+    "run_differs",
+    `--name ${name}: the run of that name cannot go on as it was begun: ${changes.join("; ")}.`,
+    `Take another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
+  );
+}
+
 interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
   readonly tools: readonly Tool[];
   /** The first is that of clients that name none. */
@@ -377,28 +396,22 @@ export class TrainingEnvironment {
   private runOf(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
     let run = this.runs.get(split);
     if (run === undefined) {
-      run = this.createRun(split, writer);
+      run = this.openRun(split, writer);
       this.runs.set(split, run);
       run.catch(() => this.runs.delete(split));
     }
     return run;
   }
 
-  private async createRun(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+  private async openRun(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
     const { db, settings, options } = this;
-    const runId = newRunId();
     const { set } = this.questionsOf(split);
+    const name = runName(options.name, split, this.defaultSplit);
+    const earlier = name === undefined ? null : findRun(db, name, set, settings);
+    const runId = earlier?.id ?? newRunId();
     saveCurrentVersion(db, settings.agentId);
-    const { tags } = options;
-    await createRun(db, {
-      runId,
-      name: runName(options.name, split, this.defaultSplit),
-      tags,
-      set,
-      tasks: [],
-      settings,
-      worker: thisProcess,
-    });
+    if (earlier === null) await createRun(db, { runId, name, set, tasks: [], settings, worker: thisProcess });
+    else await resumeRun(db, earlier, { settings: earlier.settings, retryFailed: false, worker: thisProcess });
     return new SplitRun(db, { runId, model: options.model }, async (trace, outcome) => {
       const saving = writer.save(trace, toTaskResult(trace), outcome).then(() => undefined);
       this.saving.add(saving);
@@ -416,19 +429,21 @@ class SplitRun implements EpisodeRun {
   readonly runId: string;
   readonly model: string;
   private readonly started = performance.now();
-  private readonly epochs = new Map<number, number>();
+  /** By task, how many episodes it has had. */
+  private readonly epochs: Map<TaskId, number>;
 
   constructor(
     private readonly db: Db,
-    run: Pick<EpisodeRun, "runId" | "model">,
+    { runId, model }: Pick<EpisodeRun, "runId" | "model">,
     readonly save: EpisodeRun["save"],
   ) {
-    this.runId = run.runId;
-    this.model = run.model;
+    this.runId = runId;
+    this.model = model;
+    this.epochs = lastEpochs(db, runId);
   }
 
   /** A task's episodes are its repeats. */
-  nextEpoch(taskId: number): number {
+  nextEpoch(taskId: TaskId): number {
     const epoch = (this.epochs.get(taskId) ?? 0) + 1;
     this.epochs.set(taskId, epoch);
     return epoch;
@@ -436,7 +451,7 @@ class SplitRun implements EpisodeRun {
 
   async end(): Promise<void> {
     const { db, runId } = this;
-    const epochs = Math.max(1, ...this.epochs.values());
+    const epochs = [...this.epochs.values()].reduce((most, epoch) => Math.max(most, epoch), 1);
     await withWriteTransaction(db, { signal: NEVER, onWait() {} }, () => {
       saveScoringSettings(db, runId, { ...getRun(db, runId).settings, epochs });
       finishRun(db, runId, "completed", new Date().toISOString(), performance.now() - this.started);

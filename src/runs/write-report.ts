@@ -16,7 +16,6 @@ const TASKS_FILE = "tasks.csv";
 
 type Write = (pieces: Iterable<string>) => Promise<void>;
 
-/** Writes a line a task of these runs, to a file or to `write`. Returns what was written. */
 export function writeCsvReport(
   names: readonly string[],
   output: string | undefined,
@@ -31,12 +30,10 @@ export function writeCsvReport(
   });
 }
 
-/** The files that summaries are written to, with the tasks. */
 export function summaryPaths(folder: string): string[] {
   return [TASKS_FILE, ...SUMMARY_FILES].map((name) => join(folder, name));
 }
 
-/** Writes the tasks of these runs and summaries of them as tables into a folder, which is made where there is none. */
 export function writeCsvSummaries(
   names: readonly string[],
   folder: string,
@@ -51,7 +48,6 @@ export function writeCsvSummaries(
   });
 }
 
-/** The figures of these runs, without their tasks. */
 export function readReport(names: readonly string[], context: AppContext): Promise<ReportHead> {
   return withReportRuns(names, context.settings, async (runs) => {
     const { head } = await collect(runs, new TraceStore("none", undefined), context);
@@ -59,7 +55,6 @@ export function readReport(names: readonly string[], context: AppContext): Promi
   });
 }
 
-/** Writes these runs as a page, with their conversations where `placement` says. */
 export function writePageReport(
   names: readonly string[],
   { output, placement }: { readonly output: string | undefined; readonly placement: TracePlacement },
@@ -107,7 +102,6 @@ export interface WrittenPage {
   readonly bytes: number;
 }
 
-/** Writes a report as a page: to a file, or piece by piece to `write`. */
 async function writePage(
   report: Report,
   traceStore: TraceStore,
@@ -185,7 +179,6 @@ class TraceStore {
     if (this.place === "auto" && this.heldBytes > PAGE_LIMIT) this.spill();
   }
 
-  /** Decides where the conversations go, given the size of the page without them. */
   settle(pageBytes: number): ReportHead["traces"] {
     if (this.place === "auto" && this.folder === null && this.heldBytes + pageBytes > PAGE_LIMIT) this.spill();
     if (this.folder !== null && this.path !== null) return { kind: "folder", folder: basename(this.path) };

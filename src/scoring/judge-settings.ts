@@ -3,9 +3,8 @@ import { openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/cost-limit.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/names.js";
 import { hasKey, isSameAccount, openModel, refuseStoredAddress, serverOf } from "../models/open-model.js";
-import { isPriced, priceOf, priceOfReply } from "../models/prices.js";
+import { isPriced, priceOf } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
-import { warnOfOtherModel } from "../models/retry.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
@@ -14,7 +13,6 @@ import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
 import { openJudge, protocolVersion } from "./judge.js";
 
-/** What a user may ask of the judge. */
 export interface JudgeOptions {
   /** provider/model, art, art:provider/model, or off. */
   readonly judge?: string | undefined;
@@ -25,7 +23,6 @@ export interface JudgeOptions {
 
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
-/** Whether any option of the judge was given. */
 export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeOptions): boolean {
   return judge !== undefined || noJudge || judgeVotes !== undefined || judgeBaseUrl !== undefined;
 }
@@ -110,7 +107,6 @@ export function cheapModel(provider: Provider, baseUrl: string | null, env: Envi
   return parseModelName(`${provider}/${model}`, null);
 }
 
-/** The cheap model of the first provider with a key. */
 export function anyCheapModel(env: Environment): ModelName | null {
   const provider = (Object.keys(JUDGE_MODELS) as Provider[]).find((name) => hasKey(name, env));
   return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);
@@ -128,11 +124,9 @@ interface CreatedJudge {
   shortfall(): string | null;
 }
 
-/** Where the judge's calls go. `throttle`: that of an agent on the same server; null creates one. */
 interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
-  /** Limits that other machines keep too. */
   readonly shared?: SharedLimiter | undefined;
   /** Of the calls of a command; a run keeps its own. */
   readonly costLimit?: CostLimit | undefined;
@@ -147,11 +141,9 @@ export async function createJudge(
   connection: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const { model: remote } = await openModel(name, { server: judge.baseUrl, ...connection }, settings);
-  const { costLimit } = connection;
-  const model = costLimit?.applyTo(remote, (usage, answeredBy) => priceOfReply(name.id, answeredBy, usage)) ?? remote;
+  const { model } = await openModel(name, { baseUrl: judge.baseUrl, ...connection }, settings);
   const opened = openJudge({
-    model: warnOfOtherModel(model, connection.note),
+    model,
     settings: judge,
     cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
   });
@@ -210,7 +202,6 @@ export class JudgeShortfall {
     this.lastReason = reason;
   }
 
-  /** One line; null where all have a verdict. */
   text(model: string): string | null {
     if (this.without === 0) return null;
     return `art-e: the judge ${model} gave no verdict on ${this.without} of ${this.judged} answers: ${this.lastReason}`;

@@ -174,7 +174,6 @@ const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
   art: artProtocol,
 };
 
-/** A readable vote, and the model named in the reply. */
 type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
 
 /** Cache of votes; the key holds everything that decides a vote. */
@@ -191,9 +190,7 @@ export interface JudgeRequest {
 
 interface PaidVote {
   readonly vote: Vote;
-  /** Null if the server did not report it. */
   readonly usage: Usage | null;
-  /** Null if unknown. */
   readonly costUsd: number | null;
 }
 
@@ -292,7 +289,6 @@ function voteWithoutVerdict(reason: string): Vote {
   return { verdict: null, reason, cached: false };
 }
 
-/** What a judge is shown. */
 function judgedTexts({ question, gold, answer }: JudgeCase): readonly UntrustedText[] {
   return [
     { name: "question", text: question },
@@ -301,7 +297,6 @@ function judgedTexts({ question, gold, answer }: JudgeCase): readonly UntrustedT
   ];
 }
 
-/** How a judge is prompted and how its reply is parsed. */
 interface JudgeProtocol {
   readonly name: JudgeSettings["protocol"];
   /** Increase it with every change of the wording: verdicts are cached by it. */

@@ -52,7 +52,6 @@ function parseValues(text: string): ParsedValues {
   return { days, times, numbers: parseNumbers(rest) };
 }
 
-/** Whether an answer contains one value of the gold answer. */
 type IsInAnswer = (answer: ParsedValues) => boolean;
 
 /**

@@ -117,10 +117,7 @@ async function answer(
 ): Promise<AnsweredChat> {
   const settings = newRunSettings(db, options, getAgent(db, agentId), context);
   for (const note of notesOnSent(settings)) context.note(note);
-  const model = await createModel(settings, options, context.settings, {
-    append: false,
-    callsModel: true,
-  });
+  const model = await createModel(settings, options, context);
   const outside = openExternalResources(context.settings.env);
   const mailbox = openMailbox(db);
   try {
@@ -129,7 +126,7 @@ async function answer(
         sessionId: `session_${randomUUID()}`,
         agent: agentOf(settings),
         agentVersion: saveCurrentVersion(db, agentId),
-        model: warnOfOtherModel(model.model, context.note),
+        model: model.model,
         tools: attachedOrDefault(db, agentId).map((tool) => toTool(tool, { mailbox, outside })),
         history: [],
         question: options.question,

@@ -62,6 +62,8 @@ interface Caller {
 export class McpEndpoint {
   private readonly sessions = new Map<string, Session>();
   private readonly clients = new Map<string, McpClient>();
+  /** Clients of MCP over a WebSocket. */
+  private readonly bySession = new WeakMap<Session, McpClient>();
   private readonly listed: JsonValue;
 
   constructor(
@@ -171,11 +173,9 @@ export class McpEndpoint {
     const asked = resetSchema.safeParse({ ...caller.query, ...numbersOf(caller.query) });
     if (!asked.success) throw new RpcError(INVALID_PARAMS, "The address names no task: split, index, task_id or seed");
     const task = this.environment.choose(withoutNull(asked.data));
-    const id = randomUUID();
-    const [oldest] = this.clients.size >= MAX_INTRODUCED ? this.clients.keys() : [];
-    if (oldest !== undefined) this.clients.delete(oldest);
-    this.clients.set(id, { task, session: caller.session });
-    caller.onClient(id);
+    const client = { task, session: caller.session };
+    if (caller.session === null) caller.onClient(this.keep(client));
+    else this.bySession.set(caller.session, client);
     const version = MCP_VERSIONS.find((known) => known === params.protocolVersion) ?? MCP_VERSIONS[0];
     return {
       protocolVersion: version,
@@ -185,13 +185,25 @@ export class McpEndpoint {
     };
   }
 
+  /** The id of the client's session: it takes a place among the others with its first call. */
+  private keep(client: McpClient): string {
+    const [oldest] = this.clients.size >= MAX_INTRODUCED ? this.clients.keys() : [];
+    if (oldest !== undefined) this.delete(oldest);
+    const id = randomUUID();
+    this.clients.set(id, client);
+    return id;
+  }
+
   private async call(params: Record<string, unknown>, caller: Caller): Promise<string> {
     const read = callSchema.safeParse(params);
     if (!read.success) throw new RpcError(INVALID_PARAMS, "Missing 'name' in params, or arguments that are no object");
     const { name, arguments: args } = read.data;
-    const session = this.named(params) ?? (await this.sessionOf(caller));
+    const session = this.named(params) ?? this.sessionOf(caller);
     if (session === null) throw new RpcError(TOOL_FAILED, "There is no episode: openenv/session/create begins one.");
-    if (!session.hasEpisode) await session.reset({});
+    if (!session.hasEpisode) {
+      const { split, index } = (caller.client ?? this.bySession.get(session))?.task ?? {};
+      await session.reset({ split, index });
+    }
     const { result, reward, done, end } = await session.call(name, args);
     const meta = JSON.stringify({ reward, done, ...(end === null ? {} : { end: endMetadata(end) }) });
     if (result.ok) {
@@ -203,16 +215,14 @@ export class McpEndpoint {
     return `{"content":[{"type":"text","text":${JSON.stringify(result.error)}}],"isError":true,"_meta":${meta}}`;
   }
 
-  /** The session that a caller has by its connection or its header; that of a new client of MCP begins now. */
-  private async sessionOf({ client, session }: Caller): Promise<Session | null> {
+  /** The session that a caller has by its connection or its header. */
+  private sessionOf({ client, session }: Caller): Session | null {
     if (client === null) return session;
     if (client.session === null) {
       client.session = this.open.take();
       client.session.whenEnded(() => {
         client.session = null;
       });
-      const { split, index } = client.task;
-      await client.session.reset({ split, index });
     }
     return client.session;
   }

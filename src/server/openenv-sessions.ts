@@ -173,19 +173,19 @@ export class Session {
     const read = resetSchema.safeParse(data ?? {});
     if (!read.success) throw invalid(read.error, data, []);
     const { seed, episode_id, split, index, task_id, ...others } = read.data;
-    const previous = this.begun;
-    this.begun = null;
-    await previous?.episode.interrupt("The client began another episode before this one was answered.");
+    this.usedAt = performance.now();
     const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
     const begun = await this.environment.begin(Object.fromEntries(request)).catch((error: unknown) => {
       if (error instanceof NoSuchTask) throw new Refused("VALIDATION_ERROR", error.message);
       throw error;
     });
+    const previous = this.begun;
+    this.begun = begun;
     if (this.hasEnded) {
-      await begun.episode.interrupt("The client left.");
+      await begun.episode.interrupt("The client left before an answer.");
       throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
     }
-    this.begun = begun;
+    await previous?.episode.interrupt("The client began another episode before this one was answered.");
     return { begun, ignored: Object.keys(others) };
   }
 
@@ -205,6 +205,7 @@ export class Session {
   }
 
   async call(name: string, args: Record<string, unknown>, metadata?: unknown): Promise<EpisodeStep> {
+    this.usedAt = performance.now();
     if (this.begun === null) throw new Refused("EXECUTION_ERROR", "There is no episode yet: reset begins one.");
     return this.begun.episode.call(name, args as JsonObject, metadata);
   }

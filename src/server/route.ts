@@ -9,7 +9,7 @@ import { ByteBudget } from "../platform/async.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { ApiError } from "./api-error.js";
 import type { ChatServices } from "./chat.js";
-import { errorShape, openaiErrorShape } from "./routes/response-schemas.js";
+import { errorShape, openaiErrorShape } from "./responses.js";
 import type { ChatLimits, StreamLimits } from "./sse.js";
 
 interface FileToSend {

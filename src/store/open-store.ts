@@ -101,9 +101,7 @@ export function waitForWriter({ note, settings }: AppContext, signal: AbortSigna
 
 /** How to wait while another program, such as an import, holds the write lock. */
 export interface LockWait {
-  /** Aborts the wait. */
   readonly signal: AbortSignal;
-  /** Called before each pause. */
   onWait(): void;
 }
 
@@ -155,7 +153,6 @@ const APPLICATION_ID = 0x61727465;
 
 const SQLITE_MAGIC = "SQLite format 3\0";
 
-/** How long to wait for a locked file. */
 const BUSY_MS = 10_000;
 
 /**
@@ -293,7 +290,6 @@ function head(path: string): string {
   }
 }
 
-/** Rejects the SQLite file of another program. */
 function checkApplicationId(db: Db, path: string): void {
   // Count tables first: a process that creates this file at the same time sets the id before it adds tables.
   const tables = db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() as number;

@@ -67,6 +67,14 @@ function settingsIn(value: JsonValue): string[] {
 
 export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";
 
+/** The contents of an account's settings. Throws where the task may not see them, or they are not there. */
+export function readAccountSettings(name: string, { tags }: SuiteTask, accounts: AccountSettings | undefined): string {
+  if (!tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
+  const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
+  if ("missing" in file) throw new Error(file.missing);
+  return file.text;
+}
+
 /** The folders of account settings in a suite's root, in either form. */
 export function settingsFolders(root: string): string[] {
   return [join(root, "settings"), join(root, SPIDER_CONTENT, "settings")];
@@ -186,12 +194,13 @@ function textsOf(value: JsonValue | undefined): string[] {
 /** Secrets as programs print them: plain, line by line, in base64 and in addresses. */
 function secretForms(values: readonly string[]): string[] {
   const secrets = values.filter((value) => !PUBLIC.has(value.toLowerCase()));
-  return [...new Set(secrets.flatMap((secret) => [secret, ...linesOf(secret), ...base64Of(secret), inUrl(secret)]))];
-}
-
-/** Such as those of a private key. */
-function linesOf(secret: string): string[] {
-  return secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
+  const forms = secrets.flatMap((secret) => {
+    // Such as those of a private key.
+    const lines = secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
+    // A half of a character has no form in an address.
+    return [secret, ...lines, ...base64Of(secret), encodeURIComponent(secret.toWellFormed())];
+  });
+  return [...new Set(forms)];
 }
 
 /** Whole, and its beginning, which is the same where more text follows. */
@@ -200,11 +209,6 @@ function base64Of(secret: string): string[] {
   const groups = Math.floor(bytes.length / 3);
   const begin = groups < FEWEST_GROUPS ? [] : [bytes.subarray(0, 3 * groups).toString("base64")];
   return [bytes.toString("base64"), ...begin];
-}
-
-function inUrl(secret: string): string {
-  // A half of a character has no form in an address.
-  return encodeURIComponent(secret.toWellFormed());
 }
 
 const MAX_SETTINGS_BYTES = 1_000_000;
@@ -282,13 +286,11 @@ export function stripJsonComments(text: string): string {
 /** `ART_E_ACCOUNT_SNOWFLAKE_PASSWORD`: the field `password` of `snowflake/settings.json`, in any case. */
 export const ACCOUNT_PREFIX = "ART_E_ACCOUNT_";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The fields of an account's `settings.json` that variables give. `names`: its fields as the template spells them. */
 function fieldsFromEnvironment(
   name: string,
   names: readonly string[],
-  env: Environment,
+  env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const vendor = /^([^/]+)\/settings\.json$/.exec(name)?.[1];
   if (vendor === undefined) return {};

@@ -179,14 +179,17 @@ export function findUnsupported(folder: string): string | null {
   return obstacle.field === "" ? obstacle.message : `${obstacle.field}: ${obstacle.message}`;
 }
 
-type Obstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
+type HarborObstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
 
 /** Programs that fetch something, in a script that runs without a network. */
 const FETCHING =
   /\b(curl|wget|git clone|(apt|apt-get) (-\S+ )*(install|update)|pip3? install|uvx?|npm (i|install|ci)|npx)\b/;
 
-function obstaclesOf(folder: string, { steps, verifier, environment, agent, ...settings }: HarborSettings): Obstacle[] {
-  const refused = (field: string, message: string): Obstacle => ({ code: UNSUPPORTED, field, message });
+function obstaclesOf(
+  folder: string,
+  { steps, verifier, environment, agent, ...settings }: HarborSettings,
+): HarborObstacle[] {
+  const refused = (field: string, message: string): HarborObstacle => ({ code: UNSUPPORTED, field, message });
   const asked = (table: string, env: Readonly<Record<string, string>>) =>
     Object.entries(env)
       .filter(([, value]) => TEMPLATE.exec(value)?.[2] === undefined && TEMPLATE.test(value))
@@ -239,7 +242,7 @@ function obstaclesOf(folder: string, { steps, verifier, environment, agent, ...s
   ];
 }
 
-function imageObstacles(folder: string): Obstacle[] {
+function imageObstacles(folder: string): HarborObstacle[] {
   const environment = readEnvironment(folder);
   const file = "environment/Dockerfile";
   if (!environment.ok)

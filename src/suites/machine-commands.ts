@@ -50,10 +50,3 @@ export function expandHome(path: string): string {
   if (path === "~" || path.startsWith("~/")) return HOME + path.slice(1);
   return path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, HOME);
 }
-
-/**
- * What a function needs of where a task runs. `mailbox`: only imported mail; `files`: only its files; `script`: to run
- * commands; `screen`, `server`, `account`: what there is none of here. `unsupported`: the origin has it, and it cannot
- * be done here.
- */
-export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";

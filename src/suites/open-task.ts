@@ -12,7 +12,7 @@ import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./accounts.js"
 import { isGradedByAnswer } from "./email-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import type { EvaluationOptions } from "./grading-function.js";
-import type { GradingProcesses } from "./grading-processes.js";
+import type { GradingPool } from "./grading-pool.js";
 import { HarborMachines } from "./harbor-machine.js";
 import { harborOracle } from "./harbor-trial.js";
 import { customFunctions } from "./load-custom-functions.js";
@@ -144,7 +144,7 @@ export interface OpenedSuiteTask {
 
 interface OpenedTaskSources extends TaskSources {
   /** Grades what was left behind elsewhere than in this process. */
-  readonly graders?: GradingProcesses | undefined;
+  readonly graders?: GradingPool | undefined;
 }
 
 export type TaskOpening = { readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal;

@@ -12,7 +12,6 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   return [line(heading), rule.join("  "), ...rows.map(line)].join("\n");
 }
 
-/** A column of a table that fits a terminal. */
 export interface FittedColumn {
   readonly title: string;
   /** Its cells may be cut to this many characters. */

@@ -11,7 +11,6 @@ export interface ExternalResources {
   readonly modules: ModuleWorkers;
   /** DNS lookup; the system's by default. */
   readonly lookup?: LookupFunction | undefined;
-  /** Closes all connections and ends all programs and threads. */
   close(): Promise<void>;
 }
 

@@ -78,7 +78,6 @@ export function cleanEnvironment(names: readonly string[], env: Readonly<Record<
   return { ok: true, values };
 }
 
-/** Configuration that all external tools share. */
 export const limitsShape = {
   /** A call that takes longer is aborted. */
   timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
@@ -92,7 +91,6 @@ export const limitsShape = {
 
 type Limits = z.output<z.ZodObject<typeof limitsShape>>;
 
-/** One call, as passed to a kind of tool. */
 interface ExternalCall {
   readonly args: JsonObject;
   readonly context: ToolContext;
@@ -111,7 +109,6 @@ export class ToolFailed extends Error {
 interface ExternalToolKind<Config extends Limits> {
   readonly config: z.ZodType<Config>;
   readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
-  /** Values to redact from results. */
   readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
   call(call: ExternalCall, config: Config): Promise<JsonValue>;
 }
@@ -193,7 +190,6 @@ function errorText(error: unknown, secrets: readonly string[]): string {
   return message.length > 2_000 ? `${message.slice(0, 2_000)} …` : message;
 }
 
-/** Parses external text as JSON. */
 export function parseJsonText(text: string, whose: string, secrets: readonly string[]): JsonValue {
   let value: unknown;
   try {
@@ -206,7 +202,6 @@ export function parseJsonText(text: string, whose: string, secrets: readonly str
 }
 
 const moduleConfig = z.strictObject({
-  /** The TypeScript or JavaScript file. */
   module: z.string().startsWith("/", "expected an absolute path"),
   /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
@@ -243,7 +238,6 @@ const config = z.strictObject({
   command: argvSchema,
   /** Environment variables passed on besides PATH, HOME and LANG. */
   env: z.array(environmentName).max(100).default([]),
-  /** Its working folder. */
   cwd: z.string().min(1).optional(),
   ...limitsShape,
 });

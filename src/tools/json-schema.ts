@@ -87,7 +87,6 @@ function checkAgainstMetaSchema(schema: JsonSchema, draft: Draft): void {
   if (meta.validateSchema(schema) !== true) throw new Error(describeErrors(meta.errors ?? [], "the schema"));
 }
 
-/** Rejects what ajv would not check, and takes out what it must not see. */
 function prepare({ schema, path }: Subschema, isStrict: boolean, { RULES, formats }: Ajv): void {
   const editable = schema as Record<string, JsonValue>;
   const unknown = Object.keys(schema).filter((key) => !Object.hasOwn(RULES.keywords, key));

@@ -34,12 +34,10 @@ const MACHINE_TOOL_IDS = [
   "search_documents",
 ];
 
-/** Ids of the tools that a program is offered for its task, by what the task has. */
 export function offeredToolIds({ mailbox, machine }: { readonly mailbox: boolean; readonly machine: boolean }) {
   return [...(mailbox ? MAILBOX_TOOL_IDS : []), ...(machine ? MACHINE_TOOL_IDS : [])];
 }
 
-/** The tools that a program is offered for its task: those of its mailbox, and those of its machine. */
 export function offeredTools(db: Db, resources: ToolResources): (context: ToolContext) => readonly Tool[] {
   const ofMailbox = singleInboxTools(db, resources);
   const ofMachine = MACHINE_TOOL_IDS.map((id) => toTool({ tool: getTool(db, id), config: null }, resources));
@@ -70,7 +68,6 @@ function withoutInbox(tool: Tool): Tool {
   };
 }
 
-/** Fills in inbox_id for a tool that has it. */
 export function addInboxArgument(
   { parameters }: Pick<Tool, "parameters">,
   args: JsonValue,
@@ -193,7 +190,6 @@ function badArguments({ id }: ToolRow, why: string): ToolResult {
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_ISSUES = 20;
 
-/** zod's issues in one line. */
 function inOneLine({ issues }: z.ZodError): string {
   const text = z.prettifyError(new z.ZodError(issues.slice(0, MAX_ISSUES)));
   return cut(text.replace(/\n *→/g, "").replace(/✖ /g, "").replace(/\n/g, "; "));

@@ -233,7 +233,6 @@ async function withTemporaryFile<T>(work: (path: string) => Promise<T>): Promise
 
 const read = new Map<string, Promise<string>>();
 
-/** The text of a program that lies beside this file and runs in the machine. */
 function readProgram(name: "inspect-path.py" | "run-notebook.py"): Promise<string> {
   const text = read.get(name) ?? readFile(new URL(`./${name}`, import.meta.url), "utf8");
   read.set(name, text);
@@ -279,7 +278,6 @@ export function inRunningMachine(
   return onMachine(context, async (machine) => (machine.canRun ? work(machine) : toolError("failed", ONLY_FILES)));
 }
 
-/** The beginning and the end of a long text, with how much is left out between them. */
 function cutMiddle(text: string, mostChars: number): string {
   if (text.length <= mostChars) return text;
   const half = Math.floor(mostChars / 2);

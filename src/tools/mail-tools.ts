@@ -4,7 +4,6 @@ import { chooseInbox, findReadableMail, type Mailbox, toolError } from "./mailbo
 import type { ToolContext } from "./tool.js";
 import { defineHandler, type Handler, textArgument } from "./tool-handler.js";
 
-/** Ends the agent's loop. */
 export const returnFinalAnswer = defineHandler({
   args: z.object({ answer: z.string(), sources: z.array(z.string()).default([]) }),
   config: z.strictObject({}),
@@ -140,7 +139,6 @@ export const emailSearch = defineHandler({
   },
 });
 
-/** A hit as the agent gets it. */
 export function toResult(hit: MailHit) {
   return {
     message_id: hit.messageId,

@@ -11,12 +11,10 @@ import { emailSearch, prepareQuery, searchEmails, toResult } from "./mail-tools.
 import { openMailbox } from "./mailbox.js";
 import { getTool } from "./tool.js";
 
-/** A mail by its Message-ID. */
 export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
   return withStore(settings, (db) => getMail(db, messageId));
 }
 
-/** The same from an open database. Throws a UserError where there is none. */
 export function getMail(db: Db, messageId: string): StoredMail {
   const mail = openMailLookup(db).get(messageId);
   if (mail !== null) return mail;

@@ -24,7 +24,6 @@ export function openMailbox(db: Db): Mailbox {
 
 type Failure = Extract<ToolResult, { ok: false }>;
 
-/** An error result that the model can act on. */
 export function toolError(kind: Failure["kind"], error: string): Failure {
   return { ok: false, kind, error };
 }

@@ -30,7 +30,6 @@ export type StoredServer = z.output<typeof serverSchema>;
 
 const config = z.strictObject({
   server: serverSchema,
-  /** The tool's name at the server. */
   tool: z.string().min(1),
   ...limitsShape,
 });
@@ -49,7 +48,6 @@ export const mcpTool = defineExternalTool({
   },
 });
 
-/** Fills in the environment variables. */
 export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
   const filled = "command" in server ? cleanEnvironment(server.env, env) : fillInVariables(server.headers, env);
   if (!filled.ok) {
@@ -60,7 +58,6 @@ export function resolveServer(server: StoredServer, { env }: Pick<ExternalResour
     : { url: server.url, headers: filled.values };
 }
 
-/** Values to redact from results and errors. */
 export function secretsOf(server: StoredServer, { env }: Pick<ExternalResources, "env">): readonly string[] {
   return "command" in server ? server.env.flatMap((name) => env[name] ?? []) : secretsIn(server.headers, env);
 }

@@ -154,7 +154,6 @@ export interface Subschema {
   readonly path: string;
 }
 
-/** The schemas directly inside a schema. */
 function subschemasOf({ schema, path }: Subschema): Subschema[] {
   return [
     ...collect(schema, path, SINGLE, LISTS, MAPS),

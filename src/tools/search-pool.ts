@@ -4,7 +4,6 @@ import type { JsonValue } from "../platform/json.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 
-/** A call of a search handler. Arguments and config are checked already. */
 export interface SearchCall {
   readonly handlerKey: string;
   readonly args: unknown;

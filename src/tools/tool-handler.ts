@@ -5,7 +5,6 @@ import type { Mailbox } from "./mailbox.js";
 import type { SearchPool } from "./search-pool.js";
 import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
 
-/** What handlers work with. */
 export interface ToolResources {
   readonly mailbox: Mailbox;
   /** If present, the search handlers run on its threads. */
@@ -16,7 +15,6 @@ export interface ToolResources {
   readonly python?: () => Promise<SandboxChoice>;
 }
 
-/** A text argument with a maximum length. */
 export function textArgument(maxChars: number) {
   return z.string().max(maxChars, `expected at most ${maxChars} characters`);
 }

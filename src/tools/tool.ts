@@ -40,7 +40,6 @@ export function getTool(db: Db, id: string): StoredTool {
   );
 }
 
-/** A tool's row and the agent's configuration of it, as JSON text. */
 export interface AttachedTool {
   readonly tool: ToolRow;
   readonly config: string | null;
@@ -56,7 +55,6 @@ export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
   return rows.map(({ config, ...row }) => ({ tool: toTool(row), config }));
 }
 
-/** Inserts or updates a tool's row. */
 export function saveTool(db: Db, tool: ToolRow): void {
   db.prepare(
     `INSERT INTO tools (id, name, description, parameters_schema, handler_key, handler_config, category)
@@ -75,7 +73,6 @@ export function removeTool(db: Db, id: string): void {
   db.prepare("DELETE FROM tools WHERE id = ?").run(id);
 }
 
-/** The agents with a tool attached, and their configurations of it. */
 export function listAgentsWithTool(db: Db, toolId: string): { readonly id: string; readonly config: string | null }[] {
   return db
     .prepare("SELECT agent_id AS id, config FROM agent_tools WHERE tool_id = ? ORDER BY agent_id")
@@ -134,7 +131,6 @@ export const agentSettingsSchema = z.strictObject({
 
 export type AgentSettings = z.output<typeof agentSettingsSchema>;
 
-/** A row of the `agents` table. */
 export interface Agent {
   readonly id: string;
   readonly name: string;
@@ -146,7 +142,6 @@ export interface Agent {
   readonly settings: AgentSettings;
 }
 
-/** An agent as stored in the registry. */
 export interface StoredAgent extends Agent {
   /** Built in: can be cloned, not changed. */
   readonly builtin: boolean;
@@ -155,7 +150,6 @@ export interface StoredAgent extends Agent {
   readonly updatedAt: string;
 }
 
-/** A row of the `tools` table. */
 export interface ToolRow {
   readonly id: string;
   readonly name: string;
@@ -167,16 +161,12 @@ export interface ToolRow {
   readonly category: string;
 }
 
-/** A tool as stored in the registry. */
 export interface StoredTool extends ToolRow {
-  /** Built in: can be copied, not changed. */
   readonly builtin: boolean;
-  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** What a tool knows of its task. */
 export interface ToolContext {
   /** The task's mailbox; a call for any other is refused. Null outside a task: any inbox may be named. */
   readonly inbox: string | null;
@@ -187,7 +177,6 @@ export interface ToolContext {
   readonly workspace?: Workspace;
   /** The machine of a suite's task. Where there is one, the tools for files and Python work in it. */
   readonly machine?: TaskMachine;
-  /** What `search_documents` searches. */
   readonly documents?: TaskDocuments;
   /** Of a run that checks a suite by its oracle file. */
   readonly oracle?: TaskOracle;
@@ -220,7 +209,6 @@ export interface Tool {
 /** What an agent without rows in agent_tools gets. */
 export const DEFAULT_TOOL_IDS = ["email_search", "email_get", "return_final_answer"] as const;
 
-/** The tools of an agent, or those that an agent without any of its own gets. */
 export function attachedOrDefault(db: Db, agentId: string): AttachedTool[] {
   const attached = listAttachedTools(db, agentId);
   return attached.length > 0 ? attached : DEFAULT_TOOL_IDS.map((id) => ({ tool: getTool(db, id), config: null }));

@@ -107,7 +107,6 @@ export function deleteSession(db: Db, id: string): void {
   db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
 }
 
-/** The newest answer in a session; null without one. */
 export function lastAnswer(db: Db, sessionId: string): string | null {
   const answer = db
     .prepare(
@@ -138,7 +137,6 @@ export function saveChat(db: Db, trace: ChatTrace): void {
   save.immediate();
 }
 
-/** Feedback with the agent that gave the answer. */
 export interface FeedbackLine extends Feedback {
   readonly agentId: string;
 }

@@ -23,7 +23,6 @@ const finishedTaskSchema = z.strictObject({
   endedAt: z.string(),
 });
 
-/** A task with a result, as a page that follows a run lists it. */
 export type FinishedTaskLine = Readonly<z.output<typeof finishedTaskSchema>>;
 
 const taskActivitySchema = z.discriminatedUnion("type", [

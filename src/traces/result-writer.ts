@@ -5,7 +5,6 @@ import { type Outcome, openRowWriter, type ResultRow, toResultRow } from "./resu
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
-/** Where a run's finished tasks go. */
 export interface ResultWriter {
   /** True: committed. False: another program held the file, and the wait was aborted. */
   save(trace: Trace, result: TaskResult, outcome: Outcome): Promise<boolean>;
@@ -43,7 +42,6 @@ export type SaveOutcome = { readonly message: string; readonly code?: string | u
 /** The error code of a save after which the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
 
-/** Characters of traces held in memory. */
 const MAX_CHARS = 1_000_000;
 
 /** The last traces of a run as JSON, up to `MAX_CHARS`, for the case that the database file is lost. */

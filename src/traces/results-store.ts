@@ -13,7 +13,6 @@ import type { RunSettings } from "./run-settings.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
-/** The last trace read. */
 export interface TaskCursor {
   readonly taskId: TaskId;
   readonly epoch: number;
@@ -56,17 +55,14 @@ export function openScoreWriter(db: Db): (graded: readonly { trace: Trace; resul
   return (graded) => write.immediate(graded);
 }
 
-/** Records the settings a run was scored with. */
 export function saveScoringSettings(db: Db, runId: string, settings: RunSettings): void {
   db.prepare("UPDATE runs SET settings = ? WHERE id = ?").run(JSON.stringify(settings), runId);
 }
 
-/** Releases the lock on a run without changing its status. */
 export function releaseRun(db: Db, runId: string, worker: string): void {
   db.prepare("UPDATE runs SET worker = NULL WHERE id = ? AND worker = ?").run(runId, worker);
 }
 
-/** Saves the tasks of a run and their dataset. Returns the dataset's id in the file. */
 export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
   const id = set.sha256.slice(0, 16);
   const addSuiteTask = db.prepare("INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task) VALUES (?, ?, ?)");
@@ -168,9 +164,7 @@ function toTask({ epoch, suiteTask, ...row }: TaskRow): PlannedTask {
   return { task: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
 }
 
-/** An attempt at a task, in the order in which attempts were saved. */
 export interface SavedAttempt {
-  /** Grows with every attempt that is saved. */
   readonly position: number;
   readonly startedAt: string;
   readonly result: TaskResult;
@@ -248,14 +242,18 @@ function toAttempt({ result, failed, superseded }: AttemptRow): Attempt {
   return { result: JSON.parse(result) as TaskResult, isFailed: failed === 1, isSuperseded: superseded === 1 };
 }
 
-/** The results of a run by task id and epoch. */
 export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
   for (const page of attemptPages(db, runId)) {
     for (const { result, isSuperseded } of page) if (!isSuperseded) yield result;
   }
 }
 
-/** What a task of an agent and a model used on average in earlier runs. */
+/** Of each task of a run that has a result, its last repeat. */
+export function lastEpochs(db: Db, runId: string): Map<TaskId, number> {
+  const rows = db.prepare("SELECT task_id, max(epoch) FROM results WHERE run_id = ? GROUP BY task_id").raw().all(runId);
+  return new Map(rows as [TaskId, number][]);
+}
+
 export interface AverageTask {
   readonly tasks: number;
   readonly inputTokens: number;

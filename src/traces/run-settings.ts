@@ -3,7 +3,6 @@ import { sentParametersSchema } from "../models/model.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
-/** What a run may spend over all its attempts; null: no limit. */
 export const runLimitsSchema = z
   .strictObject({
     maxCostUsd: z.number().positive().nullable().describe("US dollars, what judging costs included."),
@@ -44,7 +43,6 @@ const agentTargetSchema = z
 
 export type AgentTarget = z.output<typeof agentTargetSchema>;
 
-/** What makes a run repeatable. */
 export const runSettingsSchema = z
   .strictObject({
     agentId: z.string().describe("The agent."),

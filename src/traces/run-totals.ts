@@ -13,7 +13,6 @@ import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js
  */
 export const HEADLINE_SCORERS = ["reward", "judgeCorrect", "taskScore", "semanticScore"] as const;
 
-/** The one figure of a run that lists show. */
 export interface Headline extends Estimate {
   readonly scorer: (typeof HEADLINE_SCORERS)[number];
 }
@@ -166,7 +165,6 @@ export const runTotalsSchema = z.strictObject({
 
 export type RunTotals = Readonly<z.output<typeof runTotalsSchema>>;
 
-/** The results file. */
 export const benchmarkResultSchema = runTotalsSchema.extend({
   settings: runSettingsSchema,
   limits: runLimitsSchema,

@@ -146,7 +146,6 @@ export function hasTrace(db: Db, id: string): boolean {
   return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(id) !== undefined;
 }
 
-/** What is known of an imported run once all of its traces were read. */
 interface ImportedRun {
   readonly id: string;
   readonly settings: RunSettings;
@@ -185,12 +184,10 @@ export function setRunName(db: Db, id: string, name: string | null): void {
   db.prepare("UPDATE runs SET name = ? WHERE id = ?").run(name, id);
 }
 
-/** The id of the run of that name; null: none has it. */
 export function runOfName(db: Db, name: string): string | null {
   return (db.prepare("SELECT id FROM runs WHERE name = ?").pluck().get(name) as string | undefined) ?? null;
 }
 
-/** Null takes the note away. */
 export function setRunNote(db: Db, id: string, note: string | null): void {
   db.prepare("UPDATE runs SET note = ? WHERE id = ?").run(note, id);
 }
@@ -228,9 +225,7 @@ export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
 
 export interface RunRow {
   readonly id: string;
-  /** What a person calls it; null: nothing. */
   readonly name: string | null;
-  /** What a person says of it; null: nothing. */
   readonly note: string | null;
   readonly tags: readonly string[];
   readonly agentId: string;
@@ -429,7 +424,6 @@ function readStartTime(pid: number): string | null {
   }
 }
 
-/** This process as the owner of a run lock. */
 export const thisProcess: RunOwner = { name: THIS_PROCESS, isGone: hasHolderExited };
 
 /** Also takes over locks of processes on other machines: only the user can know that these have ended. */

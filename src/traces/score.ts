@@ -79,7 +79,6 @@ export function scorerOfMetric(metric: string, ...runs: readonly ScoredTasks[]):
   return isAlias(metric) ? METRIC_ALIASES[metric] : metric;
 }
 
-/** Whether any task of a run has a value of the scorer. */
 export function isScored(scorer: string, scores: ScoredTasks): boolean {
   return (scores[scorer]?.n ?? 0) > 0;
 }
@@ -123,7 +122,6 @@ export interface Calibration {
   readonly disagreements: readonly LabelledVerdict[];
 }
 
-/** `accuracy=0.8`: what a metric must reach. */
 export interface Threshold {
   readonly metric: string;
   readonly limit: number;
@@ -170,7 +168,6 @@ export interface ScorableQuestion {
  * word (exactMatch, tokenF1) and the key of its figures everywhere.
  */
 export interface ScoreDescription {
-  /** In a table's head. */
   readonly label: string;
   readonly kind: "rate" | "mean";
   readonly better: "higher" | "lower";
@@ -184,7 +181,6 @@ export interface ScoreDescription {
   readonly failedAsWrong?: false;
 }
 
-/** A score of questions about mailboxes. */
 export interface ScorerEntry extends ScoreDescription {
   readonly score: Scorer;
   /** `needed`: unscored without a judge's verdict; `used`: says more with one. */

@@ -80,7 +80,6 @@ function roundedTimes(trace: Trace) {
   };
 }
 
-/** A task's time by cause, in ms. */
 interface TaskTimes {
   readonly modelTimeMs: number;
   readonly toolTimeMs: number;
@@ -103,8 +102,6 @@ export function modelAndToolTimeOf({
 }: Partial<Pick<TaskResult, "modelTimeMs" | "toolTimeMs">>): number | null {
   return modelTimeMs === undefined || toolTimeMs === undefined ? null : modelTimeMs + toolTimeMs;
 }
-
-/** Tokens and cost of turns and tasks. */
 
 /** A task's share of a run's budget. */
 export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;

@@ -60,7 +60,6 @@ export interface TimelineSegment {
   readonly detail: string | null;
 }
 
-/** The time of each kind that occurs. */
 export function sumByKind(segments: readonly TimelineSegment[]): { kind: TimelineKind; ms: number }[] {
   return TIMELINE_KINDS.flatMap((kind) => {
     const some = segments.filter((segment) => segment.kind === kind);

@@ -14,7 +14,7 @@ import {
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { gradeSchema, instructionOf, questionSchema, suiteTaskFactsSchema, taskIdSchema } from "../tasks/question.js";
-import { leftBehindSchema } from "../tasks/suite-task.js";
+import { finalStateSchema } from "../tasks/suite-task.js";
 
 type JsonRecord = { readonly [key: string]: JsonValue };
 
@@ -42,7 +42,6 @@ function isObject(value: JsonValue): value is JsonRecord {
 
 type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
-/** A call that a reply asks for. */
 export interface CallStep {
   readonly call: ToolCall;
   /** Null: it was not made. */
@@ -51,7 +50,6 @@ export interface CallStep {
   readonly result: ToolMessage | null;
 }
 
-/** A reply with what came before and after it. */
 export interface Step {
   /** What was said since the last reply, without results of tools. */
   readonly before: readonly Message[];
@@ -75,7 +73,6 @@ export function ownMessages({
   return historyLength === 0 ? messages : [...messages.slice(0, 1), ...messages.slice(1 + historyLength)];
 }
 
-/** The steps of a trace, without those of earlier chats. */
 export function stepsOf(trace: Conversation): Step[] {
   const drafts = draftsOf(ownMessages(trace));
   const replies = drafts.filter(({ reply }) => reply !== null).length;
@@ -138,7 +135,6 @@ const JUDGE_PROTOCOLS = ["verdict", "art"] as const;
 
 /** Everything that decides a verdict besides the question and the two answers. */
 export const judgeSettingsSchema = z.object({
-  /** `provider/name`. */
   model: z.string(),
   /** Null: the provider's own server. */
   baseUrl: z.string().nullable(),
@@ -162,7 +158,6 @@ const voteSchema = z.object({
 
 export type Vote = z.output<typeof voteSchema>;
 
-/** The outcome of the votes. */
 export const judgementSchema = judgeSettingsSchema.extend({
   /** Null: the answer is unscored, never wrong. */
   verdict: z.enum(VERDICTS).nullable(),
@@ -178,7 +173,6 @@ export const judgementSchema = judgeSettingsSchema.extend({
 
 export type Judgement = z.output<typeof judgementSchema>;
 
-/** What a judge reads. */
 export interface JudgeCase {
   readonly question: string;
   readonly gold: string;
@@ -212,10 +206,8 @@ export const toolCallRecordSchema = z.object({
 
 export type ToolCallRecord = z.output<typeof toolCallRecordSchema>;
 
-/** One model call. */
 const turnSchema = z.object({
   startedAt: z.string(),
-  /** The model that answered, as the server names it; absent where it names none. */
   model: z.string().exactOptional(),
   /** The id that the provider gave the reply; absent where it gave none. */
   responseId: z.string().exactOptional(),
@@ -275,7 +267,7 @@ export const suiteTraceSchema = anyTrace.extend({
   task: suiteTaskFactsSchema,
   grade: gradeSchema,
   /** Absent where nothing was looked for. */
-  left: leftBehindSchema.exactOptional(),
+  left: finalStateSchema.exactOptional(),
 });
 
 export type SuiteTrace = z.output<typeof suiteTraceSchema>;
@@ -340,7 +332,6 @@ const factsSchema = z.looseObject({
   historyLength: z.number().int().nonnegative().optional(),
 });
 
-/** The calls that were made, each with the message that asks for it and the one that has its result. */
 function callsOf(trace: Conversation): CallStep[] {
   return stepsOf(trace).flatMap(({ calls }) => calls.filter(({ record }) => record !== null));
 }
@@ -405,7 +396,6 @@ export function askedOf(trace: Trace | ChatTrace): string {
 export interface ChatSession extends MailboxBinding {
   readonly id: string;
   readonly agentId: string;
-  /** ISO 8601, UTC. */
   readonly createdAt: string;
   readonly updatedAt: string;
 }

@@ -19,7 +19,6 @@ export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: rea
   };
 }
 
-/** A run's traces by task id and epoch, one at a time. */
 export function* iterateTraces(db: Db, filter: TraceFilter): Generator<Trace> {
   yield* readTraces(db, selectTraceIds(db, filter));
 }
@@ -87,7 +86,6 @@ export interface TraceCursor {
   readonly id: string;
 }
 
-/** A trace in a list. */
 export interface TraceSummary {
   readonly id: string;
   readonly runId: string | null;
@@ -205,7 +203,6 @@ function scorePath(scorer: string): string {
   return `$.scores.${JSON.stringify(scorer)}`;
 }
 
-/** How many tasks of a run have a value of which score. */
 export function countScores(db: Db, runId: string): Record<string, { readonly n: number }> {
   const rows = db
     .prepare(
@@ -216,12 +213,10 @@ export function countScores(db: Db, runId: string): Record<string, { readonly n:
   return Object.fromEntries(rows.map(({ scorer, n }) => [scorer, { n }]));
 }
 
-/** The tasks of a run that have a result. */
 export function listTaskIds(db: Db, runId: string): TaskId[] {
   return db.prepare("SELECT DISTINCT task_id FROM results WHERE run_id = ?").pluck().all(runId) as TaskId[];
 }
 
-/** Which traces of chats; null does not restrict. */
 export interface ChatFilter {
   readonly sessionId: string | null;
   readonly endings: readonly string[] | null;

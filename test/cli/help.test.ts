@@ -49,6 +49,8 @@ it.each([...ALONE, ...SUBCOMMANDS])(
     expect(text.split("\n").filter((line) => line.length > 120)).toEqual([]);
 
     const own = inWords(text.replace(GLOBAL, ""));
+    const [, ...args] = usage.match(/(?<=[<[])\w+|^/g) ?? [];
+    expect(Object.keys(positionals)).toEqual(args);
     for (const [name, { describe = "" }] of Object.entries(positionals)) expect(own).toContain(` ${name} ${describe}`);
     for (const [name, options] of Object.entries(flags)) {
       const value = help === undefined ? "" : placeholderOf(name, options, help);

@@ -44,6 +44,7 @@ describe("a value out of its range is refused by its flag's name:", () => {
     [{ cutoff: "tomorrow" }, "--cutoff: expected query_date or off."],
     [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
     [{ agent: "" }, "--agent: expected a text."],
+    [{ name: "" }, "--name: expected a text."],
   ])("%o", (flags, message) => {
     const error = thrownBy(() => readFlags("run", runSchema, flags));
     expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });

@@ -121,6 +121,32 @@ describe("subscriptions of a run", () => {
     expect(faults).toEqual([]);
   });
 
+  it("name no task as under way that has ended, though the process has not said so yet", async () => {
+    saveRun(test.db, "run_1");
+    lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+    saveTask(1, 0.5);
+    saveTask(2, null);
+    const ends = (later: number) => new Date(Date.parse("2026-01-01T00:00:00.000Z") + later).toISOString();
+    const underWay = [
+      // The attempt that is saved, a second attempt, and one that is not saved.
+      { taskId: 1, epoch: 1, startedAt: ends(0), activity: null, since: ends(0) },
+      { taskId: 2, epoch: 1, startedAt: ends(3_600_000), activity: null, since: ends(3_600_000) },
+      { taskId: 1, epoch: 2, startedAt: ends(0), activity: null, since: ends(0) },
+    ];
+    subscriptions = new RunSubscriptions(
+      reader,
+      () => ({ stopping: false, underWay, underWayCount: 103, limiter: null, workers: null, retries: [] }),
+      (fault) => faults.push(fault),
+    );
+    const { newest, unsubscribe } = listen();
+    await expect.poll(newest).toMatchObject({ doneTasks: 2 });
+    const { process } = newest() ?? {};
+    expect(process?.underWay.map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toEqual(["2/1", "1/2"]);
+    expect(process?.underWayCount).toBe(102);
+    unsubscribe();
+    expect(faults).toEqual([]);
+  });
+
   it("go on where a run was deleted, and begin anew for the next listener", async () => {
     saveRun(test.db, "run_1");
     const first = listen();

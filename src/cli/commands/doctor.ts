@@ -11,22 +11,21 @@ import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, readFlags } from "../read-flags.js";
+import { defineCommand } from "../read-flags.js";
 
-const schema = z.object({
-  repair: z.boolean().default(false).meta({ description: "Make the full-text index anew from the mails, then check" }),
-  owners: z
-    .boolean()
-    .default(false)
-    .meta({ description: "List every owner folder with its address and how it was found" }),
-});
-
-export const doctorCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("doctor", schema, argv);
-
+export const doctorCommand = defineCommand(
+  "doctor",
+  z.object({
+    repair: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Make the full-text index anew from the mails, then check" }),
+    owners: z
+      .boolean()
+      .default(false)
+      .meta({ description: "List every owner folder with its address and how it was found" }),
+  }),
+  async (flags, context) => {
     const { findings, facts, owners } = await checkDatabase(flags.repair, context);
     context.out.result({ findings, ...facts, owners }, () => {
       const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);
@@ -35,7 +34,7 @@ export const doctorCommand: Command = {
     });
     return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
   },
-};
+);
 
 function report(findings: readonly Finding[], facts: DatabaseFacts): string {
   const owners = Object.entries(facts.ownersByBasis).map(([basis, folders]) => `${folders} by ${basis}`);

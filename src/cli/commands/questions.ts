@@ -9,27 +9,24 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/review.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
-import type { Command } from "../command.js";
 import { overwriteShape, tokenOf } from "../flags.js";
-import { declaredIn, numberAbove, numberBetween, readFlags, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../until-aborted.js";
-
-const reviewQuestionsSchema = z.object({
-  file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
-  port: wholeNumber(0, 65_535)
-    .default(0)
-    .meta({ description: "Of the page, on this machine only [default: any free]" }),
-  noOpen: z.boolean().default(false).meta({ description: "Only name the page's address, and open no browser" }),
-});
 
 /** Requests under way have so long to end. */
 const GRACE_MS = 2_000;
 
-export const reviewQuestionsCommand: Command = {
-  ...declaredIn(reviewQuestionsSchema, ["file"]),
-  async run(argv, context) {
-    const { file, port, noOpen } = readFlags("questions review", reviewQuestionsSchema, argv);
+export const reviewQuestionsCommand = defineCommand(
+  "questions review <file>",
+  z.object({
+    file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
+    port: wholeNumber(0, 65_535)
+      .default(0)
+      .meta({ description: "Of the page, on this machine only [default: any free]" }),
+    noOpen: z.boolean().default(false).meta({ description: "Only name the page's address, and open no browser" }),
+  }),
+  async ({ file, port, noOpen }, context) => {
     const { settings, note, out, signal } = context;
     const { withStore } = await import("../../store/open-store.js");
     return withStore(settings, async (db) => {
@@ -51,7 +48,7 @@ export const reviewQuestionsCommand: Command = {
       return EXIT.done;
     });
   },
-};
+);
 
 function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }: ReviewSummary): string {
   const { accepted, edited, rejected, waiting } = counts;
@@ -145,57 +142,54 @@ const checkerShape = {
   maxCost: numberAbove(0, 1_000_000).optional().meta({ description: "US dollars all calls may cost" }),
 };
 
-const makeQuestionsSchema = z.object({
-  inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
-  number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
-  output: text.meta({ description: "Dataset to write (.jsonl, .csv or .parquet); required", alias: "o" }),
-  model: text
-    .default(PATTERNS_MODEL)
-    .meta({ description: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]` }),
-  baseUrl: text.optional().meta({ description: "Address of a compatible server for the model" }),
-  checker: text.optional().meta({
-    description: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+export const makeQuestionsCommand = defineCommand(
+  "questions make",
+  z.object({
+    inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
+    number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
+    output: text.meta({ description: "Dataset to write (.jsonl, .csv or .parquet); required", alias: "o" }),
+    model: text.default(PATTERNS_MODEL).meta({
+      description: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
+    }),
+    baseUrl: text.optional().meta({ description: "Address of a compatible server for the model" }),
+    checker: text.optional().meta({
+      description: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+    }),
+    ...checkerShape,
+    unanswerable: numberBetween(0, 1).default(0.1).meta({ description: "Share that cannot be answered, 0-1" }),
+    train: numberBetween(0, 1)
+      .default(0)
+      .meta({ description: "Share of the mailboxes whose questions are of the split train, 0-1" }),
+    seed: wholeNumber(0, 2 ** 32 - 1)
+      .default(1)
+      .meta({ description: "Of everything that is drawn by lot" }),
+    dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
+    ...overwriteShape,
   }),
-  ...checkerShape,
-  unanswerable: numberBetween(0, 1).default(0.1).meta({ description: "Share that cannot be answered, 0-1" }),
-  train: numberBetween(0, 1)
-    .default(0)
-    .meta({ description: "Share of the mailboxes whose questions are of the split train, 0-1" }),
-  seed: wholeNumber(0, 2 ** 32 - 1)
-    .default(1)
-    .meta({ description: "Of everything that is drawn by lot" }),
-  dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
-  ...overwriteShape,
-});
-
-export const makeQuestionsCommand: Command = {
-  ...declaredIn(makeQuestionsSchema),
-  async run(argv, context) {
-    const { dryRun, ...options } = readFlags("questions make", makeQuestionsSchema, argv);
+  async ({ dryRun, ...options }, context) => {
     const { estimateMaking } = await import("../../questions/estimate-making.js");
     if (dryRun) {
       const estimate = await estimateMaking(options, context);
       context.out.result(estimate, () => estimateText(estimate));
-      return EXIT.done;
+      return;
     }
     const { makeQuestions } = await import("../../questions/make-questions.js");
     const made = await makeQuestions(options, context);
     context.out.result(made, () => madeText(made));
-    return EXIT.done;
   },
-};
+);
 
-const checkQuestionsSchema = datasetSchema.extend(selectionSchema.shape).extend({
-  file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
-  limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
-  checker: text.optional().meta({ description: "Model that checks them: provider/model [default: none, rules alone]" }),
-  ...checkerShape,
-});
-
-export const checkQuestionsCommand: Command = {
-  ...declaredIn(checkQuestionsSchema, ["file"]),
-  async run(argv, context) {
-    const { file, ...given } = readFlags("questions check", checkQuestionsSchema, argv);
+export const checkQuestionsCommand = defineCommand(
+  "questions check [file]",
+  datasetSchema.extend(selectionSchema.shape).extend({
+    file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+    checker: text
+      .optional()
+      .meta({ description: "Model that checks them: provider/model [default: none, rules alone]" }),
+    ...checkerShape,
+  }),
+  async ({ file, ...given }, context) => {
     if (file !== undefined && given.dataset !== undefined) {
       throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
     }
@@ -205,9 +199,8 @@ export const checkQuestionsCommand: Command = {
     const { checkQuestions } = await import("../../questions/check-questions.js");
     const checked = await checkQuestions(flags, context);
     context.out.result(checked, () => checkedText(checked));
-    return EXIT.done;
   },
-};
+);
 
 function checkedText({ source, checker, questions, unchecked, costUsd }: CheckedDataset): string {
   const doubtful = questions.filter(({ doubts }) => doubts.length > 0);

@@ -1,16 +1,16 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
 import { count, megabytes } from "../../text/format.js";
-import type { Command, CommandContext } from "../command.js";
+import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { declaredIn, oneOf, readFlags, runNames, text } from "../read-flags.js";
+import { defineCommand, oneOf, runNames, text } from "../read-flags.js";
 
 interface SummaryFlags {
   readonly runs: readonly string[];
@@ -92,28 +92,23 @@ function refuseContradictions(
   }
 }
 
-export const reportCommand: Command = {
-  ...declaredIn(reportSchema, ["runs"]),
-  async run(argv, context) {
-    const given = readFlags("report", reportSchema, argv);
-    const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
-    refuseContradictions(flags, context, argv);
-    const { resultsFiles } = await import("../../runs/totals.js");
-    const inputs = resultsFiles(flags.runs, "report");
-    const { checkOutputs } = await import("../../trace-formats/output-files.js");
-    checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
-      db: context.settings.db,
-      overwrite: flags.overwrite,
-    });
-    if (flags.csv !== undefined) await reportSummaries(flags.csv, flags, context);
-    else if (flags.format === "csv") await reportCsv(flags, context);
-    else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
-      await reportPage(flags, context);
-      if (flags.open && flags.output !== undefined) await openPage(flags.output, context);
-    } else await reportSummary(flags, context);
-    return EXIT.done;
-  },
-};
+export const reportCommand = defineCommand("report [runs..]", reportSchema, async (given, context, argv) => {
+  const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
+  refuseContradictions(flags, context, argv);
+  const { resultsFiles } = await import("../../runs/totals.js");
+  const inputs = resultsFiles(flags.runs, "report");
+  const { checkOutputs } = await import("../../trace-formats/output-files.js");
+  checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
+    db: context.settings.db,
+    overwrite: flags.overwrite,
+  });
+  if (flags.csv !== undefined) await reportSummaries(flags.csv, flags, context);
+  else if (flags.format === "csv") await reportCsv(flags, context);
+  else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
+    await reportPage(flags, context);
+    if (flags.open && flags.output !== undefined) await openPage(flags.output, context);
+  } else await reportSummary(flags, context);
+});
 
 /** Loaded when a report is made: `--help` needs none of it. */
 const loadReports = () => import("../../runs/write-report.js");

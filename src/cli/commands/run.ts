@@ -240,8 +240,8 @@ async function prepareRun(
   const { refuseContradictions } = await import("../../questions/dataset.js");
   refuseContradictions(flags);
   const queue = flags.queue ?? (settings.env.ART_E_QUEUE_URL || undefined);
-  const options = { ...flags, queue, tags: configured.run === null ? [] : [configured.run] };
-  const request = { options, given: givenFlags(preset), callsModel: !flags.dryRun && queue === undefined };
+  const tags = configured.run === null ? [] : [configured.run];
+  const request = { ...flags, queue, tags, given: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   refuseUnwatched(flags);
   sendsTraces(flags);

@@ -147,7 +147,6 @@ const NAMES = {
 
 export type Column = keyof typeof NAMES;
 
-/** The column name of each field in a table. */
 export type Columns = ReadonlyMap<Column, string>;
 
 const REQUIRED: readonly Column[] = ["messageId", "from", "body"];
@@ -191,7 +190,6 @@ interface CsvRow {
 /** A CSV file with a header, read as a stream. Throws a `UserError` where the file is cut off. */
 class CsvFile {
   readonly name: string;
-  /** Bytes read so far. */
   bytesRead = 0;
 
   constructor(private readonly path: string) {
@@ -279,7 +277,6 @@ export class CsvRecords {
   private row = 1;
   private atStart = true;
 
-  /** `name` is the file as the user knows it. */
   constructor(private readonly name: string) {}
 
   *push(chunk: Buffer): Generator<CsvRecord> {

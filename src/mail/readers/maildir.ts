@@ -36,7 +36,6 @@ async function* readFolder(start: string, prefix: string, progress: { bytes: num
 
 interface Entry {
   readonly file: string;
-  /** Path under the mail root. */
   readonly path: string;
   /** Why it is not read; null for a plain file. */
   readonly refused: string | null;
@@ -57,7 +56,6 @@ async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
   }
 }
 
-/** Every file below a folder, sorted by name within each folder. */
 export async function* walk(folder: string, prefix: string): AsyncGenerator<Entry> {
   let entries: Dirent[];
   try {

@@ -95,7 +95,6 @@ const MAX_SEPARATOR_BYTES = 1024;
 const SEPARATOR =
   /^From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?(?: +\S+){0,2}? +\d{4}(?!\d)/;
 
-/** Whether a line can separate two mails of an mbox. */
 export function isMboxSeparator(line: Buffer): boolean {
   const end = line.indexOf(LF);
   const text = line.subarray(0, end === -1 ? MAX_SEPARATOR_BYTES : Math.min(end, MAX_SEPARATOR_BYTES));

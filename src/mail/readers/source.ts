@@ -129,7 +129,6 @@ export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b;
 }
 
-/** One item of a reader: a mail, or one that cannot be used. */
 export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail };
 
 const MAILS_PER_BATCH = 500;

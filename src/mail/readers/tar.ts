@@ -55,7 +55,6 @@ async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncG
   }
 }
 
-/** One entry as tar-stream gives it. */
 type Entry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
 /** Null for a folder. Reads the entry to its end, as the archive continues only then. */
@@ -88,7 +87,6 @@ const BLOCK = 512;
 
 /** The decompressed bytes of a tar archive, and how reading them ended. */
 class TarBytes {
-  /** Bytes read so far from the file on disk. */
   bytesRead = 0;
   /** The error that ended the reading, if any. */
   failure: unknown = null;

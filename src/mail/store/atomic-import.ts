@@ -31,7 +31,6 @@ export interface AtomicImport {
    * `finish`. Null: an existing file, in which a commit is visible.
    */
   readonly whileReadable: WhileReadable | null;
-  /** Makes the import durable and visible. */
   finish(): void;
   abandon(): void;
 }
@@ -135,7 +134,6 @@ async function unlockForReaders(db: Db, partial: string, path: string, use: () =
   }
 }
 
-/** Returns the inode of the new file. */
 function createEmptyFile(partial: string, path: string): number {
   let file: number;
   try {

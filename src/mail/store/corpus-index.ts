@@ -22,7 +22,6 @@ export interface IndexBuilder {
   finish(): void;
 }
 
-/** Mails done so far, and those to do. */
 export type IndexProgress = (done: number, total: number) => void;
 
 /**

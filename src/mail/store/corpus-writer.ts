@@ -22,7 +22,6 @@ interface CorpusWriter {
 interface Message {
   readonly mailId: number;
   readonly path: string;
-  /** Of the mail's content. */
   readonly hash: Buffer;
 }
 

@@ -6,12 +6,9 @@ import { type FtsTable, type IndexBuilder, openIndexBuilder } from "./corpus-ind
 /** The thread of `buildIndexOnThreads`: builds one index in a file of its own. */
 
 export interface IndexThreadData {
-  /** A new file. */
   readonly file: string;
-  /** The database with the mails in order. */
   readonly mails: string;
   readonly table: FtsTable;
-  /** The table's CREATE statement. */
   readonly schema: string;
 }
 

@@ -4,10 +4,8 @@ import type { Db } from "../../store/open-store.js";
 import { chunksOf, copyTables, type FtsTable, ftsStorageTables, type IndexProgress } from "./corpus-index.js";
 import type { IndexThreadCall, IndexThreadData } from "./index-thread.js";
 
-/** The index of a range of positions. */
 interface IndexPart {
   readonly table: FtsTable;
-  /** Where a thread builds it. */
   readonly file: string;
   readonly first: number;
   readonly last: number;

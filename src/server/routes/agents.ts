@@ -22,8 +22,8 @@ import {
 import { UserError } from "../../platform/errors.js";
 import { trimEndOf } from "../../platform/text.js";
 import { attachedOrDefault, getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
+import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "../responses.js";
 import { defineRoute, type Route, type Services } from "../route.js";
-import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "./response-schemas.js";
 import { checkToolPermissions } from "./tools.js";
 
 /** The form that `agents show` accepts. */

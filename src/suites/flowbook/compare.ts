@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { HOME } from "../../sandbox/task-machine.js";
 import { readCsv } from "../formats/csv.js";
-import { equalFrames, type Frame, type FrameCell, type FrameColumn } from "../formats/csv-types.js";
+import { equalFrames, type Frame, type FrameCell, type FrameColumn } from "../formats/frame.js";
 import {
   type Channel,
   correlate,

@@ -1,7 +1,8 @@
+import type { ChatEvent } from "../../server/chat-event.js";
+import type { AgentJson, InboxesJson, ModelsJson } from "../../server/responses.js";
 import { duration } from "../../text/format.js";
-import type { ChatEvent } from "../chat-event.js";
 import { h, untrustedInline, untrustedText } from "../dom.js";
-import { type AgentJson, chatEvents, get, type InboxesJson, type ModelsJson } from "./api.js";
+import { chatEvents, get } from "./api.js";
 import { errorNotice, mailLinks } from "./lists.js";
 import { feedbackForm, loadSessionTraces, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
 

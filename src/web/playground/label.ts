@@ -1,7 +1,9 @@
+import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
+import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
-import { get, post, type RunLineJson, remove, type TraceDetailsJson, type TraceJson } from "./api.js";
+import { get, post, remove } from "./api.js";
 import { factList, table } from "./lists.js";
-import { endingText, mailboxFacts, messageSections } from "./trace.js";
+import { endingText, mailboxFacts, messageSections, rightAnswer } from "./trace.js";
 
 /** One trace after another, to be labelled by keys. */
 export async function labelView(
@@ -149,7 +151,7 @@ class Labelling {
 
 /** The runs whose traces can be labelled, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
-  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs?limit=200");
+  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
   const criterion = h("input", { id: "criterion", type: "text", value: OVERALL, autocomplete: "off" });
   const link = (runId: string | null, text: string) => {
     const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || OVERALL });
@@ -199,13 +201,8 @@ function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLEleme
   );
 }
 
-function factsOf(trace: TraceJson): [string, string][] {
-  const right = trace.task?.answer ?? trace.grade?.reason;
-  return [
-    ...(right === undefined ? [] : [[trace.grade === undefined ? "Right" : "Grade", right] as [string, string]]),
-    ["Sources", trace.sources.join(", ") || "none"],
-    ...mailboxFacts(trace),
-  ];
+function factsOf(trace: Trace | ChatTrace): [string, string][] {
+  return [...rightAnswer(trace), ["Sources", trace.sources.join(", ") || "none"], ...mailboxFacts(trace)];
 }
 
 /** What the agent did, without its instructions and the question, which stands beside. Mails that it read are open. */

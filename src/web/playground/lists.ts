@@ -1,3 +1,4 @@
+import type { OffsetPageJson } from "../../server/responses.js";
 import { type Child, h, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 
@@ -133,13 +134,7 @@ function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement |
   return select;
 }
 
-/** What a list of the API that is paged by offsets says beside its lines. */
-export interface OffsetPageJson {
-  readonly has_more: boolean;
-  readonly total_count: number;
-}
-
-/** A page of such a list. `next`: of the page before; null: the first. */
+/** A page of a list that is asked for by offsets. `next`: of the page before; null: the first. */
 export async function offsetPage<Page extends OffsetPageJson, Line>(
   path: string,
   filter: URLSearchParams,

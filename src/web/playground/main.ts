@@ -1,16 +1,9 @@
+import type { AgentJson, MailJson, SessionLineJson, SessionPageJson, ToolJson } from "../../server/responses.js";
 import { h, minuteText, untrustedText } from "../dom.js";
-import {
-  type AgentJson,
-  get,
-  type MailJson,
-  pageScope,
-  type SectionName,
-  type SessionLineJson,
-  type ToolJson,
-} from "./api.js";
+import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, forgetConversation, updateChatState } from "./chat.js";
 import { labelList, labelView } from "./label.js";
-import { errorNotice, factList, filteredList, idLink, type OffsetPageJson, offsetPage, table } from "./lists.js";
+import { errorNotice, factList, filteredList, idLink, offsetPage, table } from "./lists.js";
 import { reviewView } from "./review-view.js";
 import { runList, runView } from "./run-view.js";
 import { mailArticle, traceList, traceView } from "./trace.js";
@@ -90,10 +83,6 @@ function removeOtherLinks(): void {
 removeOtherLinks();
 addEventListener("hashchange", showSection);
 void showSection();
-
-interface SessionPageJson extends OffsetPageJson {
-  readonly sessions: readonly SessionLineJson[];
-}
 
 /** The chats there were, each of which can be gone on with. */
 function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {

@@ -1,25 +1,10 @@
+import type { RunLineJson, RunPageJson } from "../../server/responses.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
+import type { RunProgress } from "../../traces/progress.js";
 import { costText, h, intervalText, minuteText, replaceChildren, scoreText } from "../dom.js";
-import { get, getEvents, isRunPage, post, RefusedRequest, type RunLineJson } from "./api.js";
-import {
-  errorNotice,
-  type FilterField,
-  filteredList,
-  idLink,
-  type OffsetPageJson,
-  offsetPage,
-  table,
-} from "./lists.js";
-import {
-  failedTasks,
-  newestTasks,
-  type RunPanel,
-  type RunProgressJson,
-  resultList,
-  type ScoreJson,
-  tableSection,
-  tasksUnderWay,
-} from "./run-tasks.js";
+import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
+import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-tasks.js";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
@@ -28,7 +13,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   const facts = h("p", { class: "hint" });
   const parts = [progressFigures(), failedTasks(), tasksUnderWay(), newestTasks(), scoreTable()];
   let connection: Connection = "open";
-  let progress: RunProgressJson | null = null;
+  let progress: RunProgress | null = null;
   const show = () => {
     if (progress === null) return;
     title.textContent = progress.name ?? "Run";
@@ -39,7 +24,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   };
   await new Promise<void>((resolve, reject) => {
     const listener = {
-      onProgress(next: RunProgressJson) {
+      onProgress(next: RunProgress) {
         progress = next;
         show();
         resolve();
@@ -74,11 +59,11 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   );
 }
 
-function factsText({ agentId, model, dataset, split, startedAt }: RunProgressJson): string {
+function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): string {
   return `${agentId} with ${model}, ${split} split of ${dataset}, started ${minuteText(startedAt)} UTC`;
 }
 
-function statusText({ status, process }: RunProgressJson, connection: Connection): string {
+function statusText({ status, process }: RunProgress, connection: Connection): string {
   switch (connection) {
     case "lost":
       return "The connection is lost. Trying again; what you see is the last state that came.";
@@ -93,7 +78,7 @@ function statusText({ status, process }: RunProgressJson, connection: Connection
   }
 }
 
-const STATUS: Readonly<Record<RunProgressJson["status"], string>> = {
+const STATUS: Readonly<Record<RunProgress["status"], string>> = {
   running: "Running.",
   completed: "Completed.",
   interrupted: "Stopped before its last task. It can be resumed.",
@@ -122,10 +107,6 @@ const FIELDS: readonly FilterField[] = [
   { name: "since", label: "From (day, UTC)", kind: "date" },
   { name: "before", label: "Before (day, UTC)", kind: "date" },
 ];
-
-interface RunPageJson extends OffsetPageJson {
-  readonly runs: readonly RunLineJson[];
-}
 
 export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   return filteredList<RunLineJson>(page, query, {
@@ -174,7 +155,7 @@ function scoreTable(): RunPanel {
 const SVG = "http://www.w3.org/2000/svg";
 
 /** The interval and the value between 0 and 1; nothing for scores with other scales. */
-function drawing({ value, low, high }: ScoreJson): SVGElement | null {
+function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
   if (value === null || low === null || high === null || low < 0 || high > 1) return null;
   const svg = svgElement("svg", { viewBox: "-4 0 108 12", class: "interval", "aria-hidden": "true" });
   svg.append(
@@ -203,7 +184,7 @@ function reportButton(runId: string): HTMLElement {
 
 /** Runs with a completed task, newest first. */
 async function listOthers(runId: string, list: HTMLSelectElement): Promise<void> {
-  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs");
+  const { runs } = await get<RunPageJson>("/api/runs");
   for (const run of runs) {
     if (run.id === runId || run.completed_tasks === 0) continue;
     const label = `compared with ${run.name ?? run.id}: ${run.agent_id}, ${run.model}`;
@@ -249,7 +230,7 @@ function progressFigures(): RunPanel {
   };
 }
 
-function figuresOf(progress: RunProgressJson): [name: string, value: string, note: string][] {
+function figuresOf(progress: RunProgress): [name: string, value: string, note: string][] {
   const { scores, costUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
   const [headline] = scores;
   return [
@@ -275,7 +256,7 @@ const LONGEST_WAIT_MS = 10_000;
 type Connection = "open" | "lost" | "ended";
 
 interface RunListener {
-  onProgress(progress: RunProgressJson): void;
+  onProgress(progress: RunProgress): void;
   onConnection(connection: Connection): void;
 }
 
@@ -285,7 +266,7 @@ async function followRun(id: string, listener: RunListener, signal: AbortSignal)
   let waitMs = FIRST_WAIT_MS;
   for (;;) {
     try {
-      for await (const progress of getEvents<RunProgressJson>(path, signal)) {
+      for await (const progress of getEvents<RunProgress>(path, signal)) {
         waitMs = FIRST_WAIT_MS;
         listener.onConnection("open");
         listener.onProgress(progress);

@@ -3,7 +3,16 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { addressOf, demoQuestions, jsonLines, MAIL, QUESTIONS, type Started, startProgram, workFolder } from "../art-e.js";
+import {
+  addressOf,
+  demoQuestions,
+  jsonLines,
+  MAIL,
+  QUESTIONS,
+  type Started,
+  startProgram,
+  workFolder,
+} from "../art-e.js";
 
 /** The clients of trainers against the real server, with stand-ins where a trainer cannot be installed. */
 
