@@ -4,7 +4,7 @@ import { UserError } from "../platform/errors.js";
 import { checkNewFolder, checkWritable, writeFileAtomically, writeFolderAtomically } from "../platform/files.js";
 import { programVersion } from "../platform/program-version.js";
 
-/** Clients of the training environment in Python, one for each trainer: what they have in common is written into each. */
+/** Clients of the training environment in Python, one for each trainer; what they have in common is in each. */
 const CLIENTS = {
   trl: { output: "art_e_trl.py", source: "trl_client.py" },
   verifiers: { output: "art_e_mail", source: "verifiers_client.py" },

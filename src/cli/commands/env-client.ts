@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { EXIT } from "../../platform/errors.js";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
-import type { Command } from "../command.js";
-import { declaredIn, oneOf, readFlags, text } from "../read-flags.js";
+import { defineCommand, oneOf, text } from "../read-flags.js";
 
 const schema = z.object({
   for: oneOf(TRAINERS).meta({ description: "The trainer: trl, verifiers or art" }),
@@ -18,14 +16,9 @@ const NEXT = {
   art: "rollout(model, row) for each row of mail_rows()",
 } as const;
 
-export const environmentClientCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("env client", schema, argv);
-    const path = await writeEnvironmentClient(flags.for, "--output", flags.output);
-    context.out.result({ trainer: flags.for, path }, () =>
-      [`Wrote ${path}`, `Start the environment: art-e env serve -s train`, `In Python: ${NEXT[flags.for]}`].join("\n"),
-    );
-    return EXIT.done;
-  },
-};
+export const environmentClientCommand = defineCommand("env client", schema, async (flags, { out }) => {
+  const path = await writeEnvironmentClient(flags.for, "--output", flags.output);
+  out.result({ trainer: flags.for, path }, () =>
+    [`Wrote ${path}`, `Start the environment: art-e env serve -s train`, `In Python: ${NEXT[flags.for]}`].join("\n"),
+  );
+});
