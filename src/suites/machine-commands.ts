@@ -3,7 +3,7 @@ import { splitShellWords } from "../platform/text.js";
 import { type CommandResult, HOME, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 
 export const commandSchema = z.looseObject({
-  command: z.union([z.string(), z.array(z.string())]),
+  command: z.union([z.string(), z.array(z.string())], "expected a text or a list of words"),
   shell: z.boolean().default(false),
 });
 

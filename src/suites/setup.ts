@@ -241,6 +241,17 @@ const attachInbox: SetupAction = async (args) => {
   return DONE;
 };
 
+/** What the functions that are done here take. */
+export const SETUP_ARGUMENTS = {
+  upload_file_to_vm: uploadFileSchema,
+  upload_script_and_execute: uploadFileSchema,
+  copyfile_from_host_to_guest: copyFileSchema,
+  script_and_execute: runScriptSchema,
+  execute: executeSchema,
+  command: executeSchema,
+  sleep: sleepSchema,
+} as const;
+
 interface SetupFunction {
   readonly need: FunctionNeed;
   /** Left out where what it needs is not there, and the task goes on: it only opens a window. */

@@ -107,6 +107,24 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.close();
   });
 
+  it("folds the many addresses of a mail, and gives words without spaces no more room than others", async () => {
+    const { id } = demo.db
+      .prepare("SELECT message_id AS id FROM emails ORDER BY json_array_length(recipients) DESC LIMIT 1")
+      .get() as { id: string };
+    const page = await open(`mail/${encodeURIComponent(id)}`);
+    const { to } = (await demo.ask("GET", `/api/mails/${encodeURIComponent(id)}`)).body;
+    await page.getByText(`and ${to.length - 6} more`).click();
+    await page.getByText(to.at(-1), { exact: false }).waitFor();
+
+    saveSynthetic(demo.db, { id: "run_wide", tasks: 1, change: (trace) => ({ ...trace, answer: "x".repeat(300) }) });
+    await page.goto(`${demo.url}/#runs/run_wide`);
+    await page.getByText("All results").click();
+    const results = page.getByRole("region", { name: "Results" });
+    await results.waitFor();
+    expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
+    await page.close();
+  });
+
   it("filters the traces of one run by their ending, with the keyboard alone", async () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "All traces of this run" }).focus();
@@ -146,10 +164,11 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const log = page.getByRole("log", { name: "Conversation" });
     // The newest question stands on top.
     const source = log.getByText("Sources:").last().getByRole("link");
-    const messageId = (await source.textContent()) ?? "";
+    const [subject = "", sender] = ((await source.textContent()) ?? "").split(", ");
+    expect(sender).toBe(MARCUS);
     await source.click();
     await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
-    expect(await text(page)).toContain(messageId);
+    expect(await page.getByRole("article").getByRole("heading").textContent()).toBe(subject);
     expect(await page.getByRole("article").textContent()).toContain("umpire fee");
     await page.goBack();
     await log.locator(".hits a").first().click();

@@ -4,7 +4,7 @@ import { duration } from "../../text/format.js";
 import { h, untrustedInline, untrustedText } from "../dom.js";
 import { chatEvents, get } from "./api.js";
 import { errorNotice, labelled, mailLinks } from "./lists.js";
-import { feedbackForm, loadSessionTraces, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
+import { feedbackForm, loadSessionTraces, mailWords, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
 
 /** One for the life of the page, so that the conversation is still there after a visit to another section. */
 let log: ChatLog | null = null;
@@ -226,6 +226,7 @@ class Exchange {
   private readonly status = h("p", { class: "hint", role: "status" }, "Thinking …");
   private readonly outcome = h("div", { class: "outcome" }, this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
+  private readonly results: { result: unknown }[] = [];
   /** The text of the reply that is coming in; null between replies. */
   private text: HTMLElement | null = null;
 
@@ -311,9 +312,12 @@ class Exchange {
   private showResult(id: string, result: unknown): void {
     const { card, sources } = this.calls.get(id) ?? {};
     card?.setResult(result);
+    this.results.push({ result });
     const isError = Boolean((result as { error?: unknown } | null)?.error);
     if (Array.isArray(sources) && sources.length > 0 && !isError) {
-      this.outcome.append(h("p", { class: "hint" }, "Sources: ", mailLinks(sources.map(String))));
+      this.outcome.append(
+        h("p", { class: "hint" }, "Sources: ", mailLinks(sources.map(String), mailWords(this.results))),
+      );
     }
     this.text = null;
     this.status.textContent = "Thinking …";

@@ -1,11 +1,10 @@
 import { datasetText } from "../../reports/text.js";
-import { readToolResult } from "../../reports/trace-view.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, post, remove } from "./api.js";
 import { factList, table, twoLines } from "./lists.js";
-import { endingText, mailboxFacts, messageSections, rightAnswer } from "./trace.js";
+import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer } from "./trace.js";
 
 /** One trace after another, to be labelled by keys. */
 export async function labelView(
@@ -153,7 +152,7 @@ class Labelling {
 
 /** The runs whose traces can be labelled, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
-  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+  const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
   const criterion = h("input", { id: "criterion", type: "text", value: OVERALL, autocomplete: "off" });
   const link = (runId: string | null, text: string) => {
     const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || OVERALL });
@@ -186,6 +185,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
         [link(null, "chats"), "any", "–", "–", "–"],
       ],
     ),
+    hasOlder ? h("p", { class: "hint" }, "Older runs are under Runs, each with a link to label its traces.") : "",
   );
 }
 
@@ -204,21 +204,11 @@ function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLEleme
 }
 
 function factsOf(trace: Trace | ChatTrace): [string, string][] {
-  return [...rightAnswer(trace), ["Sources", sourcesText(trace)], ...mailboxFacts(trace)];
-}
-
-/** The cited mails by subject, sender and day, where the agent saw them; others by their Message-ID. */
-function sourcesText({ sources, toolCalls }: Trace | ChatTrace): string {
-  const seen = new Map<string, string>();
-  for (const { result } of toolCalls) {
-    const view = readToolResult(result);
-    const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
-    for (const { messageId, subject, sender, date } of mails) {
-      const words = [subject || "(no subject)", sender, date === null ? null : minuteText(date)];
-      seen.set(messageId, words.filter((word) => word !== null).join(", "));
-    }
-  }
-  return sources.map((id) => seen.get(id) ?? id).join("; ") || "none";
+  return [
+    ...rightAnswer(trace),
+    ["Sources", trace.sources.map(mailWords(trace.toolCalls)).join("; ") || "none"],
+    ...mailboxFacts(trace),
+  ];
 }
 
 /** What the agent did, without its instructions and the question, which stands beside. Mails that it read are open. */

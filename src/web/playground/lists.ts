@@ -217,10 +217,10 @@ export function idLink(section: string, id: string, text = id): HTMLElement {
   return h("a", { href: `#${section}/${encodeURIComponent(id)}` }, text);
 }
 
-/** Links to mails, named by their Message-IDs. */
-export function mailLinks(messageIds: readonly string[]): HTMLElement {
-  const links = messageIds.flatMap((id, i) => [...(i === 0 ? [] : [", "]), mailLink(id, id)]);
-  return h("span", { class: "mono" }, ...links);
+/** Links to mails. `wordsOf`: what a mail is called, by its Message-ID. */
+export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: string) => string): HTMLElement {
+  const links = messageIds.flatMap((id, i) => [...(i === 0 ? [] : ["; "]), mailLink(id, wordsOf(id))]);
+  return h("span", { class: "links" }, ...links);
 }
 
 export function mailLink(messageId: string, text: string): HTMLElement {
