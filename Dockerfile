@@ -6,7 +6,10 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends g++ make python3 \
   && rm -rf /var/lib/apt/lists/*
 COPY . .
-RUN npm ci --no-audit --no-fund && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+# Beside it, for runs over a queue (docs/scale.md): its three packages.
+RUN npm ci --no-audit --no-fund \
+  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+  && npm install --prefix /opt --ignore-scripts --no-audit --no-fund bullmq@6 ioredis@5 rate-limiter-flexible@11
 
 FROM node:24-slim
 RUN apt-get update \
@@ -23,6 +26,7 @@ COPY --from=build /opt/art-e/examples examples
 COPY --from=build /opt/art-e/fixtures/demo fixtures/demo
 COPY --from=build /opt/art-e/fixtures/suites fixtures/suites
 COPY --from=build /opt/art-e/node_modules node_modules
+COPY --from=build /opt/node_modules /opt/node_modules
 RUN ln -s /opt/art-e/bin/art-e.js /usr/local/bin/art-e \
   && mkdir /data \
   && chown node:node /data

@@ -14,6 +14,7 @@ import {
 import { showDatabase } from "./platform/command-line.js";
 import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode } from "./platform/errors.js";
+import { missingPackage } from "./platform/optional-packages.js";
 import { stripControls } from "./platform/text.js";
 import { databaseError } from "./store/database-error.js";
 
@@ -41,7 +42,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
       const progress = (title: string) => openProgressLater(settings, title);
       code = await run(argv, { settings, out, note: out.note, progress, ...interrupts });
     } catch (error) {
-      throw databaseError(error, settings.db) ?? error;
+      throw databaseError(error, settings.db) ?? missingPackage(error) ?? error;
     }
   });
   try {

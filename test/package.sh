@@ -11,3 +11,6 @@ npm install --no-audit --no-fund --silent ./art-e-*.tgz
 npx --no-install art-e --version
 npx --no-install art-e demo --quiet --no-progress
 test -s demo-output/results.json && test -s demo-output/traces.jsonl
+du -sm node_modules | sed 's/node_modules/MB installed/'
+# What only some commands need is asked for by name.
+npx --no-install art-e worker --queue redis://127.0.0.1:1 2>&1 | grep -q "npm install bullmq@"

@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from "../platform/errors.js";
 import { type Db, withReadOnly } from "../store/open-store.js";
 import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "./command.js";
 import { configuredDatabase } from "./open-config.js";
-import { declaredIn, oneOf, readFlags } from "./read-flags.js";
+import { defineCommand, oneOf } from "./read-flags.js";
 import { readSettings } from "./terminal.js";
 
 // A slash ends the name of a run, and its task is typed next.
@@ -30,18 +30,15 @@ compdef _art_e art-e`,
 complete -c art-e -a '(art-e ${COMPLETE} (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'`,
 } as const;
 
-const schema = z.object({
-  shell: oneOf(["bash", "zsh", "fish"]).default("bash").meta({ description: "bash, zsh or fish" }),
-});
-
-export const completionCommand: Command = {
-  ...declaredIn(schema, ["shell"]),
-  async run(argv, { out }) {
-    const { shell } = readFlags("completion", schema, argv);
+export const completionCommand = defineCommand(
+  "completion [shell]",
+  z.object({
+    shell: oneOf(["bash", "zsh", "fish"]).default("bash").meta({ description: "bash, zsh or fish" }),
+  }),
+  async ({ shell }, { out }) => {
     out.result({ shell, script: SCRIPTS[shell] }, () => SCRIPTS[shell]);
-    return EXIT.done;
   },
-};
+);
 
 /** Of what a word names one. */
 type Kind = "agents" | "evals" | "mailboxes" | "runs" | "shells" | "tasks" | "tools" | "traces" | "suiteTasks";
@@ -62,7 +59,7 @@ const OF_FLAGS: Readonly<Record<string, Kind>> = {
 /** What an argument names, by the first word of the command and the argument's name. */
 const OF_ARGUMENTS: Readonly<Record<string, Kind>> = {
   "agents id": "agents",
-  "agents tool": "tools",
+  "agents tools": "tools",
   "ask inbox_address": "mailboxes",
   "compare runs": "runs",
   "completion shell": "shells",

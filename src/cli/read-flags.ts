@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { UserError } from "../platform/errors.js";
+import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import { flagName } from "../platform/text.js";
-import type { Command, Flags } from "./command.js";
+import type { Command, CommandContext, Flags } from "./command.js";
 
 declare module "zod" {
   /** How an argument or a flag is shown, beside its description. */
@@ -10,6 +10,26 @@ declare module "zod" {
     /** Another name, as `l` or `csv-path`. */
     alias?: string;
   }
+}
+
+type Argv = Readonly<Record<string, unknown>>;
+
+/** A command with its checked flags. `usage`: as in the command table. A run that gives no exit code is done. */
+export function defineCommand<T extends z.ZodObject>(
+  usage: string,
+  schema: T,
+  // biome-ignore lint/suspicious/noConfusingVoidType: most commands end without a word
+  run: (flags: z.output<T>, context: CommandContext, argv: Argv) => Promise<ExitCode | void>,
+): Command {
+  return {
+    ...declaredIn(schema, positionalsOf(usage)),
+    run: async (argv, context) => (await run(readFlags(usage, schema, argv), context, argv)) ?? EXIT.done,
+  };
+}
+
+/** `id` and `new_id` of `agents clone <id> <new_id>`. */
+function positionalsOf(usage: string): string[] {
+  return [...usage.matchAll(/[<[](\w+)/g)].map(([, name = ""]) => name);
 }
 
 /** The arguments and flags of a command, as the parser takes them: the fields of its schema that have a description. */
@@ -68,48 +88,19 @@ function typeOf(field: z.ZodType): { type: "boolean" | "number" | "string"; isAr
   return { type, isArray, isRequired: type !== "boolean" };
 }
 
-/** Checks a command's flags. The error names the first invalid one as the user writes it. */
-export function readFlags<T extends z.ZodType>(
-  command: string,
-  schema: T,
-  argv: Readonly<Record<string, unknown>>,
-): z.output<T> {
+/** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
+export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: Argv): z.output<T> {
   const result = schema.safeParse(argv);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const [name] = issue?.path ?? [];
+  const name = issue?.path[0] === undefined ? null : String(issue.path[0]);
+  const written = name !== null && positionalsOf(usage).includes(name) ? name.toUpperCase() : flagName(name ?? "");
   throw new UserError(
     "flag_invalid",
-    `${name === undefined ? "" : `${writtenName(String(name))}: `}${issue?.message ?? "cannot be used"}.`,
-    `See art-e ${command} --help.`,
+    `${name === null ? "" : `${written}: `}${issue?.message ?? "cannot be used"}.`,
+    `See art-e ${usage.replace(/ [<[].*$/, "")} --help.`,
   );
 }
-
-/** A flag as it is typed; a positional in upper case, as help names it. */
-function writtenName(name: string): string {
-  return POSITIONALS.has(name) ? name.toUpperCase() : flagName(name);
-}
-
-const POSITIONALS: ReadonlySet<string> = new Set([
-  "source",
-  "inbox_address",
-  "words",
-  "question",
-  "name",
-  "id",
-  "runs",
-  "note",
-  "tags",
-  "new_id",
-  "tool",
-  "file",
-  "arguments",
-  "labels",
-  "dir",
-  "names",
-  "files",
-  "shell",
-]);
 
 /** An integer within bounds. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
@@ -166,7 +157,7 @@ export const failures = z
   });
 
 /** The names of the flags that were on the command line. What is not among them has its default. */
-export function givenFlags(argv: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+export function givenFlags(argv: Argv): ReadonlySet<string> {
   return new Set(Object.keys(argv).filter((name) => argv[name] !== undefined && argv[name] !== false));
 }
 

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import PostalMime from "postal-mime";
+import { calendarText } from "./calendar.js";
 import type { Email } from "./email.js";
 import {
   type BodyHeaders,
@@ -70,6 +71,10 @@ interface MimePart {
 type Params = Readonly<Record<string, string | undefined>>;
 
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
+
+const CALENDAR_TYPES = new Set(["text/calendar", "application/ics"]);
+
+const isCalendarType = (contentType: string) => /^text\/calendar\b/i.test(contentType);
 
 /** Longer attached texts are cut. */
 const MAX_TEXT_CHARS = 1_000_000;
@@ -191,7 +196,8 @@ function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const charset = westernCharset(headers.contentType);
   const isAttached = /^attachment\b/i.test(headers.disposition);
   if (charset === null || encoding === "base64" || isAttached) return null;
-  return decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
+  const text = decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
+  return isCalendarType(headers.contentType) ? calendarText(text) : text;
 }
 
 /** The charset of plain text that `decodeWestern` can decode, else null. */
@@ -247,7 +253,8 @@ async function decodedText(mail: Awaited<ReturnType<PostalMime["parse"]>>): Prom
   // The mail is a single text part of another type.
   if (only === undefined || others.length > 0) return "";
   const isBody = only.mimeType.startsWith("text/") && only.disposition !== "attachment";
-  return isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
+  const text = isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
+  return CALENDAR_TYPES.has(only.mimeType) ? calendarText(text) : text;
 }
 
 /** Null without a text, or where the body contains it. */
@@ -256,7 +263,9 @@ async function sectionOf({ name, type, content, text, isMail, isInBody }: Attach
   const forwarded = isMail ? readMailFields(content) : "it is no mail";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
-  return { title: `Attachment: ${name || type}`, text: type === "text/html" ? await htmlToText(text) : text };
+  const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
+  const shown = type === "text/html" ? await htmlToText(text) : isCalendar ? calendarText(text) : text;
+  return { title: `Attachment: ${name || type}`, text: shown };
 }
 
 async function forwardedSection(

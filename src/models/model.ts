@@ -315,7 +315,7 @@ export interface ToolCall {
 
 /**
  * What a provider wants back untouched in the next request (Anthropic thinking blocks, Gemini thought
- * signatures, OpenAI reasoning items). Only the provider that wrote it reads `value`.
+ * signatures, OpenAI reasoning items). Only the provider that wrote it, and `reasoningText`, read `value`.
  */
 export const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
 

@@ -4,9 +4,9 @@ import { withMessage } from "./provider-errors.js";
 import { CallWaits } from "./rate-limiter.js";
 
 /**
- * Calls a model, or an agent, again while it fails with a retryable `ModelError`. Each attempt tells its progress, which
- * `listener` hears too, with the retries. What was tried stands in `retries`, or in the last error's, whose message
- * `name` begins.
+ * Calls a model, or an agent, again while it fails with a retryable `ModelError`. Each attempt tells its progress,
+ * which `listener` hears too, with the retries. What was tried stands in `retries`, or in the last error's, whose
+ * message `name` begins.
  */
 export async function retryFollowed<T>(
   name: string,

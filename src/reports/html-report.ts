@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { deflateRawSync } from "node:zlib";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
@@ -116,18 +114,10 @@ const STYLES = [
 
 /** The page's style and script, and the libraries' builds with the licence notices at their heads. */
 export function readPageAssets(): PageAssets {
-  const require = createRequire(import.meta.url);
-  const plot = require.resolve("@observablehq/plot");
-  const d3 = createRequire(plot).resolve("d3");
   const read = (path: string | URL) => readFileSync(path, "utf8");
-  const diff = dirname(require.resolve("diff/package.json"));
-  const scripts = [
-    read(join(dirname(d3), "../dist/d3.min.js")),
-    read(join(dirname(plot), "../dist/plot.umd.min.js")),
-    // Its build has no licence notice.
-    `/*!\n${read(join(diff, "LICENSE"))}*/\n${read(join(diff, "dist/diff.min.js"))}`,
-    readPageScript("web/report.js"),
-  ];
+  const scripts = ["libraries/d3", "libraries/plot", "libraries/diff", "report"].map((name) =>
+    readPageScript(`web/${name}.js`),
+  );
   return {
     style: STYLES.map((name) => read(new URL(`../web/${name}.css`, import.meta.url))).join("\n"),
     scripts: scripts.map(insideScript),

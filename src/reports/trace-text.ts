@@ -2,7 +2,7 @@ import { type Message, repliesBy } from "../models/model.js";
 import { otherModels } from "../models/other-model.js";
 import { stripControls } from "../platform/text.js";
 import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
-import type { LeftBehind } from "../tasks/suite-task.js";
+import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
@@ -89,7 +89,7 @@ function goldLines(trace: Trace): string[] {
 }
 
 /** Shown only where there are any; `art-e report` shows the pictures themselves. */
-function pictureLine({ pictures, omitted }: LeftBehind = { pictures: [], omitted: 0 }): string[] {
+function pictureLine({ pictures, omitted }: FinalState = { pictures: [], omitted: 0 }): string[] {
   if (pictures.length + omitted === 0) return [];
   const named = pictures.map(
     ({ path, cell, width, height }) => `${path}${cell === null ? "" : ` cell ${cell}`} (${width} x ${height})`,

@@ -219,6 +219,8 @@ interface Scored {
   readonly taskId: TaskId;
   readonly ending: Ending;
   readonly scores: Readonly<Record<string, number | null>>;
+  /** In ms. */
+  readonly endedAt: number;
 }
 
 type FinishedFigures = Pick<
@@ -242,18 +244,30 @@ class FinishedTasks {
     const { taskId, ending, scores, spent, judgeCostUsd, usage, retries } = result;
     const key = epochKey(result);
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
-    this.tasks.set(key, { taskId, ending, scores });
+    const line = toLine(result, startedAt);
+    const endedAt = Date.parse(line.endedAt);
+    this.tasks.set(key, { taskId, ending, scores, endedAt });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.retries += retries;
-    const line = toLine(result, startedAt);
     this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
     if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
-    this.ends = [Date.parse(line.endedAt), ...this.ends].slice(0, PACE_TASKS);
+    this.ends = [endedAt, ...this.ends].slice(0, PACE_TASKS);
   }
 
   get endTimes(): readonly number[] {
     return this.ends;
+  }
+
+  /** The process may tell of a task later than the file that it has ended: such a one is under way no more. */
+  withoutFinished(process: RunProcessState): RunProcessState {
+    const underWay = process.underWay.filter((task) => {
+      const { endedAt = Number.NEGATIVE_INFINITY } = this.tasks.get(epochKey(task)) ?? {};
+      // An earlier attempt ended before this one began.
+      return endedAt < Date.parse(task.startedAt);
+    });
+    const ended = process.underWay.length - underWay.length;
+    return { ...process, underWay, underWayCount: process.underWayCount - ended };
   }
 
   figures(): FinishedFigures {
@@ -388,7 +402,7 @@ class RunProgressReader {
       maxCostUsd: limits.maxCostUsd,
       tasksPerMinute: pace?.tasksPerMinute ?? null,
       msLeft: pace?.msLeft ?? null,
-      process,
+      process: process && this.finished.withoutFinished(process),
     };
   }
 }

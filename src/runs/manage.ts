@@ -105,7 +105,8 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
   });
 }
 
-function headlineOf(db: Db, runId: string): Headline | null {
+/** Null: nothing is scored yet. Reads the scores of all results. */
+export function headlineOf(db: Db, runId: string): Headline | null {
   for (const scorer of HEADLINE_SCORERS) {
     const sums = new ClusteredMean();
     const tasks = scoreSums(db, runId, scorer);

@@ -260,7 +260,14 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
 }
 
 /** The agent of an imported run, with its prompt and tools, is where the run was made: here are its traces only. */
-function refuseImported({ id, settings: { imported } }: RunRow, what: string): void {
+function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
+  if (environment !== undefined) {
+    throw new UserError(
+      "run_of_environment",
+      `Run ${id} cannot ${what}: its tasks were episodes of a training environment, and its model was a trainer's.`,
+      "Serve the environment again: art-e env serve.",
+    );
+  }
   if (imported === undefined) return;
   throw new UserError(
     "run_imported",
@@ -455,7 +462,7 @@ function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): 
 }
 
 /** Sorts by time; the random part tells apart runs of the same second. */
-function newRunId(): string {
+export function newRunId(): string {
   const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }

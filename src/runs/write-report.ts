@@ -92,8 +92,7 @@ function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]):
   const ofSuites = runs.some(({ head }) => head.split === "suite");
   yield csvHead(meanings, ofSuites);
   for (const { head, results } of runs) {
-    const { runId, agentId, model, name = null } = head;
-    for (const result of results()) yield csvLine({ runId, agentId, model, runName: name }, result, meanings, ofSuites);
+    for (const result of results()) yield csvLine({ run: head, result }, meanings, ofSuites);
   }
 }
 

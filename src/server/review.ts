@@ -1,17 +1,12 @@
 import { z } from "zod";
-import {
-  questionCheckSchema,
-  questionReviewSchema,
-  questionWordingSchema,
-  REVIEW_DECISIONS,
-} from "../questions/provenance.js";
+import { questionWordingSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import type { DatasetReview, QuestionDetails } from "../questions/review.js";
-import { estimateSchema } from "../statistics/estimate.js";
 import type { Db } from "../store/open-store.js";
 import { ApiError } from "./api-error.js";
 import { createApp } from "./create-app.js";
 import { type HttpServer, openHttpServer } from "./http-server.js";
 import { addPage } from "./playground.js";
+import { questionDetailsShape, reviewListShape, savedReviewShape } from "./responses.js";
 import { defineRoute, type Route } from "./route.js";
 import { mailRoutes } from "./routes/mail.js";
 
@@ -48,55 +43,6 @@ export function startReviewServer(
   return openHttpServer(app, HOST, port, MAX_CONNECTIONS);
 }
 
-const spans = z.array(z.strictObject({ start: z.number().int(), end: z.number().int() }));
-
-const summaryShape = z.strictObject({
-  counts: z.record(z.enum([...REVIEW_DECISIONS, "waiting"]), z.number().int()),
-  agreement: z
-    .strictObject({
-      all: estimateSchema,
-      by_check: z.array(z.strictObject({ check: z.string(), agreement: estimateSchema })),
-    })
-    .meta({ description: "How often the reviewer and the checks say the same of a question as it stood" }),
-});
-
-const reviewShape = questionReviewSchema.nullable().meta({ description: "Null: nothing is decided" });
-
-const detailsShape = z.strictObject({
-  id: z.number().int(),
-  question: z.string(),
-  answer: z.string(),
-  inbox_address: z.string(),
-  query_date: z.string(),
-  how_realistic: z.number(),
-  made_by: z.string().nullable(),
-  kind: z.string().nullable(),
-  unanswerable: z.string().nullable(),
-  easy: z.boolean(),
-  checks: z.array(questionCheckSchema),
-  mails: z.array(
-    z.strictObject({
-      message_id: z.string(),
-      is_cited: z.boolean().meta({ description: "False: it came after the question" }),
-      passage: z.enum(["recorded", "found"]).nullable(),
-      in_subject: spans,
-      in_body: spans,
-      mail: z
-        .strictObject({
-          subject: z.string(),
-          sender: z.string(),
-          to: z.array(z.string()),
-          cc: z.array(z.string()),
-          date: z.string().nullable(),
-          body: z.string(),
-        })
-        .nullable()
-        .meta({ description: "Null: it is not in the database" }),
-    }),
-  ),
-  review: reviewShape,
-});
-
 /** What the page of a review asks for. */
 function reviewRoutes(review: DatasetReview): Route[] {
   const tag = "review";
@@ -107,11 +53,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
       tag,
       summary: "The questions of the dataset, and what was decided",
       status: 200,
-      response: summaryShape.extend({
-        dataset: z.string(),
-        reviewed_dataset: z.string(),
-        questions: z.array(z.strictObject({ id: z.number().int(), decision: z.enum(REVIEW_DECISIONS).nullable() })),
-      }),
+      response: reviewListShape,
       async handle() {
         return {
           dataset: review.path,
@@ -127,7 +69,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
       tag,
       summary: "A question with the mails that it cites and what the checks said",
       status: 200,
-      response: detailsShape,
+      response: questionDetailsShape,
       handle: async ({ params }) => detailsJson(await review.details(idOf(params.id))),
     }),
     defineRoute({
@@ -147,7 +89,7 @@ function reviewRoutes(review: DatasetReview): Route[] {
           message: "goes with the decision edited, and with no other",
         }),
       status: 200,
-      response: summaryShape.extend({ review: reviewShape }),
+      response: savedReviewShape,
       async handle({ params, body }) {
         const saved = await review.decide(idOf(params.id), { ...body, reason: body.reason || null });
         return { review: saved, ...(await summaryJson(review)) };

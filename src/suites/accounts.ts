@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, normalize, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { isShallow, type JsonValue } from "../platform/json.js";
-import { redact } from "../platform/text.js";
+import { redact, redactBytes } from "../platform/text.js";
 import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";
@@ -30,7 +30,7 @@ export class RedactedMachine implements TaskMachine {
   async copyOut(path: string, to: string): Promise<boolean> {
     if (!(await this.machine.copyOut(path, to))) return false;
     const bytes = await readFile(to, "latin1");
-    const clean = redact(bytes, this.secrets.map(asLatin1));
+    const clean = redactBytes(bytes, this.secrets);
     if (clean !== bytes) await writeFile(to, clean, "latin1");
     return true;
   }
@@ -40,9 +40,6 @@ export class RedactedMachine implements TaskMachine {
     return { exitCode, stdout: redact(stdout, this.secrets), stderr: redact(stderr, this.secrets) };
   }
 }
-
-/** The bytes of a text, one character each, as the bytes of a file are read. */
-const asLatin1 = (text: string) => Buffer.from(text).toString("latin1");
 
 /** What a task that takes an account lacks of its settings; null: nothing, or it takes none. */
 export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | undefined): string | null {
@@ -66,6 +63,14 @@ function settingsIn(value: JsonValue): string[] {
 }
 
 export const ONLY_ACCOUNT_TASKS = "only tasks tagged account get account settings";
+
+/** The contents of an account's settings. Throws where the task may not see them, or they are not there. */
+export function readAccountSettings(name: string, { tags }: SuiteTask, accounts: AccountSettings | undefined): string {
+  if (!tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
+  const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
+  if ("missing" in file) throw new Error(file.missing);
+  return file.text;
+}
 
 /** The folders of account settings in a suite's root, in either form. */
 export function settingsFolders(root: string): string[] {
@@ -172,9 +177,6 @@ export class AccountSettings {
 /** Names that everybody has: hiding them would hide paths, and no secret. */
 const PUBLIC: ReadonlySet<string> = new Set(["admin", "home", "root", "user", "true", "false", "none", "null"]);
 
-/** Base64 writes three bytes as four characters; of fewer groups than this a text could be anything. */
-const FEWEST_GROUPS = 2;
-
 /** Texts and numbers of a JSON value, at any depth. */
 function textsOf(value: JsonValue | undefined): string[] {
   if (typeof value === "string") return [value];
@@ -183,28 +185,15 @@ function textsOf(value: JsonValue | undefined): string[] {
   return Object.values(value).flatMap((item) => textsOf(item as JsonValue));
 }
 
-/** Secrets as programs print them: plain, line by line, in base64 and in addresses. */
+/** Secrets as programs print them: whole and line by line. */
 function secretForms(values: readonly string[]): string[] {
   const secrets = values.filter((value) => !PUBLIC.has(value.toLowerCase()));
-  return [...new Set(secrets.flatMap((secret) => [secret, ...linesOf(secret), ...base64Of(secret), inUrl(secret)]))];
+  return [...new Set(secrets.flatMap((secret) => [secret, ...linesOf(secret)]))];
 }
 
 /** Such as those of a private key. */
 function linesOf(secret: string): string[] {
   return secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
-}
-
-/** Whole, and its beginning, which is the same where more text follows. */
-function base64Of(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const groups = Math.floor(bytes.length / 3);
-  const begin = groups < FEWEST_GROUPS ? [] : [bytes.subarray(0, 3 * groups).toString("base64")];
-  return [bytes.toString("base64"), ...begin];
-}
-
-function inUrl(secret: string): string {
-  // A half of a character has no form in an address.
-  return encodeURIComponent(secret.toWellFormed());
 }
 
 const MAX_SETTINGS_BYTES = 1_000_000;
@@ -282,13 +271,11 @@ export function stripJsonComments(text: string): string {
 /** `ART_E_ACCOUNT_SNOWFLAKE_PASSWORD`: the field `password` of `snowflake/settings.json`, in any case. */
 export const ACCOUNT_PREFIX = "ART_E_ACCOUNT_";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The fields of an account's `settings.json` that variables give. `names`: its fields as the template spells them. */
 function fieldsFromEnvironment(
   name: string,
   names: readonly string[],
-  env: Environment,
+  env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
   const vendor = /^([^/]+)\/settings\.json$/.exec(name)?.[1];
   if (vendor === undefined) return {};

@@ -1,27 +1,21 @@
-import { readdirSync } from "node:fs";
-import { basename, join } from "node:path";
-import type { z } from "zod";
+import { existsSync, readdirSync } from "node:fs";
+import { basename, join, posix, relative } from "node:path";
+import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/text.js";
+import { readSnapshots } from "../sandbox/snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
-import {
-  type CheckContext,
-  checkDestinations,
-  checkFiles,
-  checkMachinePaths,
-  checkSettings,
-  findingsOf,
-  type TaskCheck,
-} from "./check-paths.js";
+import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accounts.js";
+import { argumentProblems } from "./check-arguments.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
-import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
+import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { customFunctions } from "./load-custom-functions.js";
 import { findSetupFunction } from "./setup.js";
 import {
   ACCOUNT_TAG,
-  DOMAIN_TAGS,
-  fieldPath,
-  INTERFACE_TAGS,
-  KNOWN_TAGS,
+  type FileState,
+  type FindingLevel,
+  fileStateOf,
   openSuiteFolder,
   parseIndexFile,
   pathInSuite,
@@ -29,7 +23,7 @@ import {
   type SuiteFolder,
 } from "./suite-folder.js";
 import { type LocatedCall, type ReadSuite, type ReadTask, readSuite } from "./task-file.js";
-import { needOf, needsMachine } from "./task-needs.js";
+import { type NamedPath, namedPaths, needOf, needsMachine } from "./task-needs.js";
 
 export interface SuiteCheck {
   readonly suite: string;
@@ -42,7 +36,16 @@ export interface SuiteCheck {
 /** `functions`: the user's module. */
 export async function checkSuiteFolder(folder: string, functions: string | undefined): Promise<SuiteCheck> {
   const read = readSuite(openSuiteFolder(folder));
-  const findings = checkSuite(read, await customFunctions(functions));
+  const snapshots = await readSnapshots(read.suite.root).catch((error: unknown) => {
+    if (error instanceof UserError) return error;
+    throw error;
+  });
+  const isBroken = snapshots instanceof UserError;
+  const findings = checkSuite(read, await customFunctions(functions), isBroken ? null : snapshots);
+  if (isBroken) {
+    const at = { task: null, file: "snapshots.json", field: "" };
+    findings.unshift({ level: "error", code: "snapshots_invalid", ...at, message: snapshots.message });
+  }
   return {
     suite: read.suite.name,
     tasks: read.tasks.length,
@@ -51,55 +54,45 @@ export async function checkSuiteFolder(folder: string, functions: string | undef
   };
 }
 
-/** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
-const checkTags: TaskCheck = (read, context) => {
-  const { tags, dialect } = read.task;
-  // The vocabulary is of work at a machine.
-  if (!needsMachine(read.task)) return [];
-  const { warning } = findingsOf(read, context);
-  const findings: SuiteFinding[] = [];
-  for (const [i, tag] of tags.entries()) {
-    if (KNOWN_TAGS.has(tag)) continue;
-    findings.push(warning("tag_unknown", `tags[${i}]`, `${tag} is no tag of the task format`));
-  }
-  const kinds = [
-    ["interface", INTERFACE_TAGS],
-    ["guidance", INSTRUCTION_STYLES],
-    ["domain", DOMAIN_TAGS],
-  ] as const;
-  for (const [kind, known] of kinds) {
-    const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
-    if (count === 1) continue;
-    const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
-    findings.push(warning("tag_count", "tags", message));
-  }
-  const needsAccount = read.calls.find((call) => needOf(call, dialect, context.custom) === "account");
-  if (needsAccount !== undefined && !tags.includes(ACCOUNT_TAG)) {
-    const message = `lacks ${ACCOUNT_TAG}, which ${needsAccount.func} needs: account settings reach only tasks with it`;
-    findings.push(warning("tag_account_missing", "tags", message));
-  }
-  return findings;
-};
+/** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */
+export function checkSuite(
+  { suite, tasks, problems }: ReadSuite,
+  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+  snapshots: ReadonlyMap<string, unknown> | null = null,
+): SuiteFinding[] {
+  const byId = new Map<string, ReadTask>();
+  for (const read of tasks) if (!byId.has(read.task.id)) byId.set(read.task.id, read);
+  const context: CheckContext = { suite, tasks, byId, custom, snapshots };
+  const checks = suite.form === "harbor" ? HARBOR_CHECKS : TASK_CHECKS;
+  const ofTasks = tasks.flatMap((read) => [...read.findings, ...checks.flatMap((check) => check(read, context))]);
+  return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
+}
 
-/** The index files beside `examples/` list tasks that the suite has. Other JSON files may lie there too. */
-function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
-  const known = new Set(tasks.map(({ task, path }) => `${path.tool}/${task.id}`));
-  const names = readdirSync(suite.content, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
-    .map(({ name }) => name)
-    .sort();
-  return names.flatMap((name): SuiteFinding[] => {
-    const path = join(suite.content, name);
-    const missing = (parseIndexFile(path) ?? []).filter(({ tool, id }) => !known.has(`${tool}/${id}`));
-    return missing.map(({ tool, id }) => ({
-      level: "error",
-      code: "index_unknown_task",
-      task: null,
-      file: pathInSuite(suite, path),
-      field: tool,
-      message: `${id} is not in examples/${tool}`,
-    }));
+/** What a check of one task may look at. */
+interface CheckContext {
+  readonly suite: SuiteFolder;
+  readonly tasks: readonly ReadTask[];
+  readonly byId: ReadonlyMap<string, ReadTask>;
+  /** The user's own, beside those of the dialect. */
+  readonly custom: CustomFunctions;
+  /** By name; null where they could not be read, or are not looked at. */
+  readonly snapshots: ReadonlyMap<string, unknown> | null;
+}
+
+/** A check of one task. */
+type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
+
+/** Writes findings about one task. */
+function findingsOf({ task, path }: ReadTask, { suite }: CheckContext) {
+  const write = (level: FindingLevel) => (code: string, field: string, message: string) => ({
+    level,
+    code,
+    task: task.id,
+    file: pathInSuite(suite, path.file),
+    field,
+    message,
   });
+  return { error: write("error"), warning: write("warning") };
 }
 
 const checkDuplicates: TaskCheck = (read, context) => {
@@ -122,6 +115,100 @@ const checkIdentity: TaskCheck = (read, context) => {
     findings.push(error("file_name_differs", "", message));
   }
   return [...findings, ...checkDuplicates(read, context)];
+};
+
+/** No field is misspelt or left out that the analysis goes by. */
+const checkFields: TaskCheck = (read, context) => {
+  const { warning } = findingsOf(read, context);
+  const { actionNumber, counterpart } = read.task;
+  const findings: SuiteFinding[] = read.unknownFields.map((name) =>
+    warning("field_unknown", name, "is no field of the task format"),
+  );
+  // Questions about mail have neither.
+  if (!needsMachine(read.task)) return findings;
+  if (actionNumber === null && context.tasks.some(({ task }) => task.actionNumber !== null)) {
+    findings.push(warning("field_missing", "action_number", "is missing: the task has no difficulty"));
+  }
+  if (counterpart === null && context.tasks.some(({ task }) => task.counterpart !== null)) {
+    findings.push(
+      warning("field_missing", "counterpart", "is missing: the task is in no pair of abstract and verbose"),
+    );
+  }
+  return findings;
+};
+
+/** The tags that the task format knows. */
+const INTERFACE_TAGS = ["cli", "gui", "cli+gui"] as const;
+const DOMAIN_TAGS = [
+  "data_warehousing",
+  "data_transformation",
+  "data_ingestion_and_integration",
+  "data_analysis_and_visualization",
+  "data_orchestration",
+  "traditional_data_processing",
+  "it_service_management",
+] as const;
+
+const KNOWN_TAGS = new Set<string>([...INTERFACE_TAGS, ...INSTRUCTION_STYLES, ...DOMAIN_TAGS, ACCOUNT_TAG]);
+
+/** One interface, one guidance and one domain tag, account where credentials are needed, and none of any other word. */
+const checkTags: TaskCheck = (read, context) => {
+  const { tags, dialect } = read.task;
+  // The vocabulary is of work at a machine.
+  if (!needsMachine(read.task)) return [];
+  const { warning } = findingsOf(read, context);
+  const findings: SuiteFinding[] = [];
+  for (const [i, tag] of tags.entries()) {
+    if (KNOWN_TAGS.has(tag)) continue;
+    findings.push(warning("tag_unknown", `tags[${i}]`, `${tag} is no tag of the task format`));
+  }
+  const kinds = [
+    ["interface", INTERFACE_TAGS],
+    ["guidance", INSTRUCTION_STYLES],
+    ["domain", DOMAIN_TAGS],
+  ] as const;
+  for (const [kind, known] of kinds) {
+    const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
+    // Tasks of one's own need no tags; a suite that has some of a kind goes by them.
+    const isUsed = context.tasks.some(({ task }) =>
+      task.tags.some((tag) => (known as readonly string[]).includes(tag)),
+    );
+    if (count === 1 || !isUsed) continue;
+    const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
+    findings.push(warning("tag_count", "tags", message));
+  }
+  const needsAccount = read.calls.find((call) => needOf(call, dialect, context.custom) === "account");
+  if (needsAccount !== undefined && !tags.includes(ACCOUNT_TAG)) {
+    const message = `lacks ${ACCOUNT_TAG}, which ${needsAccount.func} needs: account settings reach only tasks with it`;
+    findings.push(warning("tag_account_missing", "tags", message));
+  }
+  return findings;
+};
+
+/** Each task's counterpart is another task, which points back and has the other guidance. */
+const checkCounterpart: TaskCheck = (read, context) => {
+  const { id, counterpart, tags } = read.task;
+  if (counterpart === null) return [];
+  const { error, warning } = findingsOf(read, context);
+  if (counterpart === id) {
+    const namedBy = context.tasks.find(({ task }) => task.counterpart === id && task.id !== id)?.task.id;
+    const hint = namedBy === undefined ? "" : `; ${namedBy} names it and is probably meant`;
+    return [error("counterpart_self", "counterpart", `is the task itself${hint}`)];
+  }
+  const other = context.byId.get(counterpart)?.task;
+  if (other === undefined) return [error("counterpart_missing", "counterpart", `${counterpart} is not in the suite`)];
+  const findings: SuiteFinding[] = [];
+  if (other.counterpart !== id) {
+    const named = other.counterpart === counterpart ? "itself" : (other.counterpart ?? "none");
+    const message = `${counterpart} does not point back: it names ${named}`;
+    findings.push(error("counterpart_not_mutual", "counterpart", message));
+  }
+  const shared = INSTRUCTION_STYLES.filter((tag) => tags.includes(tag) && other.tags.includes(tag));
+  if (shared.length > 0) {
+    const message = `${counterpart} is ${shared.join(" and ")} too; one of a pair is abstract, the other verbose`;
+    findings.push(warning("counterpart_same_guidance", "counterpart", message));
+  }
+  return findings;
 };
 
 const KINDS: Readonly<Record<LocatedCall["role"], string>> = {
@@ -186,45 +273,142 @@ const isSetup = (role: LocatedCall["role"]) => role === "config" || role === "po
 
 const named = (calls: readonly LocatedCall[]) => [...new Set(calls.map(({ func }) => func))].join(", ");
 
-/** No field is misspelt or left out that the analysis goes by. */
-const checkFields: TaskCheck = (read, context) => {
-  const { warning } = findingsOf(read, context);
-  const { actionNumber, counterpart } = read.task;
-  const findings: SuiteFinding[] = read.unknownFields.map((name) =>
-    warning("field_unknown", name, "is no field of the task format"),
+/**
+ * Paths in the machine are absolute, none is in the place of a file of the suite, and results are looked for where
+ * uploads lie.
+ */
+const checkMachinePaths: TaskCheck = (read, context) => {
+  const paths = namedPaths(read);
+  return paths.flatMap((named) => {
+    if (!isInMachine(named)) return [];
+    return [
+      ...checkAbsolute(named, paths, read, context),
+      ...(named.kind === "result"
+        ? [...checkUploadFolder(named, paths, read, context), ...checkSwappedFiles(named, paths, read, context)]
+        : []),
+    ];
+  });
+};
+
+type PathCheck = (
+  named: NamedPath,
+  paths: readonly NamedPath[],
+  read: ReadTask,
+  context: CheckContext,
+) => SuiteFinding[];
+
+/** A relative path in the machine, beside an absolute one of a file: the two are swapped. */
+const checkAbsolute: PathCheck = (named, paths, read, context) => {
+  if (isAbsolute(named.path)) return [];
+  const { error, warning } = findingsOf(read, context);
+  const swapped = paths.find((other) => isFile(other) && isSamePair(other, named) && isAbsolute(other.path));
+  if (swapped !== undefined) {
+    const message = `${named.path} is no path in the machine, but ${swapped.path} is: swapped arguments?`;
+    return [error("arguments_swapped", named.field, message)];
+  }
+  return [warning("machine_path_relative", named.field, `${named.path} is no absolute path in the machine`)];
+};
+
+/** A file of the result's name is uploaded, but to another folder. */
+const checkUploadFolder: PathCheck = (result, paths, read, context) => {
+  const uploads = paths.filter(
+    ({ kind, call, path }) => kind === "upload" && call.role === "config" && nameOf(path) === nameOf(result.path),
   );
-  // Questions about mail have neither.
-  if (!needsMachine(read.task)) return findings;
-  if (actionNumber === null) {
-    findings.push(warning("field_missing", "action_number", "is missing: the task has no difficulty"));
-  }
-  if (counterpart === null) {
-    findings.push(
-      warning("field_missing", "counterpart", "is missing: the task is in no pair of abstract and verbose"),
-    );
-  }
-  return findings;
+  const [first] = uploads;
+  if (first === undefined || uploads.some(({ path }) => path === result.path)) return [];
+  const message = `${result.path} is expected, but the file of this name is uploaded to ${first.path}`;
+  return [findingsOf(read, context).warning("result_elsewhere", result.field, message)];
 };
 
-const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  [ATTACH_INBOX]: attachInboxSchema,
-  [EMAIL_ANSWER]: emailAnswerSchema,
+/** The gold file is one that is uploaded, and the result has the name of another file of the task that is not. */
+const checkSwappedFiles: PathCheck = (result, paths, read, context) => {
+  const uploaded = new Set(
+    paths.filter(({ kind, call }) => kind === "input" && call.role === "config").map(({ path }) => nameOf(path)),
+  );
+  const gold = paths.find((other) => other.kind === "gold" && isSamePair(other, result));
+  const name = nameOf(result.path);
+  if (gold === undefined || !uploaded.has(nameOf(gold.path)) || uploaded.has(name)) return [];
+  if (fileStateOf(read.path.folder, name) !== "file") return [];
+  const message = `${gold.path} is uploaded at the start, and ${name} lies in the task's folder: the two look swapped`;
+  return [findingsOf(read, context).warning("arguments_swapped", gold.field, message)];
 };
 
-/** Arguments of functions about mail are as the functions take them, and an answer is looked for in one mailbox. */
+const nameOf = (path: string) => posix.basename(path);
+const isAbsolute = (path: string) => path.startsWith("/") || path.startsWith("~/");
+const isInMachine = ({ kind }: NamedPath) => kind === "result" || kind === "upload";
+const isFile = ({ kind }: NamedPath) => kind === "input" || kind === "script" || kind === "gold";
+
+/** Arguments of one function, or the two getters of one comparison. */
+const isSamePair = (a: NamedPath, b: NamedPath) =>
+  a.call === b.call || (a.call.metric !== null && a.call.metric === b.call.metric && isGetter(a) && isGetter(b));
+
+const isGetter = ({ call }: NamedPath) => call.role === "result" || call.role === "expected";
+
+const MEANINGS = { input: "input", script: "script", gold: "gold file" } as const;
+
+const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly message: string } | null>> = {
+  file: null,
+  folder: { code: "file_is_folder", message: "is a folder" },
+  missing: { code: "file_missing", message: "is not in %" },
+  outside: { code: "path_outside", message: "is outside of %" },
+  link: { code: "file_is_link", message: "leads over a link, which is not followed" },
+  special: { code: "file_is_special", message: "is no regular file" },
+};
+
+type FilePath = NamedPath & { readonly kind: keyof typeof MEANINGS };
+
+const isFilePath = (named: NamedPath): named is FilePath => named.kind in MEANINGS;
+
+/** The inputs, scripts and golds that a task names are regular files of the suite. */
+const checkFiles: TaskCheck = (read, context) => {
+  const { task, path } = read;
+  const { error } = findingsOf(read, context);
+  const isFlowbook = task.dialect === "flowbook";
+  const [folder, where] = isFlowbook ? [path.folder, "the task's folder"] : [context.suite.root, "the suite's folder"];
+  return namedPaths(read)
+    .filter(isFilePath)
+    .flatMap(({ kind, path: file, field }): SuiteFinding[] => {
+      const what = `${MEANINGS[kind]} ${file}`;
+      const fault = FAULTS[fileStateOf(folder, file)];
+      if (fault === null || (kind === "input" && fault.code === "file_is_folder")) return [];
+      return [error(fault.code, field, `${what} ${fault.message.replace("%", where)}`)];
+    });
+};
+
+/** The result and the gold file are saved under different names: equal ones compare a file with itself. */
+const checkDestinations: TaskCheck = (read, context) => {
+  const { error } = findingsOf(read, context);
+  const same = (field: string, name: string): SuiteFinding =>
+    error("destination_equal", field, `${name} is where the result is saved too: the score is 1 whatever it holds`);
+  if (read.task.dialect === "flowbook") {
+    const paths = namedPaths(read);
+    return paths
+      .filter(({ kind }) => kind === "gold")
+      .filter((gold) =>
+        paths.some(
+          ({ kind, path, call }) =>
+            kind === "result" && call === gold.call && posix.basename(path) === posix.basename(gold.path),
+        ),
+      )
+      .map(({ field, path }) => same(field, posix.basename(path)));
+  }
+  const destinations = (call: LocatedCall | undefined) => [call?.arguments.dest ?? []].flat();
+  return read.calls
+    .filter(({ role }) => role === "expected")
+    .flatMap((expected) => {
+      const result = read.calls.find(({ role, metric }) => role === "result" && metric === expected.metric);
+      const shared = destinations(expected).filter((name) => destinations(result).includes(name));
+      return shared.map((name) => same(`${expected.argumentsField}.dest`, String(name)));
+    });
+};
+
+/** An answer is looked for in one mailbox. */
 const checkEmail: TaskCheck = (read, context) => {
   const { error } = findingsOf(read, context);
-  const wrong = read.calls.flatMap(({ func, arguments: args, argumentsField }) => {
-    const parsed = Object.hasOwn(SCHEMAS, func) ? SCHEMAS[func]?.safeParse(args) : undefined;
-    return (parsed?.error?.issues ?? []).map(({ path, message }) =>
-      error("arguments_invalid", `${argumentsField}.${fieldPath(path)}`, message),
-    );
-  });
   const inboxes = read.calls.filter(({ func }) => func === ATTACH_INBOX);
   const answer = read.calls.find(({ func }) => func === EMAIL_ANSWER);
   const second = inboxes[1];
   return [
-    ...wrong,
     ...(answer !== undefined && inboxes.length === 0
       ? [error("inbox_missing", answer.funcField, `${EMAIL_ANSWER} takes a mailbox: ${ATTACH_INBOX} in config`)]
       : []),
@@ -232,30 +416,24 @@ const checkEmail: TaskCheck = (read, context) => {
   ];
 };
 
-/** Each task's counterpart is another task, which points back and has the other guidance. */
-const checkCounterpart: TaskCheck = (read, context) => {
-  const { id, counterpart, tags } = read.task;
-  if (counterpart === null) return [];
+/** Arguments are there, of the type that the function takes, and none is misspelt. */
+const checkArguments: TaskCheck = (read, context) => {
   const { error, warning } = findingsOf(read, context);
-  if (counterpart === id) {
-    const namedBy = context.tasks.find(({ task }) => task.counterpart === id && task.id !== id)?.task.id;
-    const hint = namedBy === undefined ? "" : `; ${namedBy} names it and is probably meant`;
-    return [error("counterpart_self", "counterpart", `is the task itself${hint}`)];
-  }
-  const other = context.byId.get(counterpart)?.task;
-  if (other === undefined) return [error("counterpart_missing", "counterpart", `${counterpart} is not in the suite`)];
-  const findings: SuiteFinding[] = [];
-  if (other.counterpart !== id) {
-    const named = other.counterpart === counterpart ? "itself" : (other.counterpart ?? "none");
-    const message = `${counterpart} does not point back: it names ${named}`;
-    findings.push(error("counterpart_not_mutual", "counterpart", message));
-  }
-  const shared = INSTRUCTION_STYLES.filter((tag) => tags.includes(tag) && other.tags.includes(tag));
-  if (shared.length > 0) {
-    const message = `${counterpart} is ${shared.join(" and ")} too; one of a pair is abstract, the other verbose`;
-    findings.push(warning("counterpart_same_guidance", "counterpart", message));
-  }
-  return findings;
+  const { setUp, evaluation, getters } = context.custom;
+  return read.calls
+    .filter(({ func }) => ![setUp, evaluation, getters].some((own) => own.has(func)))
+    .flatMap((call) => argumentProblems(call, read.task.dialect))
+    .map(({ level, code, field, message }) => (level === "error" ? error : warning)(code, field, message));
+};
+
+/** A task's machine is one of the snapshots that there are. */
+const checkSnapshot: TaskCheck = (read, { snapshots, ...context }) => {
+  const { snapshot } = read.task;
+  if (snapshots === null || !needsMachine(read.task) || snapshots.has(snapshot)) return [];
+  const hint =
+    didYouMean(snapshot, snapshots.keys()).trim() || `Known are: ${[...snapshots.keys()].sort().join(", ")}.`;
+  const message = `there is no snapshot ${snapshot}. ${hint}`;
+  return [findingsOf(read, { snapshots, ...context }).error("snapshot_unknown", "snapshot", message)];
 };
 
 const TASK_CHECKS: readonly TaskCheck[] = [
@@ -264,6 +442,8 @@ const TASK_CHECKS: readonly TaskCheck[] = [
   checkTags,
   checkCounterpart,
   checkFunctions,
+  checkArguments,
+  checkSnapshot,
   checkFiles,
   checkDestinations,
   checkMachinePaths,
@@ -273,15 +453,69 @@ const TASK_CHECKS: readonly TaskCheck[] = [
 /** Their fields are not those of the task format. */
 const HARBOR_CHECKS: readonly TaskCheck[] = [checkDuplicates];
 
-/** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */
-export function checkSuite(
-  { suite, tasks, problems }: ReadSuite,
-  custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
-): SuiteFinding[] {
-  const byId = new Map<string, ReadTask>();
-  for (const read of tasks) if (!byId.has(read.task.id)) byId.set(read.task.id, read);
-  const context: CheckContext = { suite, tasks, byId, custom };
-  const checks = suite.form === "harbor" ? HARBOR_CHECKS : TASK_CHECKS;
-  const ofTasks = tasks.flatMap((read) => [...read.findings, ...checks.flatMap((check) => check(read, context))]);
-  return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
+/** The index files beside `examples/` list tasks that the suite has. Other JSON files may lie there too. */
+function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
+  const known = new Set(tasks.map(({ task, path }) => `${path.tool}/${task.id}`));
+  const names = readdirSync(suite.content, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
+    .map(({ name }) => name)
+    .sort();
+  return names.flatMap((name): SuiteFinding[] => {
+    const path = join(suite.content, name);
+    const missing = (parseIndexFile(path) ?? []).filter(({ tool, id }) => !known.has(`${tool}/${id}`));
+    return missing.map(({ tool, id }) => ({
+      level: "error",
+      code: "index_unknown_task",
+      task: null,
+      file: pathInSuite(suite, path),
+      field: tool,
+      message: `${id} is not in examples/${tool}`,
+    }));
+  });
+}
+
+/** Account settings that tasks name, or that the suite has templates for, and that are not filled in. */
+function checkSettings(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
+  const users = new Map<string, number>(templatesOf(suite).map((path) => [path, 0]));
+  const outside: SuiteFinding[] = [];
+  for (const read of tasks) {
+    const named = namedPaths(read).filter(({ kind }) => kind === "settings");
+    for (const { path, field } of named) {
+      if (!["outside", "link"].includes(fileStateOf(suite.root, path))) continue;
+      const at = { task: read.task.id, file: pathInSuite(suite, read.path.file), field };
+      const message = `settings file ${path} is outside of the suite's folder, or leads over a link`;
+      outside.push({ level: "error", code: "path_outside", ...at, message });
+    }
+    for (const path of new Set(named.map((one) => join(one.path)))) users.set(path, (users.get(path) ?? 0) + 1);
+  }
+  const findings = [...users].flatMap(([path, count]) => describeState(suite, path, count));
+  return [...outside, ...findings];
+}
+
+function describeState(suite: SuiteFolder, path: string, users: number): SuiteFinding[] {
+  if (["outside", "link"].includes(fileStateOf(suite.root, path))) return [];
+  const settings = readSettingsState(join(suite.root, path));
+  if (settings.state === "filled") return [];
+  const needing = users === 0 ? "no task names it" : `${users} ${users === 1 ? "task needs" : "tasks need"} it`;
+  const message = `${MESSAGES[settings.state]} (${needing})`;
+  const field = settings.state === "placeholders" ? settings.fields.join(", ") : "";
+  return [{ level: "warning", code: "settings_not_filled_in", task: null, file: path, field, message }];
+}
+
+const MESSAGES: Readonly<Record<Exclude<SettingsState["state"], "filled">, string>> = {
+  template_only: `is not filled in: copy the file that ends in ${TEMPLATE_ENDING}, without this ending, and fill it in`,
+  placeholders: "is not filled in: these fields have the template's values",
+  missing: "is missing, and there is no template for it",
+  unreadable: "is not JSON, even without its comments",
+};
+
+/** The settings files that templates under `settings/` stand for, relative to the suite's root. */
+function templatesOf(suite: SuiteFolder): string[] {
+  const folder = join(suite.content, "settings");
+  if (!existsSync(folder)) return [];
+  // With file types, links are not followed.
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(TEMPLATE_ENDING))
+    .map(({ parentPath, name }) => relative(suite.root, join(parentPath, name.slice(0, -TEMPLATE_ENDING.length))))
+    .sort();
 }

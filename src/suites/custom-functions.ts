@@ -1,8 +1,7 @@
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { type AccountSettings, ONLY_ACCOUNT_TASKS } from "./accounts.js";
-import { ACCOUNT_TAG } from "./suite-folder.js";
+import { type AccountSettings, readAccountSettings } from "./accounts.js";
 
 const COMMAND_MS = 300_000;
 
@@ -23,12 +22,7 @@ export async function callCustomFunction(call: CustomFunction, args: JsonObject,
   const context: CustomContext = {
     task,
     machine: customMachine(machine, signal),
-    accountSettings(name) {
-      if (!task.tags.includes(ACCOUNT_TAG)) throw new Error(ONLY_ACCOUNT_TASKS);
-      const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
-      if ("missing" in file) throw new Error(file.missing);
-      return file.text;
-    },
+    accountSettings: (name) => readAccountSettings(name, task, accounts),
     signal,
     workFolder,
     result,

@@ -41,7 +41,13 @@ export async function evaluateTask(
   }
 }
 
-type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<Score>;
+/** The reason is empty where the score is 1. */
+interface GradedScore {
+  readonly score: number;
+  readonly reason: string;
+}
+
+type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<GradedScore>;
 
 const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
   flowbook: evaluateFlowbook,
@@ -50,7 +56,7 @@ const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
 };
 
 /** Harbor: the task's tests write a reward; without one the task has no score. */
-async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
+async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const { reward, others } = await runTests(evaluation.metrics[0]?.options ?? {}, context);
   const named = Object.entries(others).map(([name, value]) => `${name} ${value}`);
   return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
@@ -76,7 +82,7 @@ function toLine(text: string): string {
  * Spider2-V's runner: the actions of `postconfig`, then for each metric the result, what it is compared with, and the
  * comparison. An error in one of these leaves the task without a score.
  */
-async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
+async function evaluateSpider2v(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const before = await runPostconfig(evaluation.postconfig, context);
   const reasons: string[] = [];
   const metrics = evaluation.metrics.map((metric) => async () => {
@@ -135,14 +141,8 @@ async function runPostconfig(calls: readonly FunctionCall[], context: Evaluation
   return notes;
 }
 
-interface Score {
-  readonly score: number;
-  /** Why it is 0, where something went wrong. */
-  readonly reason: string;
-}
-
 /** Flowbook's runner: one function; a missing file or any error in it scores 0. */
-async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationContext): Promise<Score> {
+async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const [metric] = evaluation.metrics;
   if (metric === undefined) throw new CannotGrade("unsupported", "the task names no evaluation function");
   const evaluate = findFunction(metric.func, context);

@@ -3,7 +3,7 @@ import { copyFile, cp, lstat, mkdir, mkdtemp, open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
+import type { TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { hasCode, MAX_FILE_BYTES } from "./suite-files.js";
 
 /** A machine that is a plain folder, which stands for its file system: grades what was left, and runs nothing. */
@@ -66,15 +66,8 @@ export class FolderMachine implements TaskMachine {
 /** Folders that stand for machines, whatever the snapshot: what only takes files needs nothing else. */
 export const folderMachines: TaskMachines = {
   findObstacle: async () => null,
-  open: async () => new TemporaryFolderMachine(await mkdtemp(join(tmpdir(), "art-e-machine-"))),
+  async open() {
+    const folder = await mkdtemp(join(tmpdir(), "art-e-machine-"));
+    return Object.assign(new FolderMachine(folder), { close: () => rm(folder, { recursive: true, force: true }) });
+  },
 };
-
-class TemporaryFolderMachine extends FolderMachine implements OpenedMachine {
-  constructor(private readonly folder: string) {
-    super(folder);
-  }
-
-  async close(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
-  }
-}

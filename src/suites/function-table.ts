@@ -1,10 +1,15 @@
 import type { SuiteDialect } from "../tasks/suite-task.js";
-import { emailAnswer } from "./email-task.js";
-import { GETTERS, SCRIPT_GETTERS } from "./getters.js";
+import { EMAIL_ANSWER, emailAnswer } from "./email-task.js";
+import { GETTERS } from "./getters.js";
 import type { FlowbookFunction, MetricFunction } from "./grading-function.js";
 import { TEST_SCRIPT } from "./harbor-task.js";
-import { runTests } from "./harbor-trial.js";
-import type { FunctionNeed } from "./machine-commands.js";
+
+/**
+ * What a function needs of where a task runs. `mailbox`: only imported mail; `files`: only its files; `script`: to run
+ * commands; `screen`, `server`, `account`: what there is none of here. `unsupported`: the origin has it, and it cannot
+ * be done here.
+ */
+export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";
 
 /** Loaded where it grades: a run over questions, and the list of a suite, need only the names of functions. */
 function lazily<Name extends string, Args extends unknown[]>(
@@ -42,19 +47,9 @@ export const SPIDER2V_FUNCTIONS: Readonly<Record<string, MetricFunction>> = {
   literal_match: lazily(files, "literalMatch"),
 };
 
-/** Those that run a script of the task in the machine. */
-const FLOWBOOK_SCRIPT_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
-  compare_script_logs: lazily(flowbook, "compareScriptLogs"),
-};
-
-/** Of ART-E's tasks, which are written in Flowbook's form. */
-const EMAIL_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
-  email_answer: emailAnswer,
-};
-
-/** Flowbook's evaluation functions, of the origin's commit df6b762, and those of ART-E's tasks. */
+/** Flowbook's evaluation functions, of the origin's commit df6b762, and that of ART-E's tasks, in Flowbook's form. */
 export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
-  ...FLOWBOOK_SCRIPT_FUNCTIONS,
+  compare_script_logs: lazily(flowbook, "compareScriptLogs"),
   compare_csv: lazily(flowbook, "compareCsv"),
   compare_text_file: lazily(flowbook, "compareTextFile"),
   compare_notebook_cells: lazily(notebooks, "compareNotebookCells"),
@@ -64,88 +59,78 @@ export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   compare_jupyterlab_images: lazily(flowbook, "compareImages"),
   are_jupyter_outputs_cleared: lazily(flowbook, "areOutputsCleared"),
   evaluate_multiple_notebooks: lazily(notebooks, "evaluateMultipleNotebooks"),
-  ...EMAIL_FUNCTIONS,
+  [EMAIL_ANSWER]: emailAnswer,
 };
 
-/** What grades a Harbor task: its own script, which writes a reward. */
-export const HARBOR_FUNCTIONS = { [TEST_SCRIPT]: runTests } as const;
-
-/** Functions of set-up are in a table of their own, setup/setup-functions.ts. */
-export type FunctionKind = "evaluation" | "getter";
-
-/** Spider2-V's functions that cannot grade here, by what they would need. */
-const NOT_IMPLEMENTED: Readonly<Record<FunctionKind, Readonly<Partial<Record<FunctionNeed, readonly string[]>>>>> = {
-  evaluation: {
-    account: ["check_snowflake_log_message", "is_snowflake_user_created"],
-    screen: ["compare_metabase_images", "is_expected_url_pattern_match", "compare_image_list", "compare_images"],
-    server: ["check_file_existence"],
-  },
-  getter: {
-    account: [
-      "bigquery_connections",
-      "bigquery_database_to_zip",
-      "bigquery_datasets",
-      "bigquery_sql_result_to_csv",
-      "bigquery_table_to_csv",
-      "dbt_environment_info",
-      "dbt_job_info",
-      "dbt_project_info",
-      "googlesheet_active_file",
-      "snowflake_database_schema_to_csv",
-      "snowflake_execution_result",
-      "snowflake_function_result",
-      "snowflake_log_message",
-      "snowflake_table_to_csv",
-      "snowflake_user_info",
-      "snowflake_worksheet_names_in_folder",
-      "snowflake_worksheet_sql",
-      "snowflake_worksheet_sql_result",
-      "workarena_task_result",
-    ],
-    server: ["airbyte_localhost_page", "metabase_question_sql", "superset_localhost_page", "cloud_file"],
-    screen: ["active_tab_info", "active_url_from_accessTree", "html_check", "validate_correct_url"],
-    unsupported: ["cache_file", "content_from_vm_file"],
-  },
-};
+/** Functions of set-up have a table of their own, in setup.ts. */
+type FunctionKind = "evaluation" | "getter";
 
 interface FunctionTable {
-  readonly all: Readonly<Record<string, unknown>>;
-  /** Those of them that run commands. */
-  readonly scripts: Readonly<Record<string, unknown>>;
-  /** Those that take an answer to a question about a mailbox. */
-  readonly answers?: Readonly<Record<string, unknown>>;
+  readonly functions: Readonly<Record<string, unknown>>;
+  /** Those that need more than files, also such as only the origin has. */
+  readonly needs: Readonly<Partial<Record<FunctionNeed, readonly string[]>>>;
 }
 
-/** Only Spider2-V has getters. */
-const IMPLEMENTED: Readonly<Record<SuiteDialect, Readonly<Record<FunctionKind, FunctionTable>>>> = {
+const NO_GETTERS: FunctionTable = { functions: {}, needs: {} };
+
+const TABLES: Readonly<Record<SuiteDialect, Readonly<Record<FunctionKind, FunctionTable>>>> = {
   flowbook: {
-    evaluation: { all: FLOWBOOK_FUNCTIONS, scripts: FLOWBOOK_SCRIPT_FUNCTIONS, answers: EMAIL_FUNCTIONS },
-    getter: { all: {}, scripts: {} },
+    evaluation: {
+      functions: FLOWBOOK_FUNCTIONS,
+      needs: { script: ["compare_script_logs"], mailbox: [EMAIL_ANSWER] },
+    },
+    getter: NO_GETTERS,
   },
-  harbor: {
-    evaluation: { all: HARBOR_FUNCTIONS, scripts: HARBOR_FUNCTIONS },
-    getter: { all: {}, scripts: {} },
-  },
+  harbor: { evaluation: { functions: {}, needs: { script: [TEST_SCRIPT] } }, getter: NO_GETTERS },
   spider2v: {
-    evaluation: { all: SPIDER2V_FUNCTIONS, scripts: {} },
-    getter: { all: GETTERS, scripts: SCRIPT_GETTERS },
+    evaluation: {
+      functions: SPIDER2V_FUNCTIONS,
+      needs: {
+        account: ["check_snowflake_log_message", "is_snowflake_user_created"],
+        screen: ["compare_metabase_images", "is_expected_url_pattern_match", "compare_image_list", "compare_images"],
+        server: ["check_file_existence"],
+      },
+    },
+    getter: {
+      functions: GETTERS,
+      needs: {
+        script: ["vm_command_error", "vm_command_line", "vm_script_output"],
+        account: [
+          "bigquery_connections",
+          "bigquery_database_to_zip",
+          "bigquery_datasets",
+          "bigquery_sql_result_to_csv",
+          "bigquery_table_to_csv",
+          "dbt_environment_info",
+          "dbt_job_info",
+          "dbt_project_info",
+          "googlesheet_active_file",
+          "snowflake_database_schema_to_csv",
+          "snowflake_execution_result",
+          "snowflake_function_result",
+          "snowflake_log_message",
+          "snowflake_table_to_csv",
+          "snowflake_user_info",
+          "snowflake_worksheet_names_in_folder",
+          "snowflake_worksheet_sql",
+          "snowflake_worksheet_sql_result",
+          "workarena_task_result",
+        ],
+        server: ["airbyte_localhost_page", "metabase_question_sql", "superset_localhost_page", "cloud_file"],
+        screen: ["active_tab_info", "active_url_from_accessTree", "html_check", "validate_correct_url"],
+        unsupported: ["cache_file", "content_from_vm_file"],
+      },
+    },
   },
 };
 
 export function isImplemented(dialect: SuiteDialect, kind: FunctionKind, name: string): boolean {
-  return Object.hasOwn(IMPLEMENTED[dialect][kind].all, name);
+  return Object.hasOwn(TABLES[dialect][kind].functions, name);
 }
 
 /** What a function that a task names needs; null: the dialect has no such function. */
 export function evaluationNeed(dialect: SuiteDialect, kind: FunctionKind, name: string): FunctionNeed | null {
-  if (isImplemented(dialect, kind, name)) {
-    const { scripts, answers = {} } = IMPLEMENTED[dialect][kind];
-    if (Object.hasOwn(answers, name)) return "mailbox";
-    return Object.hasOwn(scripts, name) ? "script" : "files";
-  }
-  if (dialect !== "spider2v") return null;
-  for (const [need, names] of Object.entries(NOT_IMPLEMENTED[kind])) {
-    if (names.includes(name)) return need as FunctionNeed;
-  }
-  return null;
+  const needs = Object.entries(TABLES[dialect][kind].needs);
+  const need = needs.find(([, names]) => names.includes(name))?.[0] as FunctionNeed | undefined;
+  return need ?? (isImplemented(dialect, kind, name) ? "files" : null);
 }

@@ -126,19 +126,15 @@ const getVmScriptOutput: Getter = async (args, context) => {
   return result.exitCode === null ? null : result.stdout;
 };
 
-/** `vm_command_line`: the stdout of a command. */
-const getVmCommandLine: Getter = async (args, context) => (await getCommandResult(args, context))?.stdout ?? null;
-
-/** `vm_command_error`: its stderr. */
-const getVmCommandError: Getter = async (args, context) => (await getCommandResult(args, context))?.stderr ?? null;
-
-/** Null: it reached its time limit. */
-async function getCommandResult(args: JsonObject, context: EvaluationContext): Promise<CommandResult | null> {
-  const argv = argvOf(commandSchema.parse(args));
-  const result = await runCommand(context, argv, TIMEOUT_MS);
-  noteFailure(argv.join(" "), result, context);
-  return result.exitCode === null ? null : result;
-}
+/** `vm_command_line` and `vm_command_error`: what a command writes; null: it reached its time limit. */
+const getVmCommand =
+  (stream: "stdout" | "stderr"): Getter =>
+  async (args, context) => {
+    const argv = argvOf(commandSchema.parse(args));
+    const result = await runCommand(context, argv, TIMEOUT_MS);
+    noteFailure(argv.join(" "), result, context);
+    return result.exitCode === null ? null : result[stream];
+  };
 
 /** As at the origin a script's exit code does not count; a program that it did not find explains its output. */
 function noteFailure(command: string, result: CommandResult, { notes }: EvaluationContext): void {
@@ -169,21 +165,28 @@ async function readVariable(text: string, context: Parameters<Getter>[1]): Promi
   return stdout.trim();
 }
 
-/** Those that run commands in the machine. */
-export const SCRIPT_GETTERS: Readonly<Record<string, Getter>> = {
-  vm_command_error: getVmCommandError,
-  vm_command_line: getVmCommandLine,
-  vm_script_output: getVmScriptOutput,
-};
-
 export const GETTERS: Readonly<Record<string, Getter>> = {
-  ...SCRIPT_GETTERS,
   dbt_profiles: getDbtProfiles,
   list: getList,
   local_file: getLocalFile,
   rule: getRule,
+  vm_command_error: getVmCommand("stderr"),
+  vm_command_line: getVmCommand("stdout"),
   vm_file: getVmFile,
+  vm_script_output: getVmScriptOutput,
 };
+
+/** What they take. */
+export const GETTER_ARGUMENTS = {
+  dbt_profiles: dbtProfilesSchema,
+  list: z.looseObject({ list: z.unknown() }),
+  local_file: localFileSchema,
+  rule: z.looseObject({ rules: z.unknown() }),
+  vm_command_error: commandSchema,
+  vm_command_line: commandSchema,
+  vm_file: vmFileSchema,
+  vm_script_output: script,
+} as const;
 
 /** Gets what a comparison looks at; null where it is not there. */
 type Getter = (args: JsonObject, context: EvaluationContext) => Promise<Collected>;

@@ -56,12 +56,17 @@ export async function gradeOracle(
   const limit = pLimit(CONCURRENCY);
   let done = 0;
   const grading = own.map((line) =>
-    limit(async () => {
+    limit(async (): Promise<GradedLine> => {
       if (context.signal.aborted) throw new Interrupted(STOPPED);
       const task = tasks.get(line.uuid);
-      const grade = task === undefined ? UNKNOWN_TASK : await gradeOracleLine(line, task, sources, context.signal);
+      const {
+        state: status,
+        score,
+        reason,
+      } = task === undefined ? UNKNOWN_TASK : await gradeOracleLine(line, task, sources, context.signal);
       bar.update(++done, own.length, "");
-      return toGradedLine(line, grade);
+      const { suite, uuid, state, expected_score: expected } = line;
+      return { suite, uuid, state, expected, score, status, reason };
     }),
   );
   // Whatever one of them throws, the others close their machines first.
@@ -83,22 +88,19 @@ export function isEqual({ score, expected }: GradedLine): boolean {
   return score !== null && Math.abs(score - expected) < 1e-9;
 }
 
-const UNKNOWN_TASK: LineGrade = { status: "setup_error", score: null, reason: "the suite has no such task" };
-
-function toGradedLine(line: OracleLine, { score, status, reason }: LineGrade): GradedLine {
-  const { suite, uuid, state, expected_score: expected } = line;
-  return { suite, uuid, state, expected, score, status, reason };
+interface LineGrade {
+  readonly state: TaskState;
+  readonly score: number | null;
+  readonly reason: string;
 }
+
+const failed = (reason: string): LineGrade => ({ state: "setup_error", score: null, reason });
+
+const UNKNOWN_TASK = failed("the suite has no such task");
 
 interface LineSources extends TaskSources {
   /** Holds the files that lines derive. */
   readonly derivedFolder: string;
-}
-
-interface LineGrade {
-  readonly status: TaskState;
-  readonly score: number | null;
-  readonly reason: string;
 }
 
 /** Grades a task with what a line says an agent left behind. Throws a UserError where the suite cannot be graded. */
@@ -113,7 +115,7 @@ async function gradeOracleLine(
     return await (takesCommands ? gradeInMachine : gradeInFolder)(line, task, sources, signal);
   } catch (error) {
     if (signal.aborted || error instanceof UserError) throw error;
-    return { status: "eval_error", score: null, reason: (error as Error).message };
+    return { state: "eval_error", score: null, reason: (error as Error).message };
   }
 }
 
@@ -145,7 +147,7 @@ async function gradeInMachine(
   signal: AbortSignal,
 ): Promise<LineGrade> {
   const opening = await openSuiteTask(task, sources, signal);
-  if (!opening.ok) return { status: opening.state, score: null, reason: opening.reason };
+  if (!opening.ok) return { state: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
   try {
     const { refused, missing } = await applyOracleLine(line, task, derivedFolder, machine, signal);
@@ -159,9 +161,7 @@ function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAn
   return answer === undefined ? {} : { scoreAnswer: (gold) => similarity(answer, gold) };
 }
 
-const failed = (reason: string): LineGrade => ({ status: "setup_error", score: null, reason });
-
 function graded({ state, score, reason }: Grade, missing: readonly string[]): LineGrade {
   const left = missing.length === 0 ? "" : `not in place, as missing: ${missing.join(", ")}`;
-  return { status: state, score, reason: [reason, left].filter((part) => part !== "").join("; ") };
+  return { state, score, reason: [reason, left].filter((part) => part !== "").join("; ") };
 }

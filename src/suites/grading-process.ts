@@ -2,13 +2,7 @@ import { Worker } from "node:worker_threads";
 import { AccountSettings } from "./accounts.js";
 import type { CustomFunctions } from "./custom-functions.js";
 import { evaluateTask } from "./evaluate-task.js";
-import {
-  ALIVE_EVERY_MS,
-  type FromGrader,
-  type GradingOrder,
-  RemoteMachine,
-  type ToGrader,
-} from "./grading-processes.js";
+import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";
 import { loadCustomFunctions } from "./load-custom-functions.js";
 
 /** The process that grades: what an agent left may take endless time or memory to read, which ends it alone. */

@@ -22,15 +22,14 @@ export const TEST_SCRIPT = "tests/test.sh";
 export const UNSUPPORTED = "unsupported";
 export const NEEDS_DOCKER = "needs_docker";
 
-export interface ReadHarborTask {
-  readonly task: SuiteTask;
-  readonly path: TaskFilePath;
-  /** What is odd about it, and why it is not done here, if so. */
-  readonly findings: readonly SuiteFinding[];
-}
-
+/** The findings say what is odd about a task, and why it is not done here, if so. */
 type HarborReading =
-  | ({ readonly ok: true } & ReadHarborTask)
+  | {
+      readonly ok: true;
+      readonly task: SuiteTask;
+      readonly path: TaskFilePath;
+      readonly findings: readonly SuiteFinding[];
+    }
   | { readonly ok: false; readonly problems: SuiteFinding[] };
 
 /** Reads a task's folder, or says by file and field what is wrong with it. */
@@ -179,14 +178,17 @@ export function findUnsupported(folder: string): string | null {
   return obstacle.field === "" ? obstacle.message : `${obstacle.field}: ${obstacle.message}`;
 }
 
-type Obstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
+type HarborObstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
 
 /** Programs that fetch something, in a script that runs without a network. */
 const FETCHING =
   /\b(curl|wget|git clone|(apt|apt-get) (-\S+ )*(install|update)|pip3? install|uvx?|npm (i|install|ci)|npx)\b/;
 
-function obstaclesOf(folder: string, { steps, verifier, environment, agent, ...settings }: HarborSettings): Obstacle[] {
-  const refused = (field: string, message: string): Obstacle => ({ code: UNSUPPORTED, field, message });
+function obstaclesOf(
+  folder: string,
+  { steps, verifier, environment, agent, ...settings }: HarborSettings,
+): HarborObstacle[] {
+  const refused = (field: string, message: string): HarborObstacle => ({ code: UNSUPPORTED, field, message });
   const asked = (table: string, env: Readonly<Record<string, string>>) =>
     Object.entries(env)
       .filter(([, value]) => TEMPLATE.exec(value)?.[2] === undefined && TEMPLATE.test(value))
@@ -239,7 +241,7 @@ function obstaclesOf(folder: string, { steps, verifier, environment, agent, ...s
   ];
 }
 
-function imageObstacles(folder: string): Obstacle[] {
+function imageObstacles(folder: string): HarborObstacle[] {
   const environment = readEnvironment(folder);
   const file = "environment/Dockerfile";
   if (!environment.ok)

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
-import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 import { CannotGrade, type EvaluationContext } from "./grading-function.js";
 import { plainVariables, readSettings } from "./harbor-task.js";
 import { describeFailure } from "./machine-commands.js";
@@ -34,16 +34,11 @@ export async function checkHealth(args: JsonObject, machine: TaskMachine, signal
   }
 }
 
-interface ScriptOptions {
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutSec: number;
-}
-
 /** Runs a line in the image's working directory. */
 function bash(
   machine: TaskMachine,
   script: string,
-  { env, timeoutSec }: ScriptOptions,
+  { env, timeoutSec }: { readonly env: Readonly<Record<string, string>>; readonly timeoutSec: number },
   signal: AbortSignal,
 ): Promise<CommandResult> {
   return machine.run({ argv: ["/bin/bash", "-c", script], cwd: null, env, timeoutMs: timeoutSec * 1000 }, signal);
@@ -70,11 +65,11 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
   };
   const rewards = parseRewards(await read("reward.json"), await read("reward.txt"));
   if (rewards !== null) return rewards;
-  const said = ((await read("test-stdout.txt")) ?? "").trimEnd().split("\n").at(-1);
+  const said = lastLine((await read("test-stdout.txt")) ?? "");
   throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${said ? `: ${said}` : ""}`);
 }
 
-export interface Rewards {
+interface Rewards {
   /** 0 to 1. */
   readonly reward: number;
   /** What else was measured, by name. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { splitShellWords } from "../platform/text.js";
-import { type CommandResult, HOME, type TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, HOME, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 
 export const commandSchema = z.looseObject({
-  command: z.union([z.string(), z.array(z.string())]),
+  command: z.union([z.string(), z.array(z.string())], "expected a text or a list of words"),
   shell: z.boolean().default(false),
 });
 
@@ -41,19 +41,8 @@ export function describeFailure(command: string, { exitCode, stdout, stderr }: C
   return `${command} ${ended}${said === "" ? "" : `: ${said}`}`;
 }
 
-export function lastLine(text: string): string {
-  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
-}
-
 /** The origin's server expands `~`, and `$HOME` of variables. */
 export function expandHome(path: string): string {
   if (path === "~" || path.startsWith("~/")) return HOME + path.slice(1);
   return path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, HOME);
 }
-
-/**
- * What a function needs of where a task runs. `mailbox`: only imported mail; `files`: only its files; `script`: to run
- * commands; `screen`, `server`, `account`: what there is none of here. `unsupported`: the origin has it, and it cannot
- * be done here.
- */
-export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";

@@ -12,7 +12,7 @@ import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./accounts.js"
 import { isGradedByAnswer } from "./email-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import type { EvaluationOptions } from "./grading-function.js";
-import type { GradingProcesses } from "./grading-processes.js";
+import type { GradingPool } from "./grading-pool.js";
 import { HarborMachines } from "./harbor-machine.js";
 import { harborOracle } from "./harbor-trial.js";
 import { customFunctions } from "./load-custom-functions.js";
@@ -128,7 +128,7 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
  * A task whose machine is open and set up. Gold files and scripts that grade stay outside until `grade`: what the
  * task's set-up names is all that is in the machine while an agent works.
  */
-export interface OpenedSuiteTask {
+interface OpenedSuiteTask {
   readonly task: SuiteTask;
   /** As an agent sees it: without the values of account settings. */
   readonly machine: TaskMachine;
@@ -144,17 +144,15 @@ export interface OpenedSuiteTask {
 
 interface OpenedTaskSources extends TaskSources {
   /** Grades what was left behind elsewhere than in this process. */
-  readonly graders?: GradingProcesses | undefined;
+  readonly graders?: GradingPool | undefined;
 }
-
-export type TaskOpening = { readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal;
 
 /** Opens a machine of the task's snapshot and sets it up. Close what was opened. Throws only where `signal` aborts. */
 export async function openSuiteTask(
   task: SuiteTask,
   sources: OpenedTaskSources,
   signal: AbortSignal,
-): Promise<TaskOpening> {
+): Promise<{ readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal> {
   const { suite, machines, accounts, custom } = sources;
   const secrets = task.tags.includes(ACCOUNT_TAG) ? (accounts?.secrets() ?? []) : [];
   const obstacle = await findObstacle(task, sources);

@@ -1,9 +1,9 @@
 import { UserError } from "../platform/errors.js";
 import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../tasks/suite-task.js";
-import { type IndexedTask, readIndexFile } from "./suite-folder.js";
+import { type IndexedTask, readIndexFile, type SuiteFolder } from "./suite-folder.js";
 import { findObstacle, type TaskSources } from "./task-needs.js";
 
-/** Which tasks of a suite a user asks for; what is undefined selects all. */
+/** Which tasks of a suite a user asks for; what is left out selects all. */
 export interface SuiteSelectionOptions {
   /** Ids, or their beginnings. */
   readonly task?: readonly string[] | undefined;
@@ -12,7 +12,8 @@ export interface SuiteSelectionOptions {
   readonly tag?: readonly string[] | undefined;
   /** Path of an index file. */
   readonly index?: string | undefined;
-  readonly counterparts?: NonNullable<TaskSelection["counterparts"]> | undefined;
+  /** both: whole pairs, the counterparts of selected tasks added; abstract, verbose: those with that tag. */
+  readonly counterparts?: (typeof COUNTERPARTS)[number] | undefined;
   /** Only what can be run here. */
   readonly runnable?: boolean | undefined;
 }
@@ -20,44 +21,30 @@ export interface SuiteSelectionOptions {
 /** The selected tasks, in the order of the suite or of the index file. */
 export async function selectSuiteTasks(
   tasks: readonly SuiteTask[],
-  { task, tool, tag, index, counterparts, runnable }: SuiteSelectionOptions,
+  options: SuiteSelectionOptions,
   sources: TaskSources,
 ): Promise<SuiteTask[]> {
-  const selected = selectTasks(tasks, {
-    ids: task ?? null,
-    tool: tool ?? null,
-    tags: tag ?? [],
-    index: index === undefined ? null : readIndexFile(index, sources.suite),
-    counterparts: counterparts ?? null,
-  });
-  if (!runnable) return selected;
+  const selected = selectTasks(tasks, options, sources.suite);
+  if (!options.runnable) return selected;
   const obstacles = await Promise.all(selected.map((one) => findObstacle(one, sources)));
   return selected.filter((_, i) => obstacles[i] === null);
 }
 
-/** What a selection must meet; null: anything. */
-export interface TaskSelection {
-  readonly ids: readonly string[] | null;
-  readonly tool: string | null;
-  /** All of them. */
-  readonly tags: readonly string[];
-  readonly index: readonly IndexedTask[] | null;
-  /** both: whole pairs, the counterparts of selected tasks added; abstract, verbose: those with that tag. */
-  readonly counterparts: (typeof COUNTERPARTS)[number] | null;
-}
-
-/** The selected tasks in the suite's order, or in that of the index file. */
-export function selectTasks(tasks: readonly SuiteTask[], selection: TaskSelection): SuiteTask[] {
-  const { ids, tool, tags, index, counterparts } = selection;
-  const named = ids === null ? null : new Set(ids.map((id) => findTask(tasks, id).id));
-  const candidates = index === null ? tasks : inIndex(tasks, index);
+/** The selected tasks, whether they can be run here or not. */
+export function selectTasks(
+  tasks: readonly SuiteTask[],
+  { task: ids, tool, tag: tags = [], index, counterparts }: SuiteSelectionOptions,
+  suite: SuiteFolder,
+): SuiteTask[] {
+  const named = ids === undefined ? null : new Set(ids.map((id) => findTask(tasks, id).id));
+  const candidates = index === undefined ? tasks : inIndex(tasks, readIndexFile(index, suite));
   const selected = candidates.filter(
     (task) =>
       (named === null || named.has(task.id)) &&
-      (tool === null || task.tool === tool) &&
+      (tool === undefined || task.tool === tool) &&
       tags.every((tag) => task.tags.includes(tag)),
   );
-  if (counterparts === null) return selected;
+  if (counterparts === undefined) return selected;
   if (counterparts !== "both") return selected.filter((task) => task.tags.includes(counterparts));
   const pairs = pairTasks(tasks);
   const wanted = new Set(selected.flatMap(({ id }) => (pairs.has(id) ? [id, pairs.get(id)] : [])));

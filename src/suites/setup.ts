@@ -1,33 +1,25 @@
 import { readFile } from "node:fs/promises";
 import { posix } from "node:path";
-import { setTimeout, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
+import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
-import type { ObstacleState, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
-import { type AccountSettings, ONLY_ACCOUNT_TASKS, settingsName } from "./accounts.js";
+import type { FunctionCall, ObstacleState, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
+import { type AccountSettings, readAccountSettings, settingsName } from "./accounts.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { attachInboxSchema } from "./email-task.js";
+import type { FunctionNeed } from "./function-table.js";
 import { HEALTHCHECK } from "./harbor-task.js";
 import { checkHealth } from "./harbor-trial.js";
-import {
-  argvOf,
-  commandSchema,
-  describeFailure,
-  expandHome,
-  type FunctionNeed,
-  runFlowbookScript,
-} from "./machine-commands.js";
+import { argvOf, commandSchema, describeFailure, expandHome, runFlowbookScript } from "./machine-commands.js";
 import { resolveSharedFile, resolveSuiteFile } from "./suite-files.js";
-import { ACCOUNT_TAG, parseArguments } from "./suite-folder.js";
+import { parseArguments } from "./suite-folder.js";
 
 /** A function of `config` that has been run, or passed over for want of a screen. */
 export interface SetUpStep {
   readonly func: string;
   readonly state: "done" | "passed_over";
 }
-
-type SetUpResult = { readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal;
 
 export interface SetUpRefusal {
   readonly ok: false;
@@ -37,22 +29,23 @@ export interface SetUpRefusal {
 }
 
 /** Runs the functions of a task's `config` in order, up to the first that fails. Throws only where `signal` aborts. */
-export async function runSetUp(context: SetupContext): Promise<SetUpResult> {
+export async function runSetUp(
+  context: SetupContext,
+): Promise<{ readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal> {
   const steps: SetUpStep[] = [];
-  for (const [i, { func }] of context.task.config.entries()) {
-    const { state, reason } = await runStep(i, context);
+  for (const [i, call] of context.task.config.entries()) {
+    const { state, reason } = await runStep(call, context);
     if (state !== "done" && state !== "passed_over") {
-      const line = `set-up step ${i + 1}, ${func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
+      const line = `set-up step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
       return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
     }
-    steps.push({ func, state });
+    steps.push({ func: call.func, state });
   }
   return { ok: true, steps };
 }
 
-async function runStep(i: number, context: SetupContext): Promise<ActionOutcome> {
+async function runStep({ func, arguments: args }: FunctionCall, context: SetupContext): Promise<ActionOutcome> {
   const { task, signal, options } = context;
-  const { func, arguments: args } = task.config[i] as (typeof task.config)[number];
   try {
     signal.throwIfAborted();
     const outcome = await findSetupFunction(task.dialect, func, options.custom)?.run?.(args, context);
@@ -96,8 +89,7 @@ const NEEDS_SCREEN: ActionOutcome = { state: "passed_over", reason: "needs a scr
 
 const NEEDS_COMMANDS: ActionOutcome = { state: "unsupported", reason: "needs a machine that runs commands" };
 
-/** `where`: the suite, or the task's folder. */
-function missingFile(path: string, where: string): ActionOutcome {
+function missingFile(path: string, where: "the suite" | "the task's folder"): ActionOutcome {
   return { state: "missing_files", reason: `needs ${path}, which is missing in ${where}` };
 }
 
@@ -135,7 +127,7 @@ const sleepSchema = z.looseObject({ seconds: z.number().min(0).max(3600) });
 
 const sleepAction: SetupAction = async (args, { options, signal }) => {
   const { seconds } = parseArguments(sleepSchema, args);
-  await setTimeout(seconds * 1000 * (options.timeScale ?? 1), undefined, { signal });
+  await sleep(seconds * 1000 * (options.timeScale ?? 1), undefined, { signal });
   return DONE;
 };
 
@@ -216,30 +208,24 @@ const copyFile: SetupAction = async (args, context) => {
   const { src, dest, json_encode } = parseArguments(copyFileSchema, args);
   const path = expandHome(dest);
   const name = settingsName(src);
-  if (name !== null) return await write(encode(readSettings(name, context), json_encode), path, context);
+  if (name !== null) {
+    const text = readAccountSettings(name, context.task, context.options.accounts);
+    return await write(json_encode ? encodeValues(text) : text, path, context);
+  }
   const source = await resolveSharedFile(context.options.suiteRoot, src);
   if (source === null) return missingFile(src, "the suite");
-  if (json_encode) return await write(encode(await readFile(source, "utf8"), true), path, context);
+  if (json_encode) return await write(encodeValues(await readFile(source, "utf8")), path, context);
   await context.machine.copyIn(source, path);
   return DONE;
 };
 
-function readSettings(name: string, { task, options: { accounts } }: SetupContext): string {
-  if (!task.tags.includes(ACCOUNT_TAG)) throw new Error(`settings/${name}: ${ONLY_ACCOUNT_TASKS}`);
-  const file = accounts?.read(name) ?? { missing: `settings/${name} is missing` };
-  if ("missing" in file) throw new Error(file.missing);
-  return file.text;
-}
-
-function encode(text: string, isEncoded: boolean): string {
-  if (!isEncoded) return text;
-  const values: JsonObject = jsonObjectSchema.parse(JSON.parse(text));
-  const encoded = Object.entries(values).map(([key, value]) => [key, toBase64(value)]);
+/** A JSON object with its values in base64. */
+function encodeValues(text: string): string {
+  const encoded = Object.entries(jsonObjectSchema.parse(JSON.parse(text))).map(([key, value]) => {
+    const plain = typeof value === "string" ? value : JSON.stringify(value);
+    return [key, Buffer.from(plain).toString("base64")];
+  });
   return JSON.stringify(Object.fromEntries(encoded), null, 4);
-}
-
-function toBase64(value: JsonValue): string {
-  return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64");
 }
 
 async function write(text: string, path: string, { machine, signal }: { machine: TaskMachine; signal: AbortSignal }) {
@@ -254,6 +240,17 @@ const attachInbox: SetupAction = async (args) => {
   parseArguments(attachInboxSchema, args);
   return DONE;
 };
+
+/** What the functions that are done here take. */
+export const SETUP_ARGUMENTS = {
+  upload_file_to_vm: uploadFileSchema,
+  upload_script_and_execute: uploadFileSchema,
+  copyfile_from_host_to_guest: copyFileSchema,
+  script_and_execute: runScriptSchema,
+  execute: executeSchema,
+  command: executeSchema,
+  sleep: sleepSchema,
+} as const;
 
 interface SetupFunction {
   readonly need: FunctionNeed;

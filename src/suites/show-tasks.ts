@@ -39,7 +39,7 @@ export async function showTask(
   };
 }
 
-export interface ListedTask {
+export interface ListedSuiteTask {
   readonly id: string;
   readonly tool: string;
   readonly tags: readonly string[];
@@ -52,18 +52,11 @@ export interface ListedTask {
   readonly obstacle: Obstacle | null;
 }
 
-interface TaskList {
-  readonly suite: string;
-  readonly tasks: readonly ListedTask[];
-  /** Files and folders of tasks that cannot be read. */
-  readonly unreadable: number;
-}
-
 export async function listTasks(
   folder: string,
   options: SuiteSelectionOptions & TaskSourceOptions,
   context: AppContext,
-): Promise<TaskList> {
+) {
   const suite = openSuiteFolder(folder);
   const sources = await openTaskSources(suite, options, context);
   const { tasks, problems } = readSuite(suite);
@@ -74,16 +67,19 @@ export async function listTasks(
   const pairs = pairTasks(all);
   return {
     suite: suite.name,
-    tasks: selected.map((task, i) => ({
-      id: task.id,
-      tool: task.tool,
-      tags: task.tags,
-      actionNumber: task.actionNumber,
-      evaluation: nameEvaluation(task.evaluation),
-      counterpart: pairs.get(task.id) ?? null,
-      takes: classes.get(task) ?? "unknown",
-      obstacle: obstacles[i] ?? null,
-    })),
+    tasks: selected.map(
+      (task, i): ListedSuiteTask => ({
+        id: task.id,
+        tool: task.tool,
+        tags: task.tags,
+        actionNumber: task.actionNumber,
+        evaluation: nameEvaluation(task.evaluation),
+        counterpart: pairs.get(task.id) ?? null,
+        takes: classes.get(task) ?? "unknown",
+        obstacle: obstacles[i] ?? null,
+      }),
+    ),
+    /** Files and folders of tasks that cannot be read. */
     unreadable: new Set(problems.map(({ file }) => file)).size,
   };
 }

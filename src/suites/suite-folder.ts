@@ -1,30 +1,11 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
-import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 
-/** The tags that the task format knows. */
-export const INTERFACE_TAGS = ["cli", "gui", "cli+gui"] as const;
+/** Only tasks with this tag get account settings. */
 export const ACCOUNT_TAG = "account";
-
-export const DOMAIN_TAGS = [
-  "data_warehousing",
-  "data_transformation",
-  "data_ingestion_and_integration",
-  "data_analysis_and_visualization",
-  "data_orchestration",
-  "traditional_data_processing",
-  "it_service_management",
-] as const;
-
-export const KNOWN_TAGS: ReadonlySet<string> = new Set([
-  ...INTERFACE_TAGS,
-  ...INSTRUCTION_STYLES,
-  ...DOMAIN_TAGS,
-  ACCOUNT_TAG,
-]);
 
 const MAX_BYTES = 10_000_000;
 
@@ -92,7 +73,7 @@ export function findTaskFiles(suite: SuiteFolder): { files: TaskFilePath[]; find
   for (const tool of foldersIn(examples)) {
     for (const folderName of foldersIn(join(examples, tool))) {
       const folder = join(examples, tool, folderName);
-      const names = entriesOf(folder)
+      const names = readdirSync(folder, { withFileTypes: true })
         .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
         .map(({ name }) => name);
       const expected = `${folderName}.json`;
@@ -107,14 +88,10 @@ export function findTaskFiles(suite: SuiteFolder): { files: TaskFilePath[]; find
 }
 
 function foldersIn(folder: string): string[] {
-  return entriesOf(folder)
+  return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
     .map(({ name }) => name)
     .sort();
-}
-
-function entriesOf(folder: string): Dirent[] {
-  return readdirSync(folder, { withFileTypes: true });
 }
 
 /** What a relative path names in a folder. `outside`: it is absolute, or leaves the folder. */

@@ -15,9 +15,9 @@ import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
 import type { SuiteTrace } from "../traces/trace.js";
 import { SuiteDocuments } from "./documents.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
+import { collectFinalState } from "./final-state.js";
 import { folderMachines } from "./folder-machine.js";
-import { GradingProcesses } from "./grading-processes.js";
-import { collectLeftBehind } from "./left-behind.js";
+import { GradingPool } from "./grading-pool.js";
 import { accountVariables, openSuiteTask, openTaskSources, type TaskSourceOptions } from "./open-task.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
 import type { SetUpRefusal } from "./setup.js";
@@ -48,7 +48,7 @@ export async function openSuite(
   const sources = await openTaskSources(folder, options, context);
   const documents = new SuiteDocuments(folder.content, context.settings.cacheDir);
   const { functions, accountSettings } = options;
-  const graders = new GradingProcesses({
+  const graders = new GradingPool({
     suite: folder,
     functions: functions === undefined ? null : resolve(functions),
     accounts: {
@@ -89,7 +89,7 @@ export async function openSuite(
           },
           secrets,
           async grade(rollout, stop) {
-            const left = hasMachine ? await collectLeftBehind(machine, begun, stop) : null;
+            const left = hasMachine ? await collectFinalState(machine, begun, stop) : null;
             const record = await gradeRollout(task, rollout, async () => {
               const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
               return oracle?.excuse(graded) ?? graded;

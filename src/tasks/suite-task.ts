@@ -146,14 +146,14 @@ const pictureSchema = z.object({
 
 export type Picture = Readonly<z.output<typeof pictureSchema>>;
 
-export const leftBehindSchema = z.object({
+export const finalStateSchema = z.object({
   pictures: z.array(pictureSchema).max(MAX_PICTURES).readonly(),
   /** Pictures that were too many or too large. */
   omitted: z.number().int().nonnegative(),
 });
 
 /** What an agent left in its task's machine, as far as it is kept. */
-export type LeftBehind = Readonly<z.output<typeof leftBehindSchema>>;
+export type FinalState = Readonly<z.output<typeof finalStateSchema>>;
 
 /** What a task needs that is not here, which says nothing of an agent. */
 export const OBSTACLE_STATES = [

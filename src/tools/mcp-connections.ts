@@ -1,8 +1,13 @@
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { CallToolResultSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import {
+  type CallToolResult,
+  Client,
+  type JSONRPCMessage,
+  ReadBuffer,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { longestSecret, redact, redactEnd } from "../platform/text.js";
@@ -63,7 +68,7 @@ export async function callServerTool(
   { signal, timeout }: { signal: AbortSignal; timeout: number },
 ): Promise<ServerAnswer> {
   const request = { method: "tools/call" as const, params: { name, arguments: args as Record<string, unknown> } };
-  const answer = await client.request(request, CallToolResultSchema, { signal, timeout });
+  const answer = await client.request(request, { signal, timeout });
   const text = answer.content.map(asText).join("\n");
   if (answer.isError === true) return { ok: false, error: text === "" ? "The tool failed and did not say why." : text };
   if (answer.structuredContent !== undefined) {
@@ -72,7 +77,7 @@ export async function callServerTool(
   return { ok: true, value: jsonOrText(text) };
 }
 
-type Content = z.output<typeof CallToolResultSchema>["content"][number];
+type Content = CallToolResult["content"][number];
 
 function asText(content: Content): string {
   if (content.type === "text") return content.text;
@@ -141,7 +146,7 @@ export class McpConnections {
     };
     // A restarted server does not know this session: the next call opens another.
     client.onerror = (error) => {
-      if (error instanceof StreamableHTTPError && (error.code === 404 || error.code === 400)) forget();
+      if (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) forget();
     };
     try {
       await client.connect(transport, { timeout: CONNECT_MS });

@@ -1,20 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import {
-  CallToolRequestSchema,
   type CallToolResult,
-  CompleteRequestSchema,
-  ErrorCode,
   type Tool as ListedTool,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  McpError,
-  ReadResourceRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { bareMessageId, formatMail } from "../mail/email.js";
 import { openMailboxListing, resolveInbox } from "../mail/mailbox.js";
@@ -112,14 +105,19 @@ async function answer(
   try {
     message = JSON.parse(body.text);
   } catch {
-    return refuse(response, 400, "The body is not JSON", ErrorCode.ParseError);
+    return refuse(response, 400, "The body is not JSON", ProtocolErrorCode.ParseError);
   }
   if (jsonDepth(body.text) > MAX_JSON_DEPTH) {
-    return refuse(response, 400, `The body is nested more than ${MAX_JSON_DEPTH} deep`, ErrorCode.InvalidRequest);
+    return refuse(
+      response,
+      400,
+      `The body is nested more than ${MAX_JSON_DEPTH} deep`,
+      ProtocolErrorCode.InvalidRequest,
+    );
   }
-  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+  const transport = new NodeStreamableHTTPServerTransport({ enableJsonResponse: true });
   response.on("close", () => void server.close());
-  await server.connect(transport as Transport);
+  await server.connect(transport);
   await transport.handleRequest(request, response, message);
 }
 
@@ -223,10 +221,10 @@ export function mailServer(offer: MailOffer): Server {
   const { shelf, instructions } = offer;
   const capabilities = { tools: {}, ...(shelf === null ? {} : { resources: {}, completions: {} }) };
   const server = new Server({ name: "art-e", version: offer.version }, { capabilities, instructions });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
+  server.setRequestHandler("tools/list", () => ({
     tools: offer.tools.map((tool) => listed(tool, offer.isReadOnly)),
   }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq: { signal } }) => {
     const args = jsonValueSchema.safeParse(params.arguments ?? {});
     return toCallResult(await offer.call(params.name, args.success ? args.data : {}, signal));
   });
@@ -252,12 +250,12 @@ function toCallResult(result: ToolResult): CallToolResult {
 }
 
 function offerMails(server: Server, shelf: MailListing): void {
-  server.setRequestHandler(ListResourcesRequestSchema, ({ params }) => {
+  server.setRequestHandler("resources/list", ({ params }) => {
     const mails = shelf.list(readCursor(params?.cursor), PAGE);
     const last = mails.length === PAGE ? mails.at(-1) : undefined;
     return { resources: mails.map(toResource), ...(last === undefined ? {} : { nextCursor: String(last.cursor) }) };
   });
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+  server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [
       {
         uriTemplate: `${SCHEME}{message_id}`,
@@ -267,12 +265,12 @@ function offerMails(server: Server, shelf: MailListing): void {
       },
     ],
   }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => {
     const text = shelf.read(messageIdOf(uri));
-    if (text === null) throw new McpError(RESOURCE_NOT_FOUND, `There is no mail ${uri} in this mailbox.`, { uri });
+    if (text === null) throw new ProtocolError(RESOURCE_NOT_FOUND, `There is no mail ${uri} in this mailbox.`, { uri });
     return { contents: [{ uri, mimeType: "text/plain", text }] };
   });
-  server.setRequestHandler(CompleteRequestSchema, ({ params: { ref, argument } }) => {
+  server.setRequestHandler("completion/complete", ({ params: { ref, argument } }) => {
     if (ref.type !== "ref/resource" || argument.name !== "message_id") return { completion: { values: [] } };
     const { ids, hasMore } = shelf.complete(argument.value, MAX_COMPLETIONS);
     return { completion: { values: ids.map(bare), hasMore } };
@@ -298,14 +296,14 @@ function messageIdOf(uri: string): string {
   } catch {
     // Invalid percent-encoding: no such mail.
   }
-  throw new McpError(ErrorCode.InvalidParams, `A mail is read as ${SCHEME}MESSAGE-ID, not as ${uri}.`);
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `A mail is read as ${SCHEME}MESSAGE-ID, not as ${uri}.`);
 }
 
 function readCursor(cursor: string | undefined): number | null {
   if (cursor === undefined) return null;
   const position = z.coerce.number().int().nonnegative().safeParse(cursor);
   if (position.success) return position.data;
-  throw new McpError(ErrorCode.InvalidParams, "This cursor is none of a list given here.");
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, "This cursor is none of a list given here.");
 }
 
 /** A mail of the context's mailbox as a text with its headers; null if it is not visible. */

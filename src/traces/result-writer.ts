@@ -65,11 +65,20 @@ export interface ThreadedResultWriter extends ResultWriter {
   recent(): readonly string[];
 }
 
+interface WriterOptions {
+  readonly waiting?: LockWait;
+  /** Each task that is saved is one more of its run. */
+  readonly growing?: boolean;
+}
+
 /**
  * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
  * another program holds the file, they wait.
  */
-export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
+export function threadedResultWriter(
+  path: string,
+  { waiting = WAIT_INDEFINITELY, growing = false }: WriterOptions = {},
+): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
@@ -81,7 +90,7 @@ export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDE
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
     async save(trace, result, outcome) {
-      const row = toResultRow(trace, result, outcome);
+      const row = toResultRow(trace, result, outcome, growing);
       recent.add(row.trace);
       for (;;) {
         const failure = await thread.call(row);
@@ -122,15 +131,17 @@ export interface ResultRow {
   readonly failed: 0 | 1;
   /** 1: its task has no result by this attempt, which only counts for its cost. */
   readonly superseded: 0 | 1;
+  /** 1: the run's tasks were not known before, and this is one more. */
+  readonly growing: 0 | 1;
   readonly score: number | null;
   readonly trace: string;
   readonly result: string;
 }
 
 /** How an attempt at a task came out; `stopped`: by a limit of the run, so that the task is left for a resume. */
-type AttemptOutcome = "finished" | "failed" | "stopped";
+export type AttemptOutcome = "finished" | "failed" | "stopped";
 
-export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome): ResultRow {
+export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
   return {
     runId: trace.runId,
     taskId: trace.taskId,
@@ -142,6 +153,7 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOu
     ending: trace.ending,
     failed: outcome === "finished" ? 0 : 1,
     superseded: outcome === "stopped" ? 1 : 0,
+    growing: isGrowing ? 1 : 0,
     score: result.semanticScore,
     trace: JSON.stringify(trace),
     result: JSON.stringify(result),
@@ -163,9 +175,11 @@ export function openRowWriter(db: Db): (row: ResultRow) => void {
        (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
        @traceId, @failed, @superseded, @score, @result)`,
   );
+  const grow = db.prepare("UPDATE runs SET total_tasks = total_tasks + 1 WHERE id = ?");
   return db.transaction((row: ResultRow) => {
     supersede.run(row);
     addTrace.run(row);
     addResult.run(row);
+    if (row.growing === 1) grow.run(row.runId);
   });
 }

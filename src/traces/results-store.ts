@@ -248,6 +248,12 @@ export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
   }
 }
 
+/** Of each task of a run that has a result, its last repeat. */
+export function lastEpochs(db: Db, runId: string): Map<TaskId, number> {
+  const rows = db.prepare("SELECT task_id, max(epoch) FROM results WHERE run_id = ? GROUP BY task_id").raw().all(runId);
+  return new Map(rows as [TaskId, number][]);
+}
+
 export interface AverageTask {
   readonly tasks: number;
   readonly inputTokens: number;

@@ -7,10 +7,10 @@ import { runLimitsSchema, runSettingsSchema } from "./run-settings.js";
 import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js";
 
 /**
- * The scorers whose figure stands for a whole run, best first: a judge's verdict, what a suite's own functions gave,
- * and where nobody judged, how far the answers' words agree.
+ * The scorers whose figure stands for a whole run, best first: what a training environment paid, a judge's verdict,
+ * what a suite's own functions gave, and where nobody judged, how far the answers' words agree.
  */
-export const HEADLINE_SCORERS = ["judgeCorrect", "taskScore", "semanticScore"] as const;
+export const HEADLINE_SCORERS = ["reward", "judgeCorrect", "taskScore", "semanticScore"] as const;
 
 export interface Headline extends Estimate {
   readonly scorer: (typeof HEADLINE_SCORERS)[number];

@@ -14,7 +14,7 @@ import {
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { gradeSchema, instructionOf, questionSchema, suiteTaskFactsSchema, taskIdSchema } from "../tasks/question.js";
-import { leftBehindSchema } from "../tasks/suite-task.js";
+import { finalStateSchema } from "../tasks/suite-task.js";
 
 type JsonRecord = { readonly [key: string]: JsonValue };
 
@@ -267,7 +267,7 @@ export const suiteTraceSchema = anyTrace.extend({
   task: suiteTaskFactsSchema,
   grade: gradeSchema,
   /** Absent where nothing was looked for. */
-  left: leftBehindSchema.exactOptional(),
+  left: finalStateSchema.exactOptional(),
 });
 
 export type SuiteTrace = z.output<typeof suiteTraceSchema>;

@@ -1,7 +1,13 @@
-import { describe, expect, test } from "vitest";
-import { newTranscript, runAgent } from "../../src/agents/agent-loop.js";
-import { ModelError } from "../../src/models/model.js";
+import { describe, expect, it, test } from "vitest";
+import { checkPrompt, renderPrompt } from "../../src/agents/agent.js";
+import { type AgentStep, callTool, listTools, newTranscript, runAgent } from "../../src/agents/agent-loop.js";
+import { getAgent, listAgents } from "../../src/agents/registry-store.js";
+import { ModelError, type ToolCall } from "../../src/models/model.js";
+import { UserError } from "../../src/platform/errors.js";
+import { loadTools } from "../../src/tools/load-tools.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Tool } from "../../src/tools/tool.js";
+import { never, openEmpty } from "../runs/demo-setup.js";
 import { broken, echo, ending } from "./echo-tools.js";
 import { agentRun, call, finish, roll, scripted } from "./scripted-model.js";
 
@@ -258,6 +264,259 @@ describe("the model is asked", () => {
         cached: false,
       },
       expect.objectContaining({ usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 }, costUsd: 0.01 }),
+    ]);
+  });
+});
+
+const context = { inbox: "a@b.example", cutoff: null, signal: never };
+const tool = echo();
+const tools = new Map([tool, ending, broken].map((one) => [one.id, one]));
+
+const make = (call: Partial<ToolCall>) =>
+  callTool({ id: "c1", name: "echo", arguments: {}, ...call }, 4, tools, context);
+
+describe("a call the model got wrong is answered with what would be right:", () => {
+  test.each(["send_email", "", "constructor", "Echo", "echo "])("the unknown tool %j", async (name) => {
+    const { message, record, result } = await make({ name });
+    const error = `There is no tool "${name}". The tools are: echo, return_final_answer, broken.`;
+    expect(result).toEqual({ ok: false, kind: "unknown_tool", error });
+    expect(message).toEqual({ role: "tool", toolCallId: "c1", name, content: error, isError: true });
+    expect(record).toMatchObject({ name, result: null, error, errorKind: "unknown_tool", turn: 4 });
+  });
+
+  test("arguments that are no JSON object, which never reach the tool", async () => {
+    const before = tool.calls.length;
+    const { record } = await make({ invalid: '{"query": "du' });
+    expect(record).toMatchObject({
+      arguments: {},
+      result: null,
+      errorKind: "unparsable_call",
+      error: "The arguments of echo are not one JSON object. Call it again with valid JSON.",
+    });
+    expect(tool.calls).toHaveLength(before);
+  });
+
+  test("an unknown tool with broken arguments is an unknown tool", async () => {
+    expect((await make({ name: "nothing", invalid: "{" })).record.errorKind).toBe("unknown_tool");
+  });
+
+  test.each(["bad_arguments", "invalid_email", "failed"] as const)("what the tool refuses as %s", async (refuse) => {
+    const { message, record } = await make({ arguments: { refuse } });
+    expect(message).toMatchObject({ content: `refused: ${refuse}`, isError: true });
+    expect(record).toMatchObject({ arguments: { refuse }, result: null, errorKind: refuse });
+  });
+});
+
+test("a tool that throws is a fault of ours and goes through", async () => {
+  await expect(make({ name: "broken" })).rejects.toThrow(new TypeError("a wire has come loose"));
+});
+
+test("a call that works gives its result to the model as JSON and to the record as it is", async () => {
+  const args = { words: ["a", "ä"], limit: 3 };
+  const { message, record, result } = await make({ id: "c9", arguments: args });
+  expect(result).toEqual({ ok: true, value: args });
+  expect(message).toEqual({
+    role: "tool",
+    toolCallId: "c9",
+    name: "echo",
+    content: '{"words":["a","ä"],"limit":3}',
+    isError: false,
+  });
+  expect(record).toEqual({
+    id: "c9",
+    name: "echo",
+    arguments: args,
+    result: args,
+    error: null,
+    errorKind: null,
+    turn: 4,
+    startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    durationMs: expect.any(Number),
+  });
+  expect(tool.calls.at(-1)).toEqual({ args, context });
+});
+
+const told = (step: AgentStep) =>
+  step.type === "reply" ? step.calls.map(({ name }) => name) : `result of ${step.call.name}`;
+
+it("the loop tells each reply with the calls it makes, and each result, and waits until it has been heard", async () => {
+  const steps: unknown[] = [];
+  const model = scripted([
+    {
+      toolCalls: [
+        { name: "echo", arguments: {} },
+        { name: "echo", arguments: { refuse: "failed" } },
+      ],
+    },
+    finish("$40"),
+  ]);
+  const heard: number[] = [];
+  const run = agentRun(model, [echo(), ending], {
+    async onStep(step) {
+      const asked = model.requests.length;
+      steps.push(told(step));
+      await new Promise(setImmediate);
+      heard.push(model.requests.length - asked);
+    },
+  });
+  await runAgent(run, newTranscript(run));
+  expect(steps).toEqual([
+    ["echo", "echo"],
+    ...["result of echo", "result of echo"],
+    ["return_final_answer"],
+    "result of return_final_answer",
+  ]);
+  expect(heard.every((since) => since === 0)).toBe(true);
+});
+
+it("calls that are not made are not told", async () => {
+  const steps: unknown[] = [];
+  const two = {
+    toolCalls: [
+      { name: "echo", arguments: {} },
+      { name: "echo", arguments: {} },
+    ],
+  };
+  const run = agentRun(scripted([two, call("echo"), finish("x")]), [echo(), ending], {
+    settings: { toolCalls: "first" },
+    onStep: (step) => void steps.push(told(step)),
+  });
+  await runAgent(run, newTranscript(run));
+  expect(steps).toEqual([
+    ["echo"],
+    "result of echo",
+    ["echo"],
+    "result of echo",
+    ["return_final_answer"],
+    "result of return_final_answer",
+  ]);
+});
+
+it("a listener that throws ends the run", async () => {
+  const onStep = () => Promise.reject(new Error("nobody listens"));
+  const run = agentRun(scripted([finish("x")]), [ending], { onStep });
+  await expect(runAgent(run, newTranscript(run))).rejects.toThrow("nobody listens");
+});
+
+describe("the cost limit of a task", () => {
+  const free = { ...call("echo"), usage: null };
+
+  it("ends it when it is reached: each turn costs $0.01", async () => {
+    const lines = [call("echo"), call("echo"), finish("$40")];
+    const reached = await roll(lines, [echo(), ending], { maxCostUsd: 0.02 });
+    expect(reached).toMatchObject({ ending: "out_of_budget", answer: null, sources: [] });
+    expect(reached.turns).toHaveLength(2);
+    expect(await roll(lines, [echo(), ending], { maxCostUsd: 0.021 })).toMatchObject({ ending: "answered" });
+  });
+
+  it("counts turns of unknown cost as nothing", async () => {
+    const rollout = await roll([free, free, call("echo"), finish("$40")], [echo(), ending], { maxCostUsd: 0.01 });
+    expect(rollout.ending).toBe("out_of_budget");
+    expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([null, null, 0.01]);
+  });
+
+  it("counts the cost that the server reports before a price of ours", async () => {
+    const rollout = await roll([{ ...call("echo"), costUsd: 5 }, finish("$40")], [echo(), ending], { maxCostUsd: 4 });
+    expect(rollout.turns.map(({ costUsd }) => costUsd)).toEqual([5]);
+    const unknown = await roll([{ ...call("echo"), costUsd: null }, finish("$40")], [echo(), ending]);
+    expect(unknown.turns[0]?.costUsd).toBeNull();
+  });
+});
+
+it("a turn records the model that answered, the wait, the cache and what was sent, where a reply has them", async () => {
+  const sent = { maxTokens: 100, temperature: 0, toolChoice: null };
+  const providerState = { provider: "script", value: "r1" };
+  const line = { ...call("echo"), model: "script-2", waitedMs: 7, cached: true, sent, providerState };
+  const { turns, messages } = await roll([line, finish("$40")], [echo(), ending]);
+  expect(turns[0]).toMatchObject({ model: "script-2", waitedMs: 7, cached: true, sent });
+  expect(turns[1]).toMatchObject({ waitedMs: 0, cached: false });
+  expect(turns[1]).not.toHaveProperty("model");
+  expect(turns[1]).not.toHaveProperty("sent");
+  const replies = messages.filter(({ role }) => role === "assistant");
+  expect(replies[0]).toMatchObject({ providerState });
+  expect(replies[1]).not.toHaveProperty("providerState");
+});
+
+const variables = {
+  inbox_address: "marcus.hale@kestrelplains.example",
+  query_date: "2001-05-14",
+  max_turns: 10,
+  tools: "- a: A",
+};
+
+describe("a prompt", () => {
+  test.each([
+    "user_name",
+    "user-name",
+    "user.name",
+    "inboxaddress",
+    "constructor",
+    "toString",
+    "__proto__",
+    "hasOwnProperty",
+    "two words",
+    "#if tools",
+  ])("that asks for {{%s}} is an error that says what there is", (name) => {
+    const render = () => renderPrompt(`You are {{${name}}}.`, variables);
+    expect(render).toThrow(UserError);
+    expect(render).toThrow(`{{${name}}}`);
+    expect(() => checkPrompt(`You are {{${name}}}.`)).toThrow(`{{${name}}}`);
+    try {
+      render();
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: "prompt_variable",
+        hint: "A prompt may use: {{inbox_address}}, {{query_date}}, {{max_turns}}, {{tools}}, {{snapshot}}, {{home}}.",
+      });
+    }
+  });
+
+  test("gets every variable, as often as it asks, with blanks or without", () => {
+    expect(renderPrompt("{{inbox_address}} {{ query_date }} {{max_turns}} {{max_turns}}", variables)).toBe(
+      "marcus.hale@kestrelplains.example 2001-05-14 10 10",
+    );
+  });
+
+  test("keeps single braces, and a value that looks like a variable or a replacement pattern", () => {
+    const odd = { ...variables, inbox_address: "{{query_date}} $& $1" };
+    expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
+  });
+
+  test("of every seeded agent for mail can be filled in, and tells the inbox and the date", () => {
+    const { db, close } = openEmpty();
+    const agents = listAgents(db).filter(({ id }) => !["data-worker", "noop", "oracle"].includes(id));
+    const prompts = agents.map((agent) => renderPrompt(agent.prompt, variables));
+    close();
+    expect(prompts).toHaveLength(3);
+    for (const prompt of prompts) {
+      expect(prompt).toContain(variables.inbox_address);
+      expect(prompt).toContain("2001-05-14");
+      expect(prompt).not.toContain("{{");
+    }
+  });
+
+  test("of the agent for suites tells the machine, and says so where a task has none", () => {
+    const { db, close } = openEmpty();
+    const { prompt } = getAgent(db, "data-worker");
+    close();
+    const machine = { max_turns: 50, tools: "", snapshot: "jupyter", home: "/home/user" };
+    expect(renderPrompt(prompt, machine)).toContain(
+      "(snapshot: jupyter). You work as its user, whose home folder is /home/user,",
+    );
+    expect(renderPrompt(prompt, variables)).toContain("(snapshot: (none in this task))");
+    for (const given of [machine, variables]) expect(renderPrompt(prompt, given)).not.toContain("{{");
+  });
+
+  test("lists the tools one a line", () => {
+    const { db, close } = openEmpty();
+    const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
+    const text = renderPrompt("Your tools:\n{{tools}}", { ...variables, tools: listTools(tools) });
+    close();
+    expect(text.split("\n")).toEqual([
+      "Your tools:",
+      expect.stringMatching(/^- search_emails: Search the user's mailbox/),
+      expect.stringMatching(/^- read_email: Read one mail/),
+      expect.stringMatching(/^- return_final_answer: /),
     ]);
   });
 });

@@ -1,10 +1,20 @@
 import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ModelError } from "../../src/models/model.js";
-import { RateLimiter, type RateLimiterOptions } from "../../src/models/rate-limiter.js";
+import { type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import {
+  AdaptiveRate,
+  CallWaits,
+  RateLimiter,
+  type RateLimiterOptions,
+  withRateLimit,
+} from "../../src/models/rate-limiter.js";
+import { withRetry } from "../../src/models/retry.js";
 import { load, MINUTE, refusal, SERVERS, SimulatedTime, settled } from "./simulated-time.js";
 
 const never = new AbortController().signal;
+
 setMaxListeners(0, never);
 
 function open(options: Partial<RateLimiterOptions> = {}) {
@@ -204,7 +214,7 @@ describe("auto", () => {
     const { time, throttle } = open();
     const seen = limits(throttle);
     load(time, throttle, () => 0, 100);
-    await time.until(MINUTE);
+    await time.until(5_000);
     expect([...new Set(seen)]).toEqual([20, 40, 80, 160, 256]);
   });
 
@@ -255,4 +265,190 @@ describe("auto", () => {
     }
     expect(throttle.state().limit).toBe(1);
   });
+});
+
+describe("after whatever came", () => {
+  const outcome = fc.record({
+    at: fc.integer({ min: 0, max: 5_000 }),
+    lasts: fc.integer({ min: 0, max: 2_000 }),
+    abortAfter: fc.option(fc.integer({ min: 0, max: 3_000 })),
+    ends: fc.constantFrom("well", "refused", "overloaded", "broken"),
+    retryAfterMs: fc.option(fc.constantFrom(0, 1, 1_000, 20_000, 3_600_000, 1e15)),
+  });
+  const options = fc.record({
+    concurrency: fc.oneof(fc.constant("auto" as const), fc.integer({ min: 1, max: 5 })),
+    rpm: fc.option(fc.constantFrom(1, 60, 6_000)),
+    tpm: fc.option(fc.constantFrom(100, 60_000)),
+  });
+
+  it("nothing is left: every call has ended, none waits and no timer runs", async () => {
+    await fc.assert(
+      fc.asyncProperty(options, fc.array(outcome, { maxLength: 30 }), async (given, calls) => {
+        const time = new SimulatedTime();
+        const throttle = new RateLimiter(given, time);
+        let ended = 0;
+        for (const { at, lasts, abortAfter, ends, retryAfterMs } of calls) {
+          const controller = new AbortController();
+          const work = async () => {
+            await time.sleep(lasts, controller.signal);
+            if (ends === "refused") throw refusal(retryAfterMs);
+            if (ends === "overloaded") throw new ModelError("overloaded", "529", { retryable: true, retryAfterMs });
+            if (ends === "broken") throw new TypeError("broken");
+          };
+          const call = async () => {
+            await time.sleep(at);
+            if (abortAfter !== null) void time.sleep(abortAfter).then(() => controller.abort(new Error("stop")));
+            await throttle.call(work, () => 500, controller.signal).catch(() => undefined);
+            ended++;
+          };
+          void call();
+        }
+        await time.until(6 * 60 * MINUTE);
+        expect(ended).toBe(calls.length);
+        expect(throttle.state()).toMatchObject({ running: 0, waiting: 0, why: null });
+        expect(time.asleep).toBe(0);
+        expect(throttle.state().limit).toBeGreaterThanOrEqual(1);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+/** Begins requests as soon as they may be, from one moment to another; each is answered at once. */
+function drive(rate: AdaptiveRate, from: number, to: number): number {
+  let begun = 0;
+  for (let now = from; now <= to; ) {
+    const wait = rate.waitMs(now);
+    if (wait > 0) {
+      now += Math.ceil(wait);
+      continue;
+    }
+    rate.take(now);
+    rate.succeeded(now);
+    if (++begun > 100_000) break;
+  }
+  return begun;
+}
+
+/** So many requests a second, without asking. */
+function busy(rate: AdaptiveRate, seconds: number, perSecond: number): void {
+  for (let i = 0; i < seconds * perSecond; i++) {
+    rate.take((i * 1000) / perSecond);
+    rate.succeeded((i * 1000) / perSecond);
+  }
+}
+
+describe("a rate that was told", () => {
+  it("is kept from the first request on", () => {
+    const rate = new AdaptiveRate(600 / 60_000);
+    expect(rate.waitMs(0)).toBe(0);
+    rate.take(0);
+    expect(rate.waitMs(0)).toBeCloseTo(100, 6);
+    expect(rate.waitMs(60)).toBeCloseTo(40, 6);
+    expect(rate.waitMs(100)).toBeCloseTo(0, 6);
+  });
+
+  it("lets half a second of it through at once after a rest, and no more", () => {
+    const rate = new AdaptiveRate(600 / 60_000);
+    rate.waitMs(0);
+    rate.take(0);
+    expect(drive(rate, 1_000_000, 1_000_000)).toBe(5);
+  });
+
+  it("is never exceeded, however long nothing is refused", () => {
+    expect(drive(new AdaptiveRate(600 / 60_000), 0, 600_000)).toBeLessThanOrEqual(6_005);
+  });
+});
+
+describe("a rate that nobody told", () => {
+  it("is none until a refusal", () => {
+    const rate = new AdaptiveRate(null);
+    busy(rate, 10, 100);
+    expect(rate.waitMs(10_000)).toBe(0);
+  });
+
+  it("is not learned from a refusal after few requests", () => {
+    const rate = new AdaptiveRate(null);
+    busy(rate, 1, 19);
+    rate.refused(1_000, 500, 10_000);
+    expect(rate.waitMs(1_000)).toBe(0);
+  });
+
+  it("is learned from what passed until the server's wait is over", () => {
+    const rate = new AdaptiveRate(null);
+    busy(rate, 10, 10);
+    rate.refused(10_000, 9_900, 10_000);
+    // 100 requests in 20 seconds.
+    const begun = drive(rate, 10_000, 19_000);
+    expect(begun).toBeGreaterThanOrEqual(43);
+    expect(begun).toBeLessThanOrEqual(47);
+  });
+
+  it("falls once for requests that were under way together", () => {
+    const once = new AdaptiveRate(null);
+    const often = new AdaptiveRate(null);
+    for (const rate of [once, often]) {
+      busy(rate, 10, 10);
+      rate.refused(10_000, 9_900, 10_000);
+    }
+    for (let i = 0; i < 20; i++) often.refused(10_001 + i, 9_900 + i, 10_000);
+    expect(drive(often, 10_100, 19_000)).toBe(drive(once, 10_100, 19_000));
+  });
+
+  it("grows again where nothing is refused any more", () => {
+    const rate = new AdaptiveRate(null);
+    busy(rate, 10, 10);
+    rate.refused(10_000, 9_900, 10_000);
+    const first = drive(rate, 10_000, 19_000);
+    drive(rate, 19_001, 200_000);
+    expect(drive(rate, 200_001, 209_000)).toBeGreaterThan(2 * first);
+  });
+});
+
+const REQUEST: ModelRequest = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 10 };
+
+const slow: Model = {
+  id: "acme/slow",
+  async complete() {
+    await delay(30);
+    const said = { content: "yes", toolCalls: [], finishReason: "stop", rawFinishReason: "stop" } as const;
+    return { ...said, usage: null, latencyMs: 30, retries: [] };
+  },
+};
+
+it.each<[string, Partial<RateLimiterOptions>, string]>([
+  ["a slot", { concurrency: 1 }, "slot"],
+  ["a limit of requests", { rpm: 1_200 }, "throttled"],
+])("a call that waits for %s says so in its reply", async (_, options, kind) => {
+  const limiter = new RateLimiter({ concurrency: 8, rpm: null, tpm: null, ...options });
+  const model = withRetry(withRateLimit(slow, limiter));
+  const { signal } = new AbortController();
+  const replies = await Promise.all([1, 2, 3].map(() => model.complete(REQUEST, signal)));
+  expect(replies.map(({ waits = [] }) => waits.map((wait) => wait.kind))).toEqual([[], [kind], [kind]]);
+});
+
+it("tells a slot, throttling, failed attempts and pauses apart, and leaves the last attempt out", () => {
+  let now = 1_000;
+  const waits = new CallWaits(() => now);
+  const after = (ms: number, progress: Parameters<CallWaits["add"]>[0]) => {
+    now += ms;
+    waits.add(progress);
+  };
+  after(0, { type: "queued" });
+  after(50, { type: "calling", waitedFor: "concurrency" });
+  after(300, { type: "retry", retry: { attempt: 1, reason: "503", waitedMs: 200 } });
+  after(200, { type: "queued" });
+  after(70, { type: "calling", waitedFor: "server" });
+  after(20, { type: "retry", retry: { attempt: 2, reason: "429", waitedMs: 10 } });
+  after(10, { type: "queued" });
+  after(0.2, { type: "calling", waitedFor: null });
+  now += 900;
+  expect(waits.toField().waits).toEqual([
+    { kind: "slot", durationMs: 50 },
+    { kind: "failed_attempt", durationMs: 300 },
+    { kind: "pause", durationMs: 200 },
+    { kind: "throttled", durationMs: 70 },
+    { kind: "failed_attempt", durationMs: 20 },
+    { kind: "pause", durationMs: 10 },
+  ]);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags } from "../../src/traces/runs-store.js";
+import { saveSynthetic } from "../reports/synthetic-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
@@ -21,9 +22,14 @@ describe("the API's lists", () => {
     expect([ids(body), body.has_more, body.total_count]).toEqual([["run_c", "run_b"], true, 3]);
     const rest = (await server.ask("GET", "/api/runs?limit=2&offset=2")).body;
     expect([ids(rest), rest.has_more]).toEqual([["run_a"], false]);
-    expect(ids((await server.ask("GET", "/api/runs?tag=nightly")).body)).toEqual(["run_b"]);
+    const nightly = await server.ask("GET", "/api/runs?tag=nightly");
+    expect(ids(nightly.body)).toEqual(["run_b"]);
+    expect(nightly.body.runs).toMatchObject([{ dataset: expect.any(String), score: null }]);
     expect(ids((await server.ask("GET", "/api/runs?since=2026-01-02&before=2026-01-03")).body)).toEqual(["run_b"]);
     expect(ids((await server.ask("GET", "/api/runs?agent_id=nobody")).body)).toEqual([]);
+    saveSynthetic(server.db, { id: "run_scored", tasks: 3, agentId: "scored" });
+    const [scored] = (await server.ask("GET", "/api/runs?agent_id=scored")).body.runs;
+    expect(scored).toMatchObject({ dataset: "synthetic.jsonl", score: { scorer: "semanticScore", n: 3 } });
     expect((await server.ask("GET", "/api/runs?status=gone")).status).toBe(400);
     expect((await server.ask("GET", "/api/runs?since=yesterday")).status).toBe(400);
   });

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { belowNormal, belowT, ClusteredMean, t975, wilson } from "../../src/statistics/intervals.js";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { belowNormal, belowT, ClusteredMean, meanOf, quantile, t975, wilson } from "../../src/statistics/intervals.js";
 
 /** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 
@@ -187,5 +188,60 @@ describe("clusters", () => {
 
   it("are too few to tell where there is one", () => {
     expect(sumsOf([[1, 0, 1]]).rate()).toEqual({ value: 2 / 3, n: 3, low: null, high: null });
+  });
+});
+
+it.each([
+  [[30, 10, 20], 0.5, 20],
+  [[40, 10, 30, 20], 0.5, 20],
+  [[40, 10, 30, 20], 0.51, 30],
+  [[40, 10, 30, 20], 0.75, 30],
+  [[10, 9, 100], 0.95, 100],
+  [[7], 0.01, 7],
+  [[3, 1, 2], 0, 1],
+  [[3, 1, 2], 1, 3],
+])("of %j, the quantile at %d is %d", (values, share, expected) => {
+  expect(quantile(values, share)).toBe(expected);
+});
+
+it("is the smallest value that the share of values does not exceed", () => {
+  const values = fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 40 });
+  fc.assert(
+    fc.property(values, fc.integer({ min: 1, max: 100 }), (list, percent) => {
+      const isReached = (value: number) => 100 * list.filter((other) => other <= value).length >= percent * list.length;
+      expect(quantile(list, percent / 100)).toBe(Math.min(...list.filter(isReached)));
+    }),
+  );
+});
+
+it("leaves the values in their order", () => {
+  const values = [3, 1, 2];
+  quantile(values, 0.5);
+  expect(values).toEqual([3, 1, 2]);
+});
+
+it("there is no mean and no quantile of nothing", () => {
+  expect(quantile([], 0.5)).toBeNull();
+  expect(meanOf([])).toBeNull();
+  expect(meanOf([1, 2, 6])).toBe(3);
+});
+
+describe("Wilson's interval", () => {
+  // Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, table I,
+  // method 3.
+  test.each([
+    [81, 263, 0.2553, 0.3662],
+    [15, 148, 0.0624, 0.1605],
+    [0, 20, 0, 0.1611],
+    [1, 29, 0.0061, 0.1718],
+  ])("of %d in %d is %d to %d", (successes, n, low, high) => {
+    const interval = wilson(successes, n);
+    expect(interval.low).toBeCloseTo(low, 4);
+    expect(interval.high).toBeCloseTo(high, 4);
+  });
+
+  test("of all is 1 above, and of nothing there is none", () => {
+    expect(wilson(20, 20)).toEqual({ low: expect.closeTo(1 - 0.1611, 4), high: 1 });
+    expect(wilson(0, 0)).toEqual({ low: null, high: null });
   });
 });

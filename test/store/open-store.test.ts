@@ -3,194 +3,244 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
-import { openStore } from "../../src/store/open-store.js";
+import { openReadOnly, openStore, withTickTransaction } from "../../src/store/open-store.js";
 import { checkIndex, mail, openWithMails } from "../mail/corpus-setup.js";
+import { openEmpty } from "../runs/demo-setup.js";
 
-const ROOT = join(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+describe("open store", () => {
+  const ROOT = join(import.meta.dirname, "../..");
+  const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
 
-let files = 0;
-const newPath = () => join(folder, `${++files}.db`);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function sqliteFile(sql: string): string {
-  const path = newPath();
-  const db = new Database(path);
-  db.exec(sql);
-  db.close();
-  return path;
-}
+  let files = 0;
+  const newPath = () => join(folder, `${++files}.db`);
 
-/** A file of ours, changed afterwards. */
-function ourFile(sql: string): string {
-  const path = newPath();
-  const db = openStore(path, { mustExist: false });
-  db.exec(sql);
-  db.close();
-  return path;
-}
-
-function refusal(path: string, mustExist = false): UserError {
-  try {
-    openStore(path, { mustExist }).close();
-  } catch (error) {
-    if (error instanceof UserError) return error;
-    throw error;
-  }
-  throw new Error(`${path} was opened`);
-}
-
-describe("a file that cannot be ours is refused, and the error names it", () => {
-  const REFUSED: [what: string, code: string, path: () => string][] = [
-    ["the database of another program", "db_not_ours", () => sqliteFile("CREATE TABLE notes (text)")],
-    ["one that another program has marked as its own", "db_not_ours", () => sqliteFile("PRAGMA application_id = 7")],
-    ["a file that is not SQLite", "db_not_ours", () => write("Message-ID: <1@x>\n\nA mail, not a database.\n")],
-    ["a file shorter than SQLite's mark", "db_not_ours", () => write("SQL")],
-    ["SQLite's mark and nothing behind it", "db_unusable", () => write(`SQLite format 3\0${"?".repeat(5000)}`)],
-    ["a folder", "db_not_a_file", () => folder],
-    ["a file in a folder that is not there", "db_folder_missing", () => join(folder, "no/such/place.db")],
-    ["tables of a newer version", "db_newer", () => ourFile("PRAGMA user_version = 99")],
-    ["changed migrations", "db_other_history", () => ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")],
-    ["a missing migration", "db_other_history", () => ourFile("DELETE FROM migrations WHERE number = 1")],
-  ];
-
-  it.each(REFUSED)("%s (%s)", (_what, code, makePath) => {
-    const path = makePath();
-    const error = refusal(path);
-    expect(error.code).toBe(code);
-    expect(error.message).toContain(path);
-    expect(error.hint).not.toBe("");
-  });
-
-  it("names the migration whose text was changed", () => {
-    expect(refusal(ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")).message).toContain("sql/002_");
-  });
-
-  it("is left as it was", () => {
-    const path = sqliteFile("CREATE TABLE notes (text)");
-    const before = readFileSync(path);
-    refusal(path);
-    expect(readFileSync(path).equals(before)).toBe(true);
-  });
-
-  it("a missing file, where one must be there, and none is made", () => {
+  function sqliteFile(sql: string): string {
     const path = newPath();
-    expect(refusal(path, true).code).toBe("db_missing");
-    expect(() => readFileSync(path)).toThrow("ENOENT");
-  });
-});
-
-function write(text: string): string {
-  const path = newPath();
-  writeFileSync(path, text);
-  return path;
-}
-
-describe("a file of ours", () => {
-  it("is made with every table, whether there was nothing or an empty file", () => {
-    for (const path of [newPath(), write("")]) {
-      const db = openStore(path, { mustExist: false });
-      for (const table of ["emails", "emails_fts", "art_e_tasks", "tools", "agents", "agent_tools", "runs", "traces"]) {
-        expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBeTypeOf("number");
-      }
-      expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
-      expect(db.pragma("foreign_keys", { simple: true })).toBe(1);
-      db.close();
-    }
-  });
-
-  it("is opened again without a change to its tables", () => {
-    const path = newPath();
-    const schema = () => {
-      const db = openStore(path, { mustExist: false });
-      const rows = db.prepare("SELECT sql FROM sqlite_master UNION ALL SELECT sha256 FROM migrations").pluck().all();
-      db.close();
-      return rows;
-    };
-    expect(schema()).toEqual(schema());
-  });
-
-  it("is finished where its making broke off before the first table", () => {
-    const db = openStore(sqliteFile("PRAGMA application_id = 0x61727465"), { mustExist: true });
-    expect(db.prepare("SELECT count(*) FROM emails").pluck().get()).toBe(0);
+    const db = new Database(path);
+    db.exec(sql);
     db.close();
-  });
+    return path;
+  }
 
-  it("answers the questions that the published schema is known by", async () => {
-    const meeting = mail({ subject: "Meetings", to: ["bob@x.example", "cy@x.example"] });
-    const { db, close } = await openWithMails(meeting, { ...meeting, messageId: "<copy@test>" }, mail());
-    expect(db.prepare("SELECT COUNT(*) FROM emails").pluck().get()).toBe(3);
-    expect(db.prepare("SELECT * FROM emails_fts WHERE emails_fts MATCH 'meeting' LIMIT 5").all()).toMatchObject([
-      { subject: "Meetings", body: meeting.body },
-    ]);
-    expect(db.prepare("SELECT * FROM emails WHERE message_id = '<copy@test>'").get()).toMatchObject({
-      inbox: "ann@x.example",
-      recipients: '["bob@x.example","cy@x.example"]',
-      date: meeting.date,
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+  /** A file of ours, changed afterwards. */
+  function ourFile(sql: string): string {
+    const path = newPath();
+    const db = openStore(path, { mustExist: false });
+    db.exec(sql);
+    db.close();
+    return path;
+  }
+
+  function refusal(path: string, mustExist = false): UserError {
+    try {
+      openStore(path, { mustExist }).close();
+    } catch (error) {
+      if (error instanceof UserError) return error;
+      throw error;
+    }
+    throw new Error(`${path} was opened`);
+  }
+
+  describe("a file that cannot be ours is refused, and the error names it", () => {
+    const REFUSED: [what: string, code: string, path: () => string][] = [
+      ["the database of another program", "db_not_ours", () => sqliteFile("CREATE TABLE notes (text)")],
+      ["one that another program has marked as its own", "db_not_ours", () => sqliteFile("PRAGMA application_id = 7")],
+      ["a file that is not SQLite", "db_not_ours", () => write("Message-ID: <1@x>\n\nA mail, not a database.\n")],
+      ["a file shorter than SQLite's mark", "db_not_ours", () => write("SQL")],
+      ["SQLite's mark and nothing behind it", "db_unusable", () => write(`SQLite format 3\0${"?".repeat(5000)}`)],
+      ["a folder", "db_not_a_file", () => folder],
+      ["a file in a folder that is not there", "db_folder_missing", () => join(folder, "no/such/place.db")],
+      ["tables of a newer version", "db_newer", () => ourFile("PRAGMA user_version = 99")],
+      ["changed migrations", "db_other_history", () => ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")],
+      ["a missing migration", "db_other_history", () => ourFile("DELETE FROM migrations WHERE number = 1")],
+    ];
+
+    it.each(REFUSED)("%s (%s)", (_what, code, makePath) => {
+      const path = makePath();
+      const error = refusal(path);
+      expect(error.code).toBe(code);
+      expect(error.message).toContain(path);
+      expect(error.hint).not.toBe("");
     });
-    checkIndex(db);
-    close();
+
+    it("names the migration whose text was changed", () => {
+      expect(refusal(ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")).message).toContain("sql/002_");
+    });
+
+    it("is left as it was", () => {
+      const path = sqliteFile("CREATE TABLE notes (text)");
+      const before = readFileSync(path);
+      refusal(path);
+      expect(readFileSync(path).equals(before)).toBe(true);
+    });
+
+    it("a missing file, where one must be there, and none is made", () => {
+      const path = newPath();
+      expect(refusal(path, true).code).toBe("db_missing");
+      expect(() => readFileSync(path)).toThrow("ENOENT");
+    });
   });
 
-  it("shows an index that does not agree with the mails", async () => {
-    const { db, close } = await openWithMails(mail({ body: "as it was" }));
-    db.exec("UPDATE mails SET body = 'as it is'");
-    expect(() => checkIndex(db)).toThrow("checksum mismatch");
-    close();
-  });
-});
+  function write(text: string): string {
+    const path = newPath();
+    writeFileSync(path, text);
+    return path;
+  }
 
-describe("a file that another program is switching over", () => {
-  it("is waited for, though SQLite itself says at once that it is locked", async () => {
-    const path = ourFile("PRAGMA journal_mode = DELETE");
-    const holder = new Worker(
-      `const { parentPort, workerData } = require("node:worker_threads");
+  describe("a file of ours", () => {
+    it("is made with every table, whether there was nothing or an empty file", () => {
+      for (const path of [newPath(), write("")]) {
+        const db = openStore(path, { mustExist: false });
+        for (const table of [
+          "emails",
+          "emails_fts",
+          "art_e_tasks",
+          "tools",
+          "agents",
+          "agent_tools",
+          "runs",
+          "traces",
+        ]) {
+          expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBeTypeOf("number");
+        }
+        expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+        expect(db.pragma("foreign_keys", { simple: true })).toBe(1);
+        db.close();
+      }
+    });
+
+    it("is opened again without a change to its tables", () => {
+      const path = newPath();
+      const schema = () => {
+        const db = openStore(path, { mustExist: false });
+        const rows = db.prepare("SELECT sql FROM sqlite_master UNION ALL SELECT sha256 FROM migrations").pluck().all();
+        db.close();
+        return rows;
+      };
+      expect(schema()).toEqual(schema());
+    });
+
+    it("is finished where its making broke off before the first table", () => {
+      const db = openStore(sqliteFile("PRAGMA application_id = 0x61727465"), { mustExist: true });
+      expect(db.prepare("SELECT count(*) FROM emails").pluck().get()).toBe(0);
+      db.close();
+    });
+
+    it("answers the questions that the published schema is known by", async () => {
+      const meeting = mail({ subject: "Meetings", to: ["bob@x.example", "cy@x.example"] });
+      const { db, close } = await openWithMails(meeting, { ...meeting, messageId: "<copy@test>" }, mail());
+      expect(db.prepare("SELECT COUNT(*) FROM emails").pluck().get()).toBe(3);
+      expect(db.prepare("SELECT * FROM emails_fts WHERE emails_fts MATCH 'meeting' LIMIT 5").all()).toMatchObject([
+        { subject: "Meetings", body: meeting.body },
+      ]);
+      expect(db.prepare("SELECT * FROM emails WHERE message_id = '<copy@test>'").get()).toMatchObject({
+        inbox: "ann@x.example",
+        recipients: '["bob@x.example","cy@x.example"]',
+        date: meeting.date,
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      });
+      checkIndex(db);
+      close();
+    });
+
+    it("shows an index that does not agree with the mails", async () => {
+      const { db, close } = await openWithMails(mail({ body: "as it was" }));
+      db.exec("UPDATE mails SET body = 'as it is'");
+      expect(() => checkIndex(db)).toThrow("checksum mismatch");
+      close();
+    });
+  });
+
+  describe("a file that another program is switching over", () => {
+    it("is waited for, though SQLite itself says at once that it is locked", async () => {
+      const path = ourFile("PRAGMA journal_mode = DELETE");
+      const holder = new Worker(
+        `const { parentPort, workerData } = require("node:worker_threads");
       const db = new (require("better-sqlite3"))(workerData);
       db.exec("BEGIN IMMEDIATE");
       parentPort.postMessage("held");
       setTimeout(() => db.exec("ROLLBACK"), 300);`,
-      { eval: true, workerData: path },
-    );
-    await once(holder, "message");
-    const db = openStore(path, { mustExist: true });
-    expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
-    db.close();
-    await once(holder, "exit");
+        { eval: true, workerData: path },
+      );
+      await once(holder, "message");
+      const db = openStore(path, { mustExist: true });
+      expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+      db.close();
+      await once(holder, "exit");
+    });
+  });
+
+  describe("two programs that open one new file at the same time", () => {
+    it("both get all tables, each made once", async () => {
+      const built = pathToFileURL(join(ROOT, "dist/store/open-store.js")).href;
+      const path = newPath();
+      const program = `import { openStore } from ${JSON.stringify(built)};
+      const db = openStore(${JSON.stringify(path)}, { mustExist: false });
+      console.log(db.prepare("SELECT count(*) FROM migrations").pluck().get());`;
+      const runs = Array.from({ length: 4 }, async () => {
+        const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+          stdio: ["ignore", "pipe", "pipe"],
+        });
+        let said = "";
+        child.stdout.on("data", (text) => (said += text));
+        child.stderr.on("data", (text) => (said += text));
+        const [code] = await once(child, "close");
+        return { code, said: said.trim() };
+      });
+      const migrations = openCount(path, await Promise.all(runs));
+      expect(migrations).toBeGreaterThan(3);
+    });
+
+    function openCount(path: string, runs: readonly { code: number; said: string }[]): number {
+      const db = openStore(path, { mustExist: true });
+      const count = db.prepare("SELECT count(*) FROM migrations").pluck().get() as number;
+      db.close();
+      expect(runs).toEqual(Array(4).fill({ code: 0, said: String(count) }));
+      return count;
+    }
   });
 });
 
-describe("two programs that open one new file at the same time", () => {
-  it("both get all tables, each made once", async () => {
-    const built = pathToFileURL(join(ROOT, "dist/store/open-store.js")).href;
-    const path = newPath();
-    const program = `import { openStore } from ${JSON.stringify(built)};
-      const db = openStore(${JSON.stringify(path)}, { mustExist: false });
-      console.log(db.prepare("SELECT count(*) FROM migrations").pluck().get());`;
-    const runs = Array.from({ length: 4 }, async () => {
-      const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      let said = "";
-      child.stdout.on("data", (text) => (said += text));
-      child.stderr.on("data", (text) => (said += text));
-      const [code] = await once(child, "close");
-      return { code, said: said.trim() };
-    });
-    const migrations = openCount(path, await Promise.all(runs));
-    expect(migrations).toBeGreaterThan(3);
-  });
+it("reads as of one moment in a turn, as of another in the next, and holds nothing after the last", async () => {
+  const { db, close } = openEmpty();
+  onTestFinished(close);
+  db.exec("CREATE TABLE seen (n)");
+  const reader = openReadOnly(db.name);
+  onTestFinished(() => void reader.close());
+  const count = reader.prepare("SELECT count(*) FROM seen").pluck();
+  const inTurn = withTickTransaction(reader);
+  const read = () => inTurn(() => count.get());
+  const add = () => db.exec("INSERT INTO seen VALUES (1)");
+  expect(read()).toBe(0);
+  add();
+  expect(read()).toBe(0);
+  await setImmediate();
+  await setImmediate();
+  expect(read()).toBe(1);
+  await setImmediate();
+  await setImmediate();
+  expect(reader.inTransaction).toBe(false);
+});
 
-  function openCount(path: string, runs: readonly { code: number; said: string }[]): number {
-    const db = openStore(path, { mustExist: true });
-    const count = db.prepare("SELECT count(*) FROM migrations").pluck().get() as number;
-    db.close();
-    expect(runs).toEqual(Array(4).fill({ code: 0, said: String(count) }));
-    return count;
-  }
+it("leaves a connection that writes alone", async () => {
+  const { db, close } = openEmpty();
+  onTestFinished(close);
+  expect(withTickTransaction(db)(() => db.inTransaction)).toBe(false);
+});
+
+it("may be closed in the middle of a turn", async () => {
+  const { db, close } = openEmpty();
+  onTestFinished(close);
+  const reader = openReadOnly(db.name);
+  withTickTransaction(reader)(() => reader.prepare("SELECT 1").get());
+  reader.close();
+  await setImmediate();
 });

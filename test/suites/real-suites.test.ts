@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkSuite } from "../../src/suites/check-suite.js";
 import { selectTasks } from "../../src/suites/select-tasks.js";
-import { openSuiteFolder, readIndexFile } from "../../src/suites/suite-folder.js";
+import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
 import { classifyTask } from "../../src/suites/task-needs.js";
 import { pairTasks } from "../../src/tasks/suite-task.js";
@@ -28,8 +28,6 @@ function tasksWith(name: string, code: string): string[] {
   const found = checkSuite(readReal(name)).filter((finding) => finding.code === code);
   return [...new Set(found.map(({ task }) => task?.slice(0, 8) ?? ""))].sort();
 }
-
-const NOTHING = { ids: null, tool: null, tags: [], index: null, counterparts: null } as const;
 
 describe("Flowbook's 44 tasks", needs("suites"), () => {
   it("are all read, with the tags, counterpart and evaluation that they have", () => {
@@ -83,10 +81,10 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     const { suite, tasks } = readReal("flowbook");
     const all = tasks.map(({ task }) => task);
     expect(pairTasks(all).size).toBe(44);
-    const index = readIndexFile("test_five.json", suite);
-    expect(selectTasks(all, { ...NOTHING, index })).toHaveLength(5);
-    expect(selectTasks(all, { ...NOTHING, index, counterparts: "both" })).toHaveLength(10);
-    expect(selectTasks(all, { ...NOTHING, counterparts: "verbose" })).toHaveLength(22);
+    const index = "test_five.json";
+    expect(selectTasks(all, { index }, suite)).toHaveLength(5);
+    expect(selectTasks(all, { index, counterparts: "both" }, suite)).toHaveLength(10);
+    expect(selectTasks(all, { counterparts: "verbose" }, suite)).toHaveLength(22);
   });
 });
 
@@ -145,10 +143,10 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     const { suite, tasks } = readReal("spider2v");
     const all = tasks.map(({ task }) => task);
     const sizes = ["all", "abstract", "verbose", "account", "non_account", "one"].map((name) => {
-      return selectTasks(all, { ...NOTHING, index: readIndexFile(`test_${name}.json`, suite) }).length;
+      return selectTasks(all, { index: `test_${name}.json` }, suite).length;
     });
     expect(sizes).toEqual([494, 247, 247, 168, 326, 1]);
     expect(pairTasks(all).size).toBe(494);
-    expect(selectTasks(all, { ...NOTHING, tags: ["account"] })).toHaveLength(170);
+    expect(selectTasks(all, { tag: ["account"] }, suite)).toHaveLength(170);
   });
 });

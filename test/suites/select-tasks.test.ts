@@ -1,64 +1,51 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { selectTasks, type TaskSelection } from "../../src/suites/select-tasks.js";
+import { type SuiteSelectionOptions, selectTasks } from "../../src/suites/select-tasks.js";
 import { openSuiteFolder, readIndexFile } from "../../src/suites/suite-folder.js";
 import { pairTasks } from "../../src/tasks/suite-task.js";
 import { flowbookTask, read, taskFiles, writeSuite } from "./write-suite.js";
 
-const ALL: TaskSelection = { ids: null, tool: null, tags: [], index: null, counterparts: null };
-
-/** Two pairs, in two tools, and a task without a counterpart. */
-function tasksOfSuite() {
-  const { tasks } = read({
+/** Of two pairs, in two tools, and a task without a counterpart. */
+function select(selection: SuiteSelectionOptions) {
+  const { suite, tasks } = read({
+    "index.json": { jupyter: ["b2"], excel: ["a1"] },
+    "wrong.json": { excel: ["b1", "a1"] },
     ...taskFiles("excel", flowbookTask("a1", "a2")),
     ...taskFiles("excel", flowbookTask("a2", "a1")),
     ...taskFiles("jupyter", flowbookTask("b1", "b2", { tags: ["gui", "account", "abstract"] })),
     ...taskFiles("jupyter", flowbookTask("b2", "b1")),
     ...taskFiles("jupyter", flowbookTask("c1", "zz", { counterpart: null })),
   });
-  return tasks.map(({ task }) => task);
+  const all = tasks.map(({ task }) => task);
+  return selectTasks(all, selection, suite).map(({ id }) => id);
 }
 
-const select = (selection: Partial<TaskSelection>) =>
-  selectTasks(tasksOfSuite(), { ...ALL, ...selection }).map(({ id }) => id);
-
 describe("a selection of tasks", () => {
-  it.each<[string, Partial<TaskSelection>, string]>([
+  it.each<[string, SuiteSelectionOptions, string]>([
     ["everything", {}, "a1 a2 b1 b2 c1"],
     ["by tool", { tool: "jupyter" }, "b1 b2 c1"],
-    ["by all of its tags", { tags: ["account", "gui"] }, "b1"],
-    ["by no task's tags", { tags: ["account", "cli"] }, ""],
-    ["by ids and their beginnings", { ids: ["c", "a2"] }, "a2 c1"],
-    ["by tool and tag", { tool: "excel", tags: ["verbose"] }, "a2"],
-    [
-      "in the order of an index file",
-      {
-        index: [
-          { tool: "jupyter", id: "b2" },
-          { tool: "excel", id: "a1" },
-        ],
-      },
-      "b2 a1",
-    ],
+    ["by all of its tags", { tag: ["account", "gui"] }, "b1"],
+    ["by no task's tags", { tag: ["account", "cli"] }, ""],
+    ["by ids and their beginnings", { task: ["c", "a2"] }, "a2 c1"],
+    ["by tool and tag", { tool: "excel", tag: ["verbose"] }, "a2"],
+    ["in the order of an index file", { index: "index.json" }, "b2 a1"],
     ["the abstract ones", { counterparts: "abstract" }, "a1 b1 c1"],
     ["the verbose ones", { counterparts: "verbose" }, "a2 b2"],
     ["whole pairs", { counterparts: "both" }, "a1 a2 b1 b2"],
-    ["whole pairs of a part", { counterparts: "both", ids: ["b2", "c1"] }, "b1 b2"],
+    ["whole pairs of a part", { counterparts: "both", task: ["b2", "c1"] }, "b1 b2"],
   ])("is %s", (_, selection, expected) => {
     expect(select(selection).join(" ")).toBe(expected);
   });
 
   it("refuses ids that are none, or of several", () => {
-    expect(() => select({ ids: ["x"] })).toThrow("The suite has no task x.");
-    expect(() => select({ ids: ["b"] })).toThrow("Several tasks begin with b: b1, b2.");
+    expect(() => select({ task: ["x"] })).toThrow("The suite has no task x.");
+    expect(() => select({ task: ["b"] })).toThrow("Several tasks begin with b: b1, b2.");
   });
 
   it("refuses an index file with tasks that the suite has not", () => {
-    const index = [
-      { tool: "excel", id: "b1" },
-      { tool: "excel", id: "a1" },
-    ];
-    expect(() => select({ index })).toThrow("The index file lists 1 tasks that the suite has not, such as excel/b1.");
+    expect(() => select({ index: "wrong.json" })).toThrow(
+      "The index file lists 1 tasks that the suite has not, such as excel/b1.",
+    );
   });
 });
 

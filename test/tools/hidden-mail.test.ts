@@ -1,170 +1,241 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { endOfDay } from "../../src/mail/search-query.js";
-import { DANA, MARCUS } from "../runs/demo-setup.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import type { SearchPool } from "../../src/tools/search-pool.js";
+import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
+import { DANA, MARCUS, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
 
-/** From Dana to a lawyer outside; Marcus never had it. */
-const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
-/** To Marcus and others, 2002-02-11T23:15:55Z. */
-const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";
-const RATIO_DAY = "2002-02-11";
-/** To Marcus, dated 2044. */
-const FAX = "<12687150.1075840731991.JavaMail.demo@kestrel>";
+describe("hidden mail", () => {
+  /** From Dana to a lawyer outside; Marcus never had it. */
+  const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
+  /** To Marcus and others, 2002-02-11T23:15:55Z. */
+  const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";
+  const RATIO_DAY = "2002-02-11";
+  /** To Marcus, dated 2044. */
+  const FAX = "<12687150.1075840731991.JavaMail.demo@kestrel>";
+  let demo: DemoTools;
 
-let demo: DemoTools;
-beforeAll(async () => {
-  demo = await openDemoTools();
-});
-afterAll(() => demo.close());
-
-const cutoff = (day: string) => ({ cutoff: endOfDay(day) });
-const ids = (found: Found) => found.emails.map((mail) => mail.message_id);
-const find = (query: string, context = {}) =>
-  demo.value<Found>("email_search", { query, inbox_id: MARCUS, limit: 50 }, context);
-const findArt = (keyword: string, context = {}) =>
-  demo.value<{ message_id: string }[]>("search_emails", { keywords: [keyword] }, context);
-const read = (message_id: string, context = {}) => demo.value<ReadMail>("email_get", { message_id }, context);
-
-describe("another mailbox", () => {
-  test("is not searched, and the refusal names the one that may be", async () => {
-    const refusal = await demo.refusal("email_search", { query: "standstill", inbox_id: DANA });
-    expect(refusal.kind).toBe("bad_arguments");
-    expect(refusal.error).toBe(
-      `You may only search the mailbox ${MARCUS}, not ${DANA}. Call again with inbox_id "${MARCUS}".`,
-    );
+  beforeAll(async () => {
+    demo = await openDemoTools();
   });
 
-  test("is refused in the same words whether it is there or not", async () => {
-    const ask = async (inbox_id: string) => (await demo.refusal("email_search", { query: "x", inbox_id })).error;
-    const invented = "nobody@nowhere.example";
-    expect((await ask(invented)).replace(invented, "?")).toBe((await ask(DANA)).replace(DANA, "?"));
-  });
+  afterAll(() => demo.close());
 
-  test("shows none of its mail in any search of one's own", async () => {
-    const own = new Set(
-      demo.db
-        .prepare(
-          `SELECT message_id FROM messages WHERE mail_id IN
+  const cutoff = (day: string) => ({ cutoff: endOfDay(day) });
+  const ids = (found: Found) => found.emails.map((mail) => mail.message_id);
+
+  const find = (query: string, context = {}) =>
+    demo.value<Found>("email_search", { query, inbox_id: MARCUS, limit: 50 }, context);
+
+  const findArt = (keyword: string, context = {}) =>
+    demo.value<{ message_id: string }[]>("search_emails", { keywords: [keyword] }, context);
+
+  const read = (message_id: string, context = {}) => demo.value<ReadMail>("email_get", { message_id }, context);
+
+  describe("another mailbox", () => {
+    test("is not searched, and the refusal names the one that may be", async () => {
+      const refusal = await demo.refusal("email_search", { query: "standstill", inbox_id: DANA });
+      expect(refusal.kind).toBe("bad_arguments");
+      expect(refusal.error).toBe(
+        `You may only search the mailbox ${MARCUS}, not ${DANA}. Call again with inbox_id "${MARCUS}".`,
+      );
+    });
+
+    test("is refused in the same words whether it is there or not", async () => {
+      const ask = async (inbox_id: string) => (await demo.refusal("email_search", { query: "x", inbox_id })).error;
+      const invented = "nobody@nowhere.example";
+      expect((await ask(invented)).replace(invented, "?")).toBe((await ask(DANA)).replace(DANA, "?"));
+    });
+
+    test("shows none of its mail in any search of one's own", async () => {
+      const own = new Set(
+        demo.db
+          .prepare(
+            `SELECT message_id FROM messages WHERE mail_id IN
              (SELECT x.mail_id FROM emails e JOIN messages x USING (message_id)
               WHERE @who IN (e.inbox, e.sender) OR instr(e.recipients, '"' || @who || '"') > 0)`,
-        )
-        .pluck()
-        .all({ who: MARCUS }) as string[],
-    );
-    expect(own.size).toBeGreaterThan(219);
-    for (const query of ["Heron standstill data room Adler", "Dana contract", "gas", "lease Fulton", "0.62"]) {
-      const found = ids(await find(query));
-      expect(found.length, query).toBeGreaterThan(0);
-      expect(found.filter((id) => !own.has(id))).toEqual([]);
-    }
-    expect(ids(await find("standstill"))).not.toContain(DANAS);
-    const hers = await demo.value<Found>("email_search", { query: "standstill", inbox_id: DANA }, { inbox: DANA });
-    expect(ids(hers)).toContain(DANAS);
+          )
+          .pluck()
+          .all({ who: MARCUS }) as string[],
+      );
+      expect(own.size).toBeGreaterThan(219);
+      for (const query of ["Heron standstill data room Adler", "Dana contract", "gas", "lease Fulton", "0.62"]) {
+        const found = ids(await find(query));
+        expect(found.length, query).toBeGreaterThan(0);
+        expect(found.filter((id) => !own.has(id))).toEqual([]);
+      }
+      expect(ids(await find("standstill"))).not.toContain(DANAS);
+      const hers = await demo.value<Found>("email_search", { query: "standstill", inbox_id: DANA }, { inbox: DANA });
+      expect(ids(hers)).toContain(DANAS);
+    });
+
+    test("gives none of its mail to a reader, in the words for a mail that does not exist", async () => {
+      const invented = "<1.1.JavaMail.nobody@kestrel>";
+      const hidden = await demo.refusal("email_get", { message_id: DANAS });
+      const missing = await demo.refusal("email_get", { message_id: invented });
+      expect(hidden.kind).toBe("invalid_email");
+      expect(hidden.error).toContain("Use a message_id from a search result");
+      expect(hidden.error.replace(DANAS, "?")).toBe(missing.error.replace(invented, "?"));
+      expect(hidden.kind).toBe(missing.kind);
+      expect((await demo.refusal("read_email", { message_id: DANAS })).error).toBe(hidden.error);
+    });
+
+    test("says nothing of a hidden mail's length, whatever the offset", async () => {
+      const refusals = await Promise.all(
+        [0, 1, 100_000].map((offset) => demo.refusal("email_get", { message_id: DANAS, offset })),
+      );
+      expect(new Set(refusals.map((refusal) => refusal.error)).size).toBe(1);
+    });
   });
 
-  test("gives none of its mail to a reader, in the words for a mail that does not exist", async () => {
-    const invented = "<1.1.JavaMail.nobody@kestrel>";
-    const hidden = await demo.refusal("email_get", { message_id: DANAS });
-    const missing = await demo.refusal("email_get", { message_id: invented });
-    expect(hidden.kind).toBe("invalid_email");
-    expect(hidden.error).toContain("Use a message_id from a search result");
-    expect(hidden.error.replace(DANAS, "?")).toBe(missing.error.replace(invented, "?"));
-    expect(hidden.kind).toBe(missing.kind);
-    expect((await demo.refusal("read_email", { message_id: DANAS })).error).toBe(hidden.error);
+  describe("mail after the cutoff", () => {
+    test("is neither found nor counted", async () => {
+      for (const day of ["2002-02-10", "2002-02-05"]) {
+        expect(ids(await find("Heron exchange ratio collar", cutoff(day)))).not.toContain(RATIO);
+        expect((await findArt("collar", cutoff(day))).map((hit) => hit.message_id)).not.toContain(RATIO);
+      }
+      const [before, after] = [await find("exchange ratio", cutoff("2002-02-10")), await find("exchange ratio")];
+      expect(after.total).toBeGreaterThan(before.total);
+      expect(before.total).toBe(before.emails.length);
+    });
+
+    test("cannot be read, in the words for a mail that does not exist", async () => {
+      const invented = "<1.1.JavaMail.nobody@kestrel>";
+      const hidden = await demo.refusal("email_get", { message_id: RATIO }, cutoff("2002-02-10"));
+      const missing = await demo.refusal("email_get", { message_id: invented }, cutoff("2002-02-10"));
+      expect(hidden.kind).toBe("invalid_email");
+      expect(hidden.error).toContain(`${MARCUS} up to 2002-02-10`);
+      expect(hidden.error.replace(RATIO, "?")).toBe(missing.error.replace(invented, "?"));
+    });
+
+    test("does not come back by asking for later days", async () => {
+      const later = { sent_after: RATIO_DAY, sent_before: "2045-01-01" };
+      const found = await demo.value<Found>(
+        "email_search",
+        { query: "exchange ratio fax", inbox_id: MARCUS, ...later },
+        cutoff("2002-02-10"),
+      );
+      expect(found).toEqual({ emails: [], total: 0 });
+    });
+
+    test.each([
+      ["before the cutoff", "2002-02-10", RATIO_DAY],
+      ["on the day of the cutoff", RATIO_DAY, RATIO_DAY],
+      ["behind the cutoff", RATIO_DAY, "2045-01-01"],
+      ["behind the cutoff, of mail behind it", "2002-02-10", "2045-01-01"],
+    ])("and sent_before bind together: sent_before %s", async (_where, day, sent_before) => {
+      const dated = (found: readonly string[]) =>
+        found.map((id) => demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string);
+      const earlier = [endOfDay(day), `${sent_before}T00:00:00Z`].sort()[0] as string;
+      const args = { query: "exchange ratio", inbox_id: MARCUS, limit: 50, sent_before };
+      const best = ids(await demo.value<Found>("email_search", args, cutoff(day)));
+      const art = await demo.value<{ message_id: string }[]>(
+        "search_emails",
+        { keywords: ["ratio"], sent_before },
+        cutoff(day),
+      );
+      const dates = dated([...best, ...art.map((hit) => hit.message_id)]);
+      expect(dates.length).toBeGreaterThan(0);
+      expect(dates.filter((date) => date >= earlier)).toEqual([]);
+      // The mail itself is seen where neither of the two hides it.
+      expect(best.includes(RATIO)).toBe(earlier > "2002-02-11T23:15:55Z");
+    });
+
+    test("of the query date itself is still seen, to the last second of it in UTC", async () => {
+      expect(ids(await find("exchange ratio", cutoff(RATIO_DAY)))).toContain(RATIO);
+      expect((await read(RATIO, cutoff(RATIO_DAY))).body).toContain("0.62");
+      expect((await read(RATIO, { cutoff: "2002-02-11T23:15:56Z" })).body).toContain("0.62");
+      expect((await demo.refusal("email_get", { message_id: RATIO }, { cutoff: "2002-02-11T23:15:55Z" })).kind).toBe(
+        "invalid_email",
+      );
+    });
+
+    test("a fax machine's year 2044 among it", async () => {
+      expect(ids(await find("fax test", cutoff("2002-03-01")))).not.toContain(FAX);
+      expect((await demo.refusal("email_get", { message_id: FAX }, cutoff("2002-03-01"))).kind).toBe("invalid_email");
+    });
+
+    test("is shown by cutoff off", async () => {
+      expect(ids(await find("Heron exchange ratio collar"))).toContain(RATIO);
+      expect((await findArt("collar")).map((hit) => hit.message_id)).toContain(RATIO);
+      expect((await read(RATIO)).body).toContain("0.62");
+      expect((await read(FAX)).body).toContain("2044");
+    });
   });
 
-  test("says nothing of a hidden mail's length, whatever the offset", async () => {
-    const refusals = await Promise.all(
-      [0, 1, 100_000].map((offset) => demo.refusal("email_get", { message_id: DANAS, offset })),
-    );
-    expect(new Set(refusals.map((refusal) => refusal.error)).size).toBe(1);
-  });
-});
-
-describe("mail after the cutoff", () => {
-  test("is neither found nor counted", async () => {
-    for (const day of ["2002-02-10", "2002-02-05"]) {
-      expect(ids(await find("Heron exchange ratio collar", cutoff(day)))).not.toContain(RATIO);
-      expect((await findArt("collar", cutoff(day))).map((hit) => hit.message_id)).not.toContain(RATIO);
-    }
-    const [before, after] = [await find("exchange ratio", cutoff("2002-02-10")), await find("exchange ratio")];
-    expect(after.total).toBeGreaterThan(before.total);
-    expect(before.total).toBe(before.emails.length);
-  });
-
-  test("cannot be read, in the words for a mail that does not exist", async () => {
-    const invented = "<1.1.JavaMail.nobody@kestrel>";
-    const hidden = await demo.refusal("email_get", { message_id: RATIO }, cutoff("2002-02-10"));
-    const missing = await demo.refusal("email_get", { message_id: invented }, cutoff("2002-02-10"));
-    expect(hidden.kind).toBe("invalid_email");
-    expect(hidden.error).toContain(`${MARCUS} up to 2002-02-10`);
-    expect(hidden.error.replace(RATIO, "?")).toBe(missing.error.replace(invented, "?"));
-  });
-
-  test("does not come back by asking for later days", async () => {
-    const later = { sent_after: RATIO_DAY, sent_before: "2045-01-01" };
-    const found = await demo.value<Found>(
-      "email_search",
-      { query: "exchange ratio fax", inbox_id: MARCUS, ...later },
-      cutoff("2002-02-10"),
-    );
-    expect(found).toEqual({ emails: [], total: 0 });
-  });
-
-  test.each([
-    ["before the cutoff", "2002-02-10", RATIO_DAY],
-    ["on the day of the cutoff", RATIO_DAY, RATIO_DAY],
-    ["behind the cutoff", RATIO_DAY, "2045-01-01"],
-    ["behind the cutoff, of mail behind it", "2002-02-10", "2045-01-01"],
-  ])("and sent_before bind together: sent_before %s", async (_where, day, sent_before) => {
-    const dated = (found: readonly string[]) =>
-      found.map((id) => demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string);
-    const earlier = [endOfDay(day), `${sent_before}T00:00:00Z`].sort()[0] as string;
-    const args = { query: "exchange ratio", inbox_id: MARCUS, limit: 50, sent_before };
-    const best = ids(await demo.value<Found>("email_search", args, cutoff(day)));
-    const art = await demo.value<{ message_id: string }[]>(
-      "search_emails",
-      { keywords: ["ratio"], sent_before },
-      cutoff(day),
-    );
-    const dates = dated([...best, ...art.map((hit) => hit.message_id)]);
-    expect(dates.length).toBeGreaterThan(0);
-    expect(dates.filter((date) => date >= earlier)).toEqual([]);
-    // The mail itself is seen where neither of the two hides it.
-    expect(best.includes(RATIO)).toBe(earlier > "2002-02-11T23:15:55Z");
-  });
-
-  test("of the query date itself is still seen, to the last second of it in UTC", async () => {
-    expect(ids(await find("exchange ratio", cutoff(RATIO_DAY)))).toContain(RATIO);
-    expect((await read(RATIO, cutoff(RATIO_DAY))).body).toContain("0.62");
-    expect((await read(RATIO, { cutoff: "2002-02-11T23:15:56Z" })).body).toContain("0.62");
-    expect((await demo.refusal("email_get", { message_id: RATIO }, { cutoff: "2002-02-11T23:15:55Z" })).kind).toBe(
-      "invalid_email",
-    );
-  });
-
-  test("a fax machine's year 2044 among it", async () => {
-    expect(ids(await find("fax test", cutoff("2002-03-01")))).not.toContain(FAX);
-    expect((await demo.refusal("email_get", { message_id: FAX }, cutoff("2002-03-01"))).kind).toBe("invalid_email");
-  });
-
-  test("is shown by cutoff off", async () => {
-    expect(ids(await find("Heron exchange ratio collar"))).toContain(RATIO);
-    expect((await findArt("collar")).map((hit) => hit.message_id)).toContain(RATIO);
-    expect((await read(RATIO)).body).toContain("0.62");
-    expect((await read(FAX)).body).toContain("2044");
-  });
-});
-
-describe("mail without a date", () => {
-  test("is invisible under a cutoff and visible without one", async () => {
-    const undated = await openDemoTools();
-    const id = "<27689241.1075840308675.JavaMail.demo@kestrel>";
-    undated.db.exec(`UPDATE mails SET date = NULL WHERE id = (SELECT mail_id FROM messages WHERE message_id = '${id}');
+  describe("mail without a date", () => {
+    test("is invisible under a cutoff and visible without one", async () => {
+      const undated = await openDemoTools();
+      const id = "<27689241.1075840308675.JavaMail.demo@kestrel>";
+      undated.db.exec(`UPDATE mails SET date = NULL WHERE id = (SELECT mail_id FROM messages WHERE message_id = '${id}');
       UPDATE mail_order SET date = NULL WHERE mail_id = (SELECT mail_id FROM messages WHERE message_id = '${id}')`);
-    const until = cutoff("2044-12-31");
-    expect((await undated.refusal("email_get", { message_id: id }, until)).kind).toBe("invalid_email");
-    expect(await undated.value<ReadMail>("email_get", { message_id: id })).toMatchObject({ date: null });
-    undated.close();
+      const until = cutoff("2044-12-31");
+      expect((await undated.refusal("email_get", { message_id: id }, until)).kind).toBe("invalid_email");
+      expect(await undated.value<ReadMail>("email_get", { message_id: id })).toMatchObject({ date: null });
+      undated.close();
+    });
+  });
+});
+
+describe("search pool", async () => {
+  /** The threads are files of the built program. */
+
+  const built = (await import(join(import.meta.dirname, "../../dist/tools/search-pool.js"))) as {
+    SearchPool: new (path: string, count?: number) => SearchPool;
+  };
+
+  let test: TestDb;
+  let threads: SearchPool;
+
+  beforeAll(async () => {
+    test = await openDemo();
+    threads = new built.SearchPool(test.db.name, 1);
+  });
+
+  afterAll(async () => {
+    await threads.close();
+    test.close();
+  });
+
+  const context: ToolContext = { inbox: MARCUS, cutoff: null, signal: new AbortController().signal };
+  const search = (query: string) => threads.call("email_search", { query, limit: 10 }, context, {});
+
+  const listed = (result: ToolResult) =>
+    (result as unknown as { value: { emails: { message_id: string }[] } }).value.emails.map((mail) => mail.message_id);
+
+  it("answers as the search on this thread does", async () => {
+    const { search: here, addresses } = openMailbox(test.db);
+    const query = { fromIds: null, toIds: null, period: { after: null, before: null }, limit: 10, askedAt: null };
+    const { hits } = here.bestFirst({ ...query, words: "contract draft", inboxId: addresses.idOf(MARCUS) });
+    expect(hits.length).toBeGreaterThan(3);
+    expect(listed(await search("contract draft"))).toEqual(hits.map((hit) => hit.messageId));
+  });
+
+  it("answers alike from whichever of several threads", async () => {
+    const several = new built.SearchPool(test.db.name, 3);
+    const words = ["contract", "draft", "meeting", "contract draft", "meeting", "contract"];
+    const ask = (query: string) => several.call("email_search", { query, limit: 10 }, context, {});
+    const together = await Promise.all(words.map(ask));
+    for (const [i, query] of words.entries()) expect(together[i]).toEqual(await search(query));
+    await several.close();
+  });
+
+  it("sees what another connection has imported since", async () => {
+    const first = async () => JSON.stringify(await search("contract"));
+    const [id = ""] = listed(await search("contract"));
+    expect(await first()).not.toContain("Changed meanwhile");
+    const change = test.db.prepare(
+      "UPDATE mails SET subject = ? WHERE id = (SELECT mail_id FROM messages WHERE message_id = ?)",
+    );
+    change.run("Changed meanwhile", id);
+    test.db.prepare("UPDATE corpus_state SET fingerprint = 'changed'").run();
+    expect(await first()).toContain("Changed meanwhile");
+  });
+
+  it("rejects a call that no handler of mail answers, and goes on", async () => {
+    await expect(threads.call("execute_python", {}, context, {})).rejects.toThrow("no handler that searches mail");
+    expect(listed(await search("contract")).length).toBeGreaterThan(0);
   });
 });

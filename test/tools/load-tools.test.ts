@@ -1,241 +1,346 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { getAgent, listAgents } from "../../src/agents/registry-store.js";
 import { UserError } from "../../src/platform/errors.js";
-import { HANDLERS, loadTools } from "../../src/tools/load-tools.js";
+import type { JsonObject, JsonValue } from "../../src/platform/json.js";
+import { SuiteDocuments } from "../../src/suites/documents.js";
+import type { TaskDocuments } from "../../src/tasks/suite-task.js";
+import { addInboxArgument, HANDLERS, loadTools, toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import { agentSettingsSchema, listTools, type Tool } from "../../src/tools/tool.js";
+import { agentSettingsSchema, getTool, listTools, type Tool } from "../../src/tools/tool.js";
 import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
-/** Message-ID of a mail to Marcus whose body is longer than 20,000 characters. */
-const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
+describe("load tools", () => {
+  /** Message-ID of a mail to Marcus whose body is longer than 20,000 characters. */
+  const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
+  let empty: TestDb;
+  let mailbox: Mailbox;
 
-let empty: TestDb;
-let mailbox: Mailbox;
-beforeEach(() => {
-  empty = openEmpty();
-  mailbox = openMailbox(empty.db);
-});
-afterEach(() => empty.close());
+  beforeEach(() => {
+    empty = openEmpty();
+    mailbox = openMailbox(empty.db);
+  });
 
-const addAgent = (id: string) =>
-  empty.db.prepare("INSERT INTO agents (id, name, prompt) VALUES (?, ?, 'p')").run(id, id);
-const addTool = (id: string, schema: string, handler: string) =>
-  empty.db
-    .prepare("INSERT INTO tools (id, name, description, parameters_schema, handler_key) VALUES (?, ?, 'd', ?, ?)")
-    .run(id, id, schema, handler);
-const attach = (agent: string, tool: string, config: string | null = null) =>
-  empty.db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)").run(agent, tool, config);
-const load = (agent: string) => loadTools(empty.db, getAgent(empty.db, agent), { mailbox });
-const ids = (tools: readonly Tool[]) => tools.map((tool) => tool.id);
+  afterEach(() => empty.close());
 
-function refusalOf(action: () => unknown): UserError {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof UserError) return error;
-    throw error;
+  const addAgent = (id: string) =>
+    empty.db.prepare("INSERT INTO agents (id, name, prompt) VALUES (?, ?, 'p')").run(id, id);
+
+  const addTool = (id: string, schema: string, handler: string) =>
+    empty.db
+      .prepare("INSERT INTO tools (id, name, description, parameters_schema, handler_key) VALUES (?, ?, 'd', ?, ?)")
+      .run(id, id, schema, handler);
+
+  const attach = (agent: string, tool: string, config: string | null = null) =>
+    empty.db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)").run(agent, tool, config);
+
+  const load = (agent: string) => loadTools(empty.db, getAgent(empty.db, agent), { mailbox });
+  const ids = (tools: readonly Tool[]) => tools.map((tool) => tool.id);
+
+  function refusalOf(action: () => unknown): UserError {
+    try {
+      action();
+    } catch (error) {
+      if (error instanceof UserError) return error;
+      throw error;
+    }
+    throw new Error("not refused");
   }
-  throw new Error("not refused");
-}
 
-describe("an agent's tools are refused, the tool named, for", () => {
-  const anything = '{"type": "object"}';
+  describe("an agent's tools are refused, the tool named, for", () => {
+    const anything = '{"type": "object"}';
 
-  test.each(["sql_query", "", "constructor", "toString", "__proto__"])("the unknown handler_key %j", (key) => {
-    addAgent("mine");
-    addTool("odd", anything, key);
-    attach("mine", "odd");
-    const error = refusalOf(() => load("mine"));
-    expect(error).toMatchObject({ code: "handler_unknown", exitCode: 2 });
-    expect(error.message).toContain('Tool "odd"');
-    expect(error.message).toContain(`"${key}"`);
-    expect(error.hint).toContain("email_search, email_get");
+    test.each(["sql_query", "", "constructor", "toString", "__proto__"])("the unknown handler_key %j", (key) => {
+      addAgent("mine");
+      addTool("odd", anything, key);
+      attach("mine", "odd");
+      const error = refusalOf(() => load("mine"));
+      expect(error).toMatchObject({ code: "handler_unknown", exitCode: 2 });
+      expect(error.message).toContain('Tool "odd"');
+      expect(error.message).toContain(`"${key}"`);
+      expect(error.hint).toContain("email_search, email_get");
+    });
+
+    test.each([
+      ["not JSON", '{"type": "obj'],
+      ["no object", '["type"]'],
+      ["null", "null"],
+      ["of another type", '{"type": "string"}'],
+      ["without a type", '{"properties": {}}'],
+      ["one that would lose a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
+      ["one with a misspelt keyword", '{"type": "object", "propertys": {}}'],
+    ])("a schema that is %s", (_, schema) => {
+      addAgent("mine");
+      addTool("odd", schema, "email_get");
+      attach("mine", "odd");
+      const error = refusalOf(() => load("mine"));
+      expect(error).toMatchObject({ code: "tool_schema", exitCode: 2 });
+      expect(error.message).toContain('tool "odd"');
+      expect(error.hint).toContain("table tools");
+    });
+
+    test.each([
+      ["not JSON", "email_get", "{pageSize: 3000}"],
+      ["no object", "email_get", "3000"],
+      ["null in JSON", "email_get", "null"],
+      ["of the wrong type", "email_get", '{"pageSize": "3000"}'],
+      ["out of bounds", "email_get", '{"pageSize": 10}'],
+      ["a misspelt name", "email_get", '{"page_size": 3000}'],
+      ["for a tool that has none", "email_search", '{"limit": 3}'],
+    ])("a config that is %s", (_, tool, config) => {
+      addAgent("mine");
+      attach("mine", tool, config);
+      const error = refusalOf(() => load("mine"));
+      expect(error).toMatchObject({ code: "tool_config", exitCode: 2 });
+      expect(error.message).toContain(`tool "${tool}"`);
+      expect(error.hint).toContain("agent_tools");
+    });
+
+    test("one bad tool among good ones", () => {
+      addAgent("mine");
+      addTool("odd", anything, "nothing");
+      attach("mine", "email_search");
+      attach("mine", "odd");
+      expect(refusalOf(() => load("mine")).message).toContain('"odd"');
+      expect(ids(load("email-search"))).toHaveLength(3);
+    });
   });
 
-  test.each([
-    ["not JSON", '{"type": "obj'],
-    ["no object", '["type"]'],
-    ["null", "null"],
-    ["of another type", '{"type": "string"}'],
-    ["without a type", '{"properties": {}}'],
-    ["one that would lose a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
-    ["one with a misspelt keyword", '{"type": "object", "propertys": {}}'],
-  ])("a schema that is %s", (_, schema) => {
-    addAgent("mine");
-    addTool("odd", schema, "email_get");
-    attach("mine", "odd");
-    const error = refusalOf(() => load("mine"));
-    expect(error).toMatchObject({ code: "tool_schema", exitCode: 2 });
-    expect(error.message).toContain('tool "odd"');
-    expect(error.hint).toContain("table tools");
+  describe("an agent", () => {
+    test("without rows gets the defaults", () => {
+      addAgent("plain");
+      expect(ids(load("plain"))).toEqual(["email_search", "email_get", "return_final_answer"]);
+    });
+
+    test("with rows gets those and no others, in the order they were attached", () => {
+      addAgent("mine");
+      attach("mine", "read_email");
+      attach("mine", "email_search");
+      expect(ids(load("mine"))).toEqual(["read_email", "email_search"]);
+    });
+
+    test("whose last tool is taken away gets the defaults again", () => {
+      addAgent("mine");
+      attach("mine", "read_email");
+      empty.db.prepare("DELETE FROM agent_tools WHERE agent_id = 'mine'").run();
+      expect(ids(load("mine"))).toEqual(["email_search", "email_get", "return_final_answer"]);
+    });
+
+    test("may have a tool of its own over a handler of ours, with its own words, bounds and defaults", async () => {
+      addAgent("mine");
+      const schema = {
+        type: "object",
+        properties: { query: { type: "string" }, limit: { type: "integer", maximum: 3, default: 2 } },
+        required: ["query"],
+        additionalProperties: false,
+      };
+      addTool("find", JSON.stringify(schema), "email_search");
+      attach("mine", "find");
+      const [find] = load("mine");
+      expect(find).toMatchObject({ id: "find", description: "d", parameters: schema });
+      expect(await find?.call({ query: "x", limit: 4 }, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
+    });
+
+    test("whose own schema promises less than the handler needs hears so from the handler", async () => {
+      addAgent("mine");
+      addTool("read", '{"type": "object"}', "email_get");
+      attach("mine", "read");
+      const result = await load("mine")[0]?.call({}, context);
+      expect(result).toMatchObject({ ok: false, kind: "bad_arguments" });
+      expect(result).toMatchObject({ error: expect.stringContaining("message_id") });
+    });
   });
 
-  test.each([
-    ["not JSON", "email_get", "{pageSize: 3000}"],
-    ["no object", "email_get", "3000"],
-    ["null in JSON", "email_get", "null"],
-    ["of the wrong type", "email_get", '{"pageSize": "3000"}'],
-    ["out of bounds", "email_get", '{"pageSize": 10}'],
-    ["a misspelt name", "email_get", '{"page_size": 3000}'],
-    ["for a tool that has none", "email_search", '{"limit": 3}'],
-  ])("a config that is %s", (_, tool, config) => {
-    addAgent("mine");
-    attach("mine", tool, config);
-    const error = refusalOf(() => load("mine"));
-    expect(error).toMatchObject({ code: "tool_config", exitCode: 2 });
-    expect(error.message).toContain(`tool "${tool}"`);
-    expect(error.hint).toContain("agent_tools");
+  describe("as seeded,", () => {
+    test("the agents, their settings and their tools", () => {
+      const seeded = listAgents(empty.db).map((agent) => ({
+        id: agent.id,
+        model: agent.model,
+        settings: agent.settings,
+        tools: ids(load(agent.id)),
+      }));
+      const usual = { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto" };
+      const tools = ["email_search", "email_get", "return_final_answer"];
+      expect(seeded).toEqual([
+        {
+          id: "art-e",
+          model: null,
+          settings: { ...usual, toolCalls: "first", toolChoice: "required" },
+          tools: ["search_emails", "read_email", "return_final_answer"],
+        },
+        { id: "baseline", model: "offline/baseline", settings: usual, tools },
+        {
+          id: "data-worker",
+          model: null,
+          settings: { ...usual, maxTurns: 50, maxTokens: 8192 },
+          tools: [
+            "run_shell",
+            "execute_python",
+            "read_file",
+            "write_file",
+            "list_files",
+            "run_notebook",
+            "search_documents",
+            "return_final_answer",
+          ],
+        },
+        { id: "email-search", model: null, settings: usual, tools },
+        {
+          id: "noop",
+          model: "offline/noop",
+          settings: { ...usual, maxTurns: 3 },
+          tools: ["return_final_answer"],
+        },
+        {
+          id: "oracle",
+          model: "offline/oracle",
+          settings: { ...usual, maxTurns: 3 },
+          tools: ["apply_oracle", "return_final_answer"],
+        },
+      ]);
+      expect(agentSettingsSchema.parse({})).toEqual(usual);
+    });
+
+    test("the tools, and every handler behind one of them, but for those that tools of one's own have", () => {
+      const rows = listTools(empty.db).map(({ id, handlerKey, category }) => [id, handlerKey, category]);
+      expect(rows).toEqual([
+        ["return_final_answer", "return_final_answer", "answer"],
+        ["execute_python", "execute_python", "code"],
+        ["search_documents", "search_documents", "documents"],
+        ["email_get", "email_get", "email"],
+        ["email_search", "email_search", "email"],
+        ["read_email", "email_get", "email"],
+        ["search_emails", "search_emails", "email"],
+        ["list_files", "list_files", "filesystem"],
+        ["read_file", "read_file", "filesystem"],
+        ["write_file", "write_file", "filesystem"],
+        ["apply_oracle", "apply_oracle", "machine"],
+        ["run_notebook", "run_notebook", "machine"],
+        ["run_shell", "run_shell", "machine"],
+      ]);
+      const own = ["http", "command", "mcp", "module"];
+      expect(new Set([...rows.map(([, handler]) => handler), ...own])).toEqual(new Set(Object.keys(HANDLERS)));
+    });
   });
 
-  test("one bad tool among good ones", () => {
-    addAgent("mine");
-    addTool("odd", anything, "nothing");
-    attach("mine", "email_search");
-    attach("mine", "odd");
-    expect(refusalOf(() => load("mine")).message).toContain('"odd"');
-    expect(ids(load("email-search"))).toHaveLength(3);
-  });
-});
+  describe("a tool's config is the agent's own:", () => {
+    let demo: TestDb;
+    beforeAll(async () => {
+      demo = await openDemo();
+    });
+    afterAll(() => demo.close());
 
-describe("an agent", () => {
-  test("without rows gets the defaults", () => {
-    addAgent("plain");
-    expect(ids(load("plain"))).toEqual(["email_search", "email_get", "return_final_answer"]);
-  });
-
-  test("with rows gets those and no others, in the order they were attached", () => {
-    addAgent("mine");
-    attach("mine", "read_email");
-    attach("mine", "email_search");
-    expect(ids(load("mine"))).toEqual(["read_email", "email_search"]);
-  });
-
-  test("whose last tool is taken away gets the defaults again", () => {
-    addAgent("mine");
-    attach("mine", "read_email");
-    empty.db.prepare("DELETE FROM agent_tools WHERE agent_id = 'mine'").run();
-    expect(ids(load("mine"))).toEqual(["email_search", "email_get", "return_final_answer"]);
-  });
-
-  test("may have a tool of its own over a handler of ours, with its own words, bounds and defaults", async () => {
-    addAgent("mine");
-    const schema = {
-      type: "object",
-      properties: { query: { type: "string" }, limit: { type: "integer", maximum: 3, default: 2 } },
-      required: ["query"],
-      additionalProperties: false,
+    const lengthReadBy = async (agent: string, toolId: string) => {
+      const tools = loadTools(demo.db, getAgent(demo.db, agent), { mailbox: openMailbox(demo.db) });
+      const result = await tools.find(({ id }) => id === toolId)?.call({ message_id: LONG }, context);
+      if (!result?.ok) throw new Error("not read");
+      return (result.value as { body: string }).body.length;
     };
-    addTool("find", JSON.stringify(schema), "email_search");
-    attach("mine", "find");
-    const [find] = load("mine");
-    expect(find).toMatchObject({ id: "find", description: "d", parameters: schema });
-    expect(await find?.call({ query: "x", limit: 4 }, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
-  });
 
-  test("whose own schema promises less than the handler needs hears so from the handler", async () => {
-    addAgent("mine");
-    addTool("read", '{"type": "object"}', "email_get");
-    attach("mine", "read");
-    const result = await load("mine")[0]?.call({}, context);
-    expect(result).toMatchObject({ ok: false, kind: "bad_arguments" });
-    expect(result).toMatchObject({ error: expect.stringContaining("message_id") });
+    test("art-e reads a long mail whole, email-search in pages, a third one in pages of its own", async () => {
+      demo.db.exec(`INSERT INTO agents (id, name, prompt) VALUES ('third', 'third', 'p');
+      INSERT INTO agent_tools (agent_id, tool_id, config) VALUES ('third', 'email_get', '{"pageSize": 1500}')`);
+      const whole = demo.db.prepare("SELECT length(body) FROM emails WHERE message_id = ?").pluck().get(LONG);
+      expect(whole).toBeGreaterThan(20_000);
+      expect(await lengthReadBy("art-e", "read_email")).toBe(whole);
+      expect(await lengthReadBy("email-search", "email_get")).toBe(20_000);
+      expect(await lengthReadBy("third", "email_get")).toBe(1500);
+    });
   });
 });
 
-describe("as seeded,", () => {
-  test("the agents, their settings and their tools", () => {
-    const seeded = listAgents(empty.db).map((agent) => ({
-      id: agent.id,
-      model: agent.model,
-      settings: agent.settings,
-      tools: ids(load(agent.id)),
-    }));
-    const usual = { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto" };
-    const tools = ["email_search", "email_get", "return_final_answer"];
-    expect(seeded).toEqual([
-      {
-        id: "art-e",
-        model: null,
-        settings: { ...usual, toolCalls: "first", toolChoice: "required" },
-        tools: ["search_emails", "read_email", "return_final_answer"],
-      },
-      { id: "baseline", model: "offline/baseline", settings: usual, tools },
-      {
-        id: "data-worker",
-        model: null,
-        settings: { ...usual, maxTurns: 50, maxTokens: 8192 },
-        tools: [
-          "run_shell",
-          "execute_python",
-          "read_file",
-          "write_file",
-          "list_files",
-          "run_notebook",
-          "search_documents",
-          "return_final_answer",
+const object = (properties: JsonObject): { parameters: JsonObject } => ({
+  parameters: { type: "object", properties, required: [] },
+});
+
+const WITH = object({ inbox_id: { type: "string" }, q: { type: "string" } });
+const INBOX = "ann@plains.example";
+
+describe("the mailbox is filled in", () => {
+  test("for a tool that asks for one, where the caller named none", () => {
+    expect(addInboxArgument(WITH, { q: "x" }, INBOX)).toEqual({ inbox_id: INBOX, q: "x" });
+    expect(addInboxArgument(WITH, { q: "x", inbox_id: "ben@plains.example" }, INBOX)).toEqual({
+      q: "x",
+      inbox_id: "ben@plains.example",
+    });
+  });
+
+  test.each([
+    ["for a tool that asks for none", object({ q: { type: "string" } }), { q: "x" }, INBOX],
+    ["for arguments that are no object", WITH, "x", INBOX],
+    ["outside a mailbox", WITH, { q: "x" }, null],
+    ["for a tool whose parameters are not those of one", { parameters: { type: "object" } }, { q: "x" }, INBOX],
+  ])("but not %s", (_, tool, args, inbox) => {
+    expect(addInboxArgument(tool, args, inbox)).toEqual(args);
+  });
+});
+
+describe("search documents", () => {
+  const root = mkdtempSync(join(tmpdir(), "art-e-documents-"));
+  const text = "Seeds are CSV files. ".repeat(2_000);
+  let empty: TestDb;
+  let documents: TaskDocuments;
+
+  beforeAll(() => {
+    empty = openEmpty();
+    mkdirSync(join(root, "documents"));
+    writeFileSync(join(root, "documents/seeds.md"), text);
+    documents = new SuiteDocuments(root, null).open(root);
+  });
+
+  afterAll(() => {
+    empty.close();
+    rmSync(root, { recursive: true });
+  });
+
+  function call(args: JsonValue, given: { readonly documents?: TaskDocuments } = { documents }) {
+    const tool = toTool(
+      { tool: getTool(empty.db, "search_documents"), config: null },
+      { mailbox: openMailbox(empty.db) },
+    );
+    return tool.call(args, { ...context, ...given });
+  }
+
+  test("finds documents and opens one of them, page by page", async () => {
+    expect(await call({ query: "seed", limit: 1 })).toEqual({
+      ok: true,
+      value: {
+        documents: [
+          { path: "documents/seeds.md", offset: 0, snippet: expect.stringContaining("CSV"), match: "all_words" },
         ],
       },
-      { id: "email-search", model: null, settings: usual, tools },
-      {
-        id: "noop",
-        model: "offline/noop",
-        settings: { ...usual, maxTurns: 3 },
-        tools: ["return_final_answer"],
+    });
+    const first = await call({ path: "documents/seeds.md" });
+    expect(first).toMatchObject({ value: { offset: 0, length: text.length, next_offset: 20_000 } });
+    expect(await call({ path: "documents/seeds.md", offset: 40_000 })).toEqual({
+      ok: true,
+      value: {
+        path: "documents/seeds.md",
+        content: text.slice(40_000),
+        offset: 40_000,
+        length: text.length,
+        next_offset: null,
       },
-      {
-        id: "oracle",
-        model: "offline/oracle",
-        settings: { ...usual, maxTurns: 3 },
-        tools: ["apply_oracle", "return_final_answer"],
-      },
-    ]);
-    expect(agentSettingsSchema.parse({})).toEqual(usual);
+    });
   });
 
-  test("the tools, and every handler behind one of them, but for those that tools of one's own have", () => {
-    const rows = listTools(empty.db).map(({ id, handlerKey, category }) => [id, handlerKey, category]);
-    expect(rows).toEqual([
-      ["return_final_answer", "return_final_answer", "answer"],
-      ["execute_python", "execute_python", "code"],
-      ["search_documents", "search_documents", "documents"],
-      ["email_get", "email_get", "email"],
-      ["email_search", "email_search", "email"],
-      ["read_email", "email_get", "email"],
-      ["search_emails", "search_emails", "email"],
-      ["list_files", "list_files", "filesystem"],
-      ["read_file", "read_file", "filesystem"],
-      ["write_file", "write_file", "filesystem"],
-      ["apply_oracle", "apply_oracle", "machine"],
-      ["run_notebook", "run_notebook", "machine"],
-      ["run_shell", "run_shell", "machine"],
-    ]);
-    const own = ["http", "command", "mcp", "module"];
-    expect(new Set([...rows.map(([, handler]) => handler), ...own])).toEqual(new Set(Object.keys(HANDLERS)));
+  test.each([
+    [{}, "Give a query"],
+    [{ path: "documents/none.md" }, "no document documents/none.md"],
+    [{ path: "../secret" }, "no document"],
+    [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],
+  ])("%j is refused so that the model can go on", async (args, why) => {
+    expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
-});
 
-describe("a tool's config is the agent's own:", () => {
-  let demo: TestDb;
-  beforeAll(async () => {
-    demo = await openDemo();
-  });
-  afterAll(() => demo.close());
-
-  const lengthReadBy = async (agent: string, toolId: string) => {
-    const tools = loadTools(demo.db, getAgent(demo.db, agent), { mailbox: openMailbox(demo.db) });
-    const result = await tools.find(({ id }) => id === toolId)?.call({ message_id: LONG }, context);
-    if (!result?.ok) throw new Error("not read");
-    return (result.value as { body: string }).body.length;
-  };
-
-  test("art-e reads a long mail whole, email-search in pages, a third one in pages of its own", async () => {
-    demo.db.exec(`INSERT INTO agents (id, name, prompt) VALUES ('third', 'third', 'p');
-      INSERT INTO agent_tools (agent_id, tool_id, config) VALUES ('third', 'email_get', '{"pageSize": 1500}')`);
-    const whole = demo.db.prepare("SELECT length(body) FROM emails WHERE message_id = ?").pluck().get(LONG);
-    expect(whole).toBeGreaterThan(20_000);
-    expect(await lengthReadBy("art-e", "read_email")).toBe(whole);
-    expect(await lengthReadBy("email-search", "email_get")).toBe(20_000);
-    expect(await lengthReadBy("third", "email_get")).toBe(1500);
+  test("says that a task has no documents", async () => {
+    expect(await call({ query: "seed" }, {})).toMatchObject({
+      ok: false,
+      kind: "failed",
+      error: expect.stringContaining("no documents"),
+    });
   });
 });

@@ -1,24 +1,26 @@
 import { z } from "zod";
-import type { AgentDescription, AgentVersionName } from "../../agents/registry-store.js";
+import type { AgentDescription } from "../../agents/registry-store.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
+import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
-import type { Command } from "../command.js";
+import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { declaredIn, jsonObject, numberBetween, oneOf, readFlags, text, wholeNumber, wordList } from "../read-flags.js";
+import { defineCommand, jsonObject, numberBetween, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
-const showAgentSchema = z.object({
-  id: text.optional().meta({ description: "The agent's id, or ID@VERSION" }),
-  run: text.optional().meta({ description: "The agent exactly as a run had it" }),
-});
+const agentId = text.meta({ description: "The agent's id" });
+const toolIds = z.array(text).meta({ description: "Ids of tools" });
 
-export const showAgentCommand: Command = {
-  ...declaredIn(showAgentSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id, run } = readFlags("agents show", showAgentSchema, argv);
+export const showAgentCommand = defineCommand(
+  "agents show [id]",
+  z.object({
+    id: text.optional().meta({ description: "The agent's id, or ID@VERSION" }),
+    run: text.optional().meta({ description: "The agent exactly as a run had it" }),
+  }),
+  async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
       throw new UserError("flags_contradict", "--run names the agent: ID cannot be given too.", "Leave one out.");
     }
@@ -26,51 +28,36 @@ export const showAgentCommand: Command = {
     if (name === undefined) {
       throw new UserError("flag_missing", "agents show needs ID.", `${commandLine`art-e agents list`} shows them.`);
     }
-    const { describeAgent, describeAgentOfRun } = await import("../../agents/registry-store.js");
+    const { describeAgent, describeAgentOfRun, readRegistry } = await import("../../agents/registry-store.js");
     const describe = run === undefined ? describeAgent : describeAgentOfRun;
-    const { readRegistry } = await import("../../agents/registry-store.js");
     printAgent(await readRegistry(settings, (db) => describe(db, name)), out);
-    return EXIT.done;
   },
-};
+);
 
-export const listAgentsCommand: Command = {
-  flags: {},
-  async run(_, { settings, out }) {
-    const { readRegistry, describeAgents } = await import("../../agents/registry-store.js");
-    const agents = await readRegistry(settings, describeAgents);
-    out.result(agents, () =>
-      table(
-        ["id", "name", "model", "tools"],
-        agents.map(({ id, name, model, tools }) => [
-          id,
-          name,
-          model ?? "the run's",
-          tools.map((tool) => tool.id).join(", "),
-        ]),
-      ),
-    );
-    return EXIT.done;
-  },
-};
-
-const importAgentSchema = z.object({
-  file: text.meta({ description: "A YAML file, as agents export writes it" }),
-  replace: z.boolean().default(false).meta({ description: "Replace an agent of the same id; its versions stay" }),
+export const listAgentsCommand = defineCommand("agents list", z.object({}), async (_, { settings, out }) => {
+  const { readRegistry, describeAgents } = await import("../../agents/registry-store.js");
+  const agents = await readRegistry(settings, describeAgents);
+  const rows = agents.map(({ id, name, model, tools }) => [
+    id,
+    name,
+    model ?? "the run's",
+    tools.map((tool) => tool.id).join(", "),
+  ]);
+  out.result(agents, () => table(["id", "name", "model", "tools"], rows));
 });
 
-export const importAgentCommand: Command = {
-  ...declaredIn(importAgentSchema, ["file"]),
-  async run(argv, { settings, out }) {
-    const { file, replace } = readFlags("agents import", importAgentSchema, argv);
+export const importAgentCommand = defineCommand(
+  "agents import <file>",
+  z.object({
+    file: text.meta({ description: "A YAML file, as agents export writes it" }),
+    replace: z.boolean().default(false).meta({ description: "Replace an agent of the same id; its versions stay" }),
+  }),
+  async ({ file, replace }, context) => {
     const yaml = readText(file, "FILE");
-    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
     const { importAgent } = await import("../../agents/agent-file.js");
-    const imported = await changeRegistry(settings, (db) => nameVersion(db, importAgent(db, yaml, file, replace).id));
-    printChange(imported, "imported", out);
-    return EXIT.done;
+    await changeAgent("imported", context, (db) => importAgent(db, yaml, file, replace).id);
   },
-};
+);
 
 /** Prints an agent with its prompt. */
 function printAgent(agent: AgentDescription, out: Output): void {
@@ -92,11 +79,20 @@ function printAgent(agent: AgentDescription, out: Output): void {
   );
 }
 
-/** Prints that an agent was changed, and its new version. */
-function printChange({ id, version }: AgentVersionName, change: "created" | "changed" | "imported", out: Output): void {
+type Registry = typeof import("../../agents/registry.js");
+
+/** Changes agents, and prints the new version of the one whose id `change` gives. */
+async function changeAgent(
+  did: "created" | "changed" | "imported",
+  { settings, out }: CommandContext,
+  change: (db: Db, registry: Registry) => string,
+): Promise<void> {
+  const registry = await import("../../agents/registry.js");
+  const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
+  const { id, version } = await changeRegistry(settings, (db) => nameVersion(db, change(db, registry)));
   out.result(
     { id, version },
-    () => `Agent ${id} is ${change}: version ${version}. See it: ${commandLine`art-e agents show ${id}`}`,
+    () => `Agent ${id} is ${did}: version ${version}. See it: ${commandLine`art-e agents show ${id}`}`,
   );
 }
 
@@ -105,7 +101,7 @@ const orDefault = <T extends z.ZodType>(schema: T) => z.union([z.literal("defaul
 
 /** What can be set of an agent, when it is created and later. */
 const agentShape = {
-  id: text.meta({ description: "The agent's id" }),
+  id: agentId,
   name: text.optional().meta({ description: "Its name [default: its id]" }),
   description: text.optional().meta({ description: "What it is for" }),
   prompt: text.optional().meta({
@@ -129,11 +125,7 @@ const agentShape = {
     .meta({ description: "auto, or required: a tool call in every turn [default: auto]" }),
 };
 
-const agentSchema = z.object(agentShape);
-
-type AgentFlags = z.output<typeof agentSchema>;
-
-const _AGENT_ID = { type: "string", describe: "The agent's id" } as const;
+type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
 /** The columns that the flags set; those of absent flags are left out. */
 function agentColumns({ name, description, prompt, model }: AgentFlags) {
@@ -162,43 +154,30 @@ function promptText(prompt: string): string {
   return prompt.startsWith("@") ? readText(prompt.slice(1), "--prompt").trimEnd() : prompt;
 }
 
-const setAgentSchema = z.object(agentShape);
-
-export const setAgentCommand: Command = {
-  ...declaredIn(setAgentSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const flags = readFlags("agents set", setAgentSchema, argv);
-    const columns = agentColumns(flags);
-    const changes = agentSettings(flags);
-    if (Object.keys({ ...columns, ...changes }).length === 0) {
-      throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
-    }
-    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { updateAgent } = await import("../../agents/registry.js");
-    const changed = await changeRegistry(settings, (db) =>
-      nameVersion(db, updateAgent(db, flags.id, { ...columns, settings: changes }).id),
-    );
-    printChange(changed, "changed", out);
-    return EXIT.done;
-  },
-};
-
-const exportAgentSchema = z.object({
-  id: text.meta({ description: "The agent's id" }),
-  output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
-  ...overwriteShape,
+export const setAgentCommand = defineCommand("agents set <id>", z.object(agentShape), async (flags, context) => {
+  const columns = agentColumns(flags);
+  const changes = agentSettings(flags);
+  if (Object.keys({ ...columns, ...changes }).length === 0) {
+    throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
+  }
+  const change = { ...columns, settings: changes };
+  await changeAgent("changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
 });
 
-export const exportAgentCommand: Command = {
-  ...declaredIn(exportAgentSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id, output: file, overwrite } = readFlags("agents export", exportAgentSchema, argv);
+export const exportAgentCommand = defineCommand(
+  "agents export <id>",
+  z.object({
+    id: agentId,
+    output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
+    ...overwriteShape,
+  }),
+  async ({ id, output: file, overwrite }, { settings, out }) => {
     const { readRegistry } = await import("../../agents/registry-store.js");
     const { exportAgent } = await import("../../agents/agent-file.js");
     const yaml = await readRegistry(settings, (db) => exportAgent(db, id));
     if (file === undefined) {
       out.result({ id, yaml }, () => yaml.trimEnd());
-      return EXIT.done;
+      return;
     }
     const { checkOutputs } = await import("../../trace-formats/output-files.js");
     checkOutputs([{ flag: "--output", path: file, kind: "agent" }], [], { db: settings.db, overwrite });
@@ -207,48 +186,34 @@ export const exportAgentCommand: Command = {
       { id, file },
       () => `Agent ${id} is in ${file}. Import it elsewhere: art-e agents import ${shellWord(file)}`,
     );
-    return EXIT.done;
   },
-};
+);
 
-const detachToolSchema = z.object({
-  id: text.meta({ description: "The agent's id" }),
-  tool: text.meta({ description: "The tool's id" }),
-});
+export const detachToolCommand = defineCommand(
+  "agents detach <id> <tools..>",
+  z.object({ id: agentId, tools: toolIds }),
+  ({ id, tools }, context) =>
+    changeAgent("changed", context, (db, { detachTools }) => {
+      detachTools(db, id, tools);
+      return id;
+    }),
+);
 
-export const detachToolCommand: Command = {
-  ...declaredIn(detachToolSchema, ["id", "tool"]),
-  async run(argv, { settings, out }) {
-    const { id, tool } = readFlags("agents detach", detachToolSchema, argv);
-    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { detachTool } = await import("../../agents/registry.js");
-    const changed = await changeRegistry(settings, (db) => {
-      detachTool(db, id, tool);
-      return nameVersion(db, id);
-    });
-    printChange(changed, "changed", out);
-    return EXIT.done;
-  },
-};
-
-const deleteAgentSchema = z.object({ id: text.meta({ description: "The agent's id" }) });
-
-export const deleteAgentCommand: Command = {
-  ...declaredIn(deleteAgentSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id } = readFlags("agents delete", deleteAgentSchema, argv);
+export const deleteAgentCommand = defineCommand(
+  "agents delete <id>",
+  z.object({ id: agentId }),
+  async ({ id }, { settings, out }) => {
     const { changeRegistry } = await import("../../agents/registry-store.js");
     const { deleteAgent } = await import("../../agents/registry.js");
     await changeRegistry(settings, (db) => deleteAgent(db, id));
     out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
-    return EXIT.done;
   },
-};
+);
 
-export const listVersionsCommand: Command = {
-  ...declaredIn(deleteAgentSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id } = readFlags("agents versions", deleteAgentSchema, argv);
+export const listVersionsCommand = defineCommand(
+  "agents versions <id>",
+  z.object({ id: agentId }),
+  async ({ id }, { settings, out }) => {
     const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
     const versions = await readRegistry(settings, (db) => describeVersions(db, id));
     out.result(versions, () =>
@@ -265,23 +230,20 @@ export const listVersionsCommand: Command = {
             ]),
           ),
     );
-    return EXIT.done;
   },
-};
+);
 
-const createAgentSchema = z.object({
-  ...agentShape,
-  tools: z
-    .string()
-    .transform(wordList)
-    .optional()
-    .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
-});
-
-export const createAgentCommand: Command = {
-  ...declaredIn(createAgentSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const flags = readFlags("agents create", createAgentSchema, argv);
+export const createAgentCommand = defineCommand(
+  "agents create <id>",
+  z.object({
+    ...agentShape,
+    tools: z
+      .string()
+      .transform(wordList)
+      .optional()
+      .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
+  }),
+  async (flags, context) => {
     const { id, prompt } = flags;
     if (prompt === undefined) {
       throw new UserError(
@@ -298,48 +260,28 @@ export const createAgentCommand: Command = {
       settings: Object.fromEntries(Object.entries(agentSettings(flags)).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
-    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { createAgent } = await import("../../agents/registry.js");
-    const created = await changeRegistry(settings, (db) => nameVersion(db, createAgent(db, agent).id));
-    printChange(created, "created", out);
-    return EXIT.done;
+    await changeAgent("created", context, (db, { createAgent }) => createAgent(db, agent).id);
   },
-};
+);
 
-const cloneAgentSchema = z.object({
-  id: text.meta({ description: "The agent's id" }),
-  new_id: text.meta({ description: "The id of the copy" }),
-});
+export const cloneAgentCommand = defineCommand(
+  "agents clone <id> <new_id>",
+  z.object({ id: agentId, new_id: text.meta({ description: "The id of the copy" }) }),
+  ({ id, new_id }, context) => changeAgent("created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
+);
 
-export const cloneAgentCommand: Command = {
-  ...declaredIn(cloneAgentSchema, ["id", "new_id"]),
-  async run(argv, { settings, out }) {
-    const { id, new_id: newId } = readFlags("agents clone", cloneAgentSchema, argv);
-    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { cloneAgent } = await import("../../agents/registry.js");
-    const created = await changeRegistry(settings, (db) => nameVersion(db, cloneAgent(db, id, newId).id));
-    printChange(created, "created", out);
-    return EXIT.done;
-  },
-};
-
-const attachToolSchema = z.object({
-  id: text.meta({ description: "The agent's id" }),
-  tool: text.meta({ description: "The tool's id" }),
-  config: jsonObject.optional().meta({ description: "A JSON object that overrides the tool's own config" }),
-});
-
-export const attachToolCommand: Command = {
-  ...declaredIn(attachToolSchema, ["id", "tool"]),
-  async run(argv, { settings, out }) {
-    const { id, tool, config } = readFlags("agents attach", attachToolSchema, argv);
-    const { nameVersion, changeRegistry } = await import("../../agents/registry-store.js");
-    const { attachTool } = await import("../../agents/registry.js");
-    const changed = await changeRegistry(settings, (db) => {
-      attachTool(db, id, tool, config ?? null);
-      return nameVersion(db, id);
-    });
-    printChange(changed, "changed", out);
-    return EXIT.done;
-  },
-};
+export const attachToolCommand = defineCommand(
+  "agents attach <id> <tools..>",
+  z.object({
+    id: agentId,
+    tools: toolIds,
+    config: jsonObject
+      .optional()
+      .meta({ description: "A JSON object that overrides the own config of each of the tools" }),
+  }),
+  ({ id, tools, config = null }, context) =>
+    changeAgent("changed", context, (db, { attachTools }) => {
+      attachTools(db, id, tools, config);
+      return id;
+    }),
+);

@@ -56,7 +56,7 @@ export const askCommand: Command = {
   async run(argv, context) {
     const configured = await readConfig(argv, context, OF_CONFIG);
     refuseAgentElsewhere(configured);
-    const flags = readFlags("ask", askSchema, configured.argv);
+    const flags = readFlags("ask <inbox_address> <question..>", askSchema, configured.argv);
     const { ask } = await import("../../server/chat.js");
     const { trace, cited } = await ask(flags, context);
     context.out.result(answerJson(trace, cited), () => answerText(trace, cited));

@@ -1,32 +1,31 @@
 import { z } from "zod";
 import { PUBLISHED } from "../../analysis/compare.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare.js";
-import type { Command } from "../command.js";
-import { declaredIn, readFlags, wholeNumber } from "../read-flags.js";
+import { defineCommand, wholeNumber } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 
-const schema = z.object({
-  runs: z
-    .array(z.coerce.string())
-    .min(1)
-    .meta({ description: "The baseline and what to compare with it: run ids, latest, or results files" }),
-  metric: metrics.optional().meta({
-    description: "Scores to compare, separated by commas; flips are of the first [default: accuracy, then all]",
+export const compareCommand = defineCommand(
+  "compare <runs..>",
+  z.object({
+    runs: z
+      .array(z.coerce.string())
+      .min(1)
+      .meta({ description: "The baseline and what to compare with it: run ids, latest, or results files" }),
+    metric: metrics.optional().meta({
+      description: "Scores to compare, separated by commas; flips are of the first [default: accuracy, then all]",
+    }),
+    flips: wholeNumber(0, 100_000)
+      .default(5)
+      .meta({ description: "Show so many questions each that were lost and won" }),
+    published: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Show the published ART-E figures [default: where there was a judge]" }),
+    force: z.boolean().default(false).meta({ description: "Compare though dataset, split, mail or cutoff differ" }),
   }),
-  flips: wholeNumber(0, 100_000).default(5).meta({ description: "Show so many questions each that were lost and won" }),
-  published: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Show the published ART-E figures [default: where there was a judge]" }),
-  force: z.boolean().default(false).meta({ description: "Compare though dataset, split, mail or cutoff differ" }),
-});
-
-export const compareCommand: Command = {
-  ...declaredIn(schema, ["runs"]),
-  async run(argv, context) {
-    const flags = readFlags("compare", schema, argv);
+  async (flags, context) => {
     if (flags.runs.length < 2 && !flags.published) {
       throw new UserError(
         "runs_missing",
@@ -37,9 +36,8 @@ export const compareCommand: Command = {
     const { compareStoredRuns } = await import("../../runs/compare.js");
     const compared = await compareStoredRuns(flags, context);
     context.out.result(compared, () => textOf(compared));
-    return EXIT.done;
   },
-};
+);
 
 function textOf({ runs, comparisons, published }: Comparison): string {
   const beside = runs.filter(({ runId }) => published?.differences[runId] !== undefined);

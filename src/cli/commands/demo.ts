@@ -6,21 +6,19 @@ import { commandLine, showDatabase } from "../../platform/command-line.js";
 import { type ExitCode, UserError } from "../../platform/errors.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { declaredIn, readFlags, text } from "../read-flags.js";
+import { defineCommand, text } from "../read-flags.js";
 import type { Output } from "../terminal.js";
 
 const BUNDLED = fileURLToPath(new URL("../../../fixtures/demo/", import.meta.url));
 
-const schema = z.object({
-  output: text.default("./demo-output").meta({ description: "Folder for the files it writes", alias: "o" }),
-  ...overwriteShape,
-});
-
 /** Import, run and export on bundled mail, with the same commands that a user would type. */
-export const demoCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const { output, overwrite } = readFlags("demo", schema, argv);
+export const demoCommand = defineCommand(
+  "demo",
+  z.object({
+    output: text.default("./demo-output").meta({ description: "Folder for the files it writes", alias: "o" }),
+    ...overwriteShape,
+  }),
+  async ({ output, overwrite }, context) => {
     const files = prepareFolder(output);
     // Offline, even where the environment names a server for other runs.
     const settings = { ...context.settings, db: files.db, env: { ...context.settings.env, API_URL: undefined } };
@@ -53,7 +51,7 @@ export const demoCommand: Command = {
     out.note(nextSteps(programCall(settings.env), join(output, "report.html")));
     return code;
   },
-};
+);
 
 /** Commands to try next. */
 function nextSteps(program: string, report: string): string {

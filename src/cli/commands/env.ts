@@ -1,7 +1,5 @@
-import { EXIT } from "../../platform/errors.js";
 import { count } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
 
 const FORMATS = ["harbor"] as const;
@@ -9,24 +7,22 @@ const FORMATS = ["harbor"] as const;
 const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
 const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 
-const exportEnvironmentSchema = datasetSchema.extend(selectionSchema.shape).extend({
-  format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
-  output: text.meta({ description: "The folder to write, which must not be there", alias: "o" }),
-  limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
-  org: text
-    .regex(NAME, "expected letters, digits, -, _ and .")
-    .default("art-e")
-    .meta({ description: "Organization in the tasks' names" }),
-  dockerImage: text
-    .regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}")
-    .optional()
-    .meta({ description: "Image of each task, for readers that build none: {task} in it stands for the task" }),
-});
-
-export const exportEnvironmentCommand: Command = {
-  ...declaredIn(exportEnvironmentSchema),
-  async run(argv, context) {
-    const { format: _, output, ...flags } = readFlags("env export", exportEnvironmentSchema, argv);
+export const exportEnvironmentCommand = defineCommand(
+  "env export",
+  datasetSchema.extend(selectionSchema.shape).extend({
+    format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
+    output: text.meta({ description: "The folder to write, which must not be there", alias: "o" }),
+    limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
+    org: text
+      .regex(NAME, "expected letters, digits, -, _ and .")
+      .default("art-e")
+      .meta({ description: "Organization in the tasks' names" }),
+    dockerImage: text
+      .regex(IMAGE, "expected the name of an image with {task} in it, such as me/art-e:{task}")
+      .optional()
+      .meta({ description: "Image of each task, for readers that build none: {task} in it stands for the task" }),
+  }),
+  async ({ format: _, output, ...flags }, context) => {
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(flags);
     const { exportHarbor } = await import("../../suites/export-harbor.js");
@@ -44,6 +40,5 @@ export const exportEnvironmentCommand: Command = {
         `Check them: harbor run -p ${output} -a oracle`,
       ].join("\n"),
     );
-    return EXIT.done;
   },
-};
+);

@@ -1,26 +1,21 @@
-import { EXIT } from "../../platform/errors.js";
 import type { SearchQuality } from "../../questions/measure-search.js";
 import { count, estimate, summaryBox } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, readFlags, wholeNumber } from "../read-flags.js";
+import { defineCommand, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
 
-const schema = datasetSchema.extend(selectionSchema.shape).extend({
-  limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
-});
-
-export const evalSearchCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("eval-search", schema, argv);
+export const evalSearchCommand = defineCommand(
+  "eval-search",
+  datasetSchema.extend(selectionSchema.shape).extend({
+    limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+  }),
+  async (flags, context) => {
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(flags);
     const { measureMailSearch } = await import("../../questions/measure-search.js");
     const { quality, source } = await measureMailSearch(flags, context);
     context.out.result(quality, () => qualityText(quality, source));
-    return EXIT.done;
   },
-};
+);
 
 function qualityText(quality: SearchQuality, source: string): string {
   const { p50, p95, p99 } = quality.latencyMs;

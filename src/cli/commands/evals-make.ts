@@ -7,37 +7,37 @@ import type { Labelling, TraceToLabel } from "../../evals/labelling.js";
 import type { EvalLabel, LabelSummary } from "../../evals/labels.js";
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
-import { estimateText } from "../../reports/text.js";
+import { estimateText, oneLine } from "../../reports/text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
-import type { Command, CommandContext } from "../command.js";
-import { declaredIn, numberAbove, price, readFlags, text, wholeNumber } from "../read-flags.js";
+import type { CommandContext } from "../command.js";
+import { defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
-const suggestEvalsSchema = z.object({
-  name: evalNameSchema.default("suggested").meta({ description: "Name of the eval of all chosen conditions together" }),
-  cases: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Make regression cases too, of good answers to questions with gold" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const suggestEvalsCommand: Command = {
-  ...declaredIn(suggestEvalsSchema),
-  async run(argv, { settings, out }) {
+export const suggestEvalsCommand = defineCommand(
+  "evals suggest",
+  z.object({
+    name: evalNameSchema
+      .default("suggested")
+      .meta({ description: "Name of the eval of all chosen conditions together" }),
+    cases: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Make regression cases too, of good answers to questions with gold" }),
+    ...criterionShape,
+    ...seedShape,
+  }),
+  async (flags, { settings, out }) => {
     const { suggestEvals } = await import("../../evals/suggest.js");
-    const suggestion = await suggestEvals(readFlags("evals suggest", suggestEvalsSchema, argv), settings);
+    const suggestion = await suggestEvals(flags, settings);
     const { candidates, ...rest } = suggestion;
     const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
     out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
-    return EXIT.done;
   },
-};
+);
 
 function suggestionText({ good, bad, candidates, together, evals }: Suggestion): string {
   const chosen = candidates.filter(({ rejection }) => rejection === null);
@@ -85,28 +85,26 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
   return `  ${label}${isNew ? "" : ` (was there: ${status})`}   next: ${next}`;
 }
 
-const labelTracesSchema = z.object({
-  run: text.optional().meta({ description: "A run: its id, the beginning of it, or latest [default: latest]" }),
-  from: text
-    .optional()
-    .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
-  score: text.optional().meta({
-    description:
-      "With --from scores: above 0.8 is good, below 0.5 bad [default: judgeCorrect, exactMatch without a judge, of suites taskScore]",
+export const labelTracesCommand = defineCommand(
+  "evals label [run]",
+  z.object({
+    run: text.optional().meta({ description: "A run: its id, the beginning of it, or latest [default: latest]" }),
+    from: text
+      .optional()
+      .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
+    score: text.optional().meta({
+      description:
+        "With --from scores: above 0.8 is good, below 0.5 bad [default: judgeCorrect, exactMatch without a judge, of suites taskScore]",
+    }),
+    chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
+    hard: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Ask hard cases, which count in no figure, instead of a random sample" }),
+    ...criterionShape,
+    ...seedShape,
   }),
-  chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
-  hard: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Ask hard cases, which count in no figure, instead of a random sample" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const labelTracesCommand: Command = {
-  ...declaredIn(labelTracesSchema, ["run"]),
-  async run(argv, context) {
-    const flags = readFlags("evals label", labelTracesSchema, argv);
+  async (flags, context) => {
     const { from, run, chats, hard, score, criterion } = flags;
     if (score !== undefined && from !== "scores") {
       throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
@@ -122,7 +120,7 @@ export const labelTracesCommand: Command = {
       const imported = await importLabels({ ...flags, from }, context.settings);
       const { labels, unlabelled, score: by } = imported;
       context.out.result(imported, () => `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}`);
-      return EXIT.done;
+      return;
     }
     const { withStore } = await import("../../store/open-store.js");
     const { openLabelling } = await import("../../evals/labelling.js");
@@ -133,9 +131,8 @@ export const labelTracesCommand: Command = {
       const labelled = await askLabels(labelling, context);
       printSummary(labelled, labelling.summary(), context);
     });
-    return EXIT.done;
   },
-};
+);
 
 function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
   const { labels, selfAgreement } = summary;
@@ -158,32 +155,30 @@ function countsText(labels: LabelSummary["labels"], unlabelled: number): string 
   ].join("; ");
 }
 
-const generateEvalsSchema = z.object({
-  model: text.meta({ description: "The model that writes, as provider/name; required" }),
-  price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
-  maxCost: numberAbove(0, 10_000)
-    .default(1)
-    .meta({ description: "Make no call that could bring the cost above so many US dollars" }),
-  name: evalNameSchema
-    .optional()
-    .meta({ description: "What the names begin with [default: the criterion, or generated]" }),
-  rounds: wholeNumber(0, 3)
-    .default(3)
-    .meta({ description: "Rewrite each eval so often by what contradicts it, up to 3" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const generateEvalsCommand: Command = {
-  ...declaredIn(generateEvalsSchema),
-  async run(argv, context) {
+export const generateEvalsCommand = defineCommand(
+  "evals generate",
+  z.object({
+    model: text.meta({ description: "The model that writes, as provider/name; required" }),
+    price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
+    maxCost: numberAbove(0, 10_000)
+      .default(1)
+      .meta({ description: "Make no call that could bring the cost above so many US dollars" }),
+    name: evalNameSchema
+      .optional()
+      .meta({ description: "What the names begin with [default: the criterion, or generated]" }),
+    rounds: wholeNumber(0, 3)
+      .default(3)
+      .meta({ description: "Rewrite each eval so often by what contradicts it, up to 3" }),
+    ...criterionShape,
+    ...seedShape,
+  }),
+  async (flags, context) => {
     const { generateEvals } = await import("../../evals/generate.js");
-    const generation = await generateEvals(readFlags("evals generate", generateEvalsSchema, argv), context);
+    const generation = await generateEvals(flags, context);
     const { variations, ...rest } = generation;
     context.out.result({ ...rest, variations: variations.map(toJson) }, () => generationText(generation));
-    return EXIT.done;
   },
-};
+);
 
 function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedVariation) {
   const { alignment, coverage, falseFailures, failedOn } = best?.measured ?? {};
@@ -211,11 +206,11 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     `Training half: ${good} good, ${bad} bad. The figures below are on these labels, which the model saw: no proof.`,
     "",
     "Criteria:",
-    ...criteria.map((criterion) => `  ${oneLine(criterion)}`),
+    ...criteria.map((criterion) => `  ${oneLine(criterion, 200)}`),
     ...(saved.length === 0 ? ["", "Nothing is saved."] : ["", savedTable(saved)]),
     ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
     ...variations.flatMap(({ variation, rejection }) =>
-      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection)}`],
+      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection, 200)}`],
     ),
     "",
     `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
@@ -240,13 +235,9 @@ function savedTable(saved: readonly SavedVariation[]): string {
       share(measured.coverage),
       share(measured.falseFailures),
       String(rounds),
-      oneLine(ended),
+      oneLine(ended, 200),
     ]),
   );
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 200);
 }
 
 const KEYS: Readonly<Record<string, EvalLabel>> = {
@@ -328,13 +319,11 @@ function summaryOf(trace: EvaluatedTrace): string {
   ].join("\n");
 }
 
-const listLabelsSchema = z.object({ ...criterionShape });
-
 /** The labels that count, one a line: of each trace the newest of its best source. */
-export const listLabelsCommand: Command = {
-  ...declaredIn(listLabelsSchema),
-  async run(argv, { settings, out }) {
-    const { criterion } = readFlags("evals labels", listLabelsSchema, argv);
+export const listLabelsCommand = defineCommand(
+  "evals labels",
+  z.object({ ...criterionShape }),
+  async ({ criterion }, { settings, out }) => {
     const { withStore } = await import("../../store/open-store.js");
     const { effectiveLabels } = await import("../../evals/labels.js");
     const labels = await withStore(settings, (db) => effectiveLabels(db, criterion));
@@ -344,19 +333,16 @@ export const listLabelsCommand: Command = {
       ...(drawn === "random" || drawn === "all" ? { drawn } : {}),
     }));
     out.result(lines, () => lines.map((line) => JSON.stringify(line)).join("\n"));
-    return EXIT.done;
   },
-};
+);
 
-const addTemplateSchema = z.object({
-  template: text.optional().meta({ description: "Its name" }),
-  atMost: z.number().optional().meta({ description: "The bound of a template that has none of its own" }),
-});
-
-export const addTemplateCommand: Command = {
-  ...declaredIn(addTemplateSchema, ["template"]),
-  async run(argv, { settings, out }) {
-    const { template: name, atMost } = readFlags("evals add", addTemplateSchema, argv);
+export const addTemplateCommand = defineCommand(
+  "evals add [template]",
+  z.object({
+    template: text.optional().meta({ description: "Its name" }),
+    atMost: z.number().optional().meta({ description: "The bound of a template that has none of its own" }),
+  }),
+  async ({ template: name, atMost }, { settings, out }) => {
     const { TEMPLATES } = await import("../../evals/templates.js");
     if (name === undefined) {
       const listed = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
@@ -366,11 +352,10 @@ export const addTemplateCommand: Command = {
           listed.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
         ),
       );
-      return EXIT.done;
+      return;
     }
     const { addTemplate } = await import("../../evals/suggest.js");
     const { stored, isNew } = await addTemplate(name, atMost ?? null, settings);
     out.result({ ...stored.definition, status: stored.status, isNew }, () => savedLine({ stored, isNew }).trim());
-    return EXIT.done;
   },
-};
+);

@@ -7,25 +7,24 @@ import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
-import { estimateText } from "../../reports/text.js";
+import { estimateText, oneLine } from "../../reports/text.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 
-const runEvalsSchema = z.object({
-  names: z
-    .array(text)
-    .min(1, "expected the name of an eval")
-    .meta({ description: "Evals that are in use; NAME@2 names a version" }),
-  run: text.optional().meta({ description: "Its id, the beginning of it, or latest [default: latest]" }),
-  trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
-});
+const evalName = text.meta({ description: "Its name; NAME@2 names a version" });
 
-export const runEvalsCommand: Command = {
-  ...declaredIn(runEvalsSchema, ["names"]),
-  async run(argv, context) {
-    const { names, run, trace } = readFlags("evals run", runEvalsSchema, argv);
+export const runEvalsCommand = defineCommand(
+  "evals run <names..>",
+  z.object({
+    names: z
+      .array(text)
+      .min(1, "expected the name of an eval")
+      .meta({ description: "Evals that are in use; NAME@2 names a version" }),
+    run: text.optional().meta({ description: "Its id, the beginning of it, or latest [default: latest]" }),
+    trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
+  }),
+  async ({ names, run, trace }, context) => {
     const { runEvalsOnTrace, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
     if (trace !== undefined) {
       if (run !== undefined) {
@@ -44,7 +43,7 @@ export const runEvalsCommand: Command = {
             ]),
           ),
       );
-      return EXIT.done;
+      return;
     }
     const done = await runEvalsOverRun(names, run ?? "latest", context);
     const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
@@ -54,9 +53,8 @@ export const runEvalsCommand: Command = {
       ...figures,
     }));
     context.out.result({ ...done, evals }, () => runText(done));
-    return EXIT.done;
   },
-};
+);
 
 function runText({ runId, traces, evals }: EvalRun): string {
   return [
@@ -101,17 +99,15 @@ const UNPROVED: Readonly<Record<Proof, string>> = {
   rejected: "-",
 };
 
-const importEvalsSchema = z.object({
-  files: z
-    .array(text)
-    .min(1, "expected files or folders")
-    .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
-});
-
-export const importEvalsCommand: Command = {
-  ...declaredIn(importEvalsSchema, ["files"]),
-  async run(argv, { settings, out }) {
-    const { files } = readFlags("evals import", importEvalsSchema, argv);
+export const importEvalsCommand = defineCommand(
+  "evals import <files..>",
+  z.object({
+    files: z
+      .array(text)
+      .min(1, "expected files or folders")
+      .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
+  }),
+  async ({ files }, { settings, out }) => {
     const { importEvals } = await import("../../evals/files.js");
     const imported = await importEvals(files, settings);
     out.result(
@@ -130,36 +126,33 @@ export const importEvalsCommand: Command = {
           })
           .join("\n"),
     );
-    return EXIT.done;
   },
-};
+);
 
-const exportEvalsSchema = z.object({
-  names: z.array(text).default([]).meta({ description: "Evals in use, or NAME@2 [default: all that are not retired]" }),
-  output: text.default("evals").meta({ description: "Folder to write to", alias: "o" }),
-  format: oneOf(EVAL_FORMATS)
-    .default("json")
-    .meta({ description: "json, to import again; python, promptfoo or inspect, as code" }),
-});
-
-export const exportEvalsCommand: Command = {
-  ...declaredIn(exportEvalsSchema, ["names"]),
-  async run(argv, { settings, out }) {
-    const { names, output, format } = readFlags("evals export", exportEvalsSchema, argv);
+export const exportEvalsCommand = defineCommand(
+  "evals export [names..]",
+  z.object({
+    names: z
+      .array(text)
+      .default([])
+      .meta({ description: "Evals in use, or NAME@2 [default: all that are not retired]" }),
+    output: text.default("evals").meta({ description: "Folder to write to", alias: "o" }),
+    format: oneOf(EVAL_FORMATS)
+      .default("json")
+      .meta({ description: "json, to import again; python, promptfoo or inspect, as code" }),
+  }),
+  async ({ names, output, format }, { settings, out }) => {
     const { evalsToExport, writeFolder } = await import("../../evals/files.js");
     const definitions = await evalsToExport(names, settings);
     const files = await writeFolder(output, evalFiles(definitions, format));
     out.result({ files }, () => files.join("\n"));
-    return EXIT.done;
   },
-};
+);
 
-const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) });
-
-export const listEvalsCommand: Command = {
-  ...declaredIn(listEvalsSchema),
-  async run(argv, { settings, out }) {
-    const { all } = readFlags("evals list", listEvalsSchema, argv);
+export const listEvalsCommand = defineCommand(
+  "evals list",
+  z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) }),
+  async ({ all }, { settings, out }) => {
     const { describeEvals } = await import("../../evals/use-evals.js");
     const evals = await describeEvals(all, settings);
     out.result(
@@ -167,9 +160,8 @@ export const listEvalsCommand: Command = {
       () =>
         evals.length === 0 ? `There are no evals. Make some: ${commandLine`art-e evals suggest`}` : evalTable(evals),
     );
-    return EXIT.done;
   },
-};
+);
 
 /** Also of one name's versions. */
 function evalTable(evals: readonly DescribedEval[]): string {
@@ -188,9 +180,6 @@ function evalTable(evals: readonly DescribedEval[]): string {
   );
 }
 
-/** A version of an eval. */
-const _EVAL_NAME = { type: "string", describe: "Its name; NAME@2 names a version" } as const;
-
 export const criterionShape = {
   criterion: criterionNameSchema
     .default(OVERALL)
@@ -203,18 +192,16 @@ export const seedShape = {
     .meta({ description: "Of everything that is drawn" }),
 };
 
-const useEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
-  anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
-  criterion: criterionNameSchema
-    .optional()
-    .meta({ description: "What it is used for, where it was tested for several criteria" }),
-});
-
-export const useEvalCommand: Command = {
-  ...declaredIn(useEvalSchema, ["name"]),
-  async run(argv, { settings, out }) {
-    const flags = readFlags("evals use", useEvalSchema, argv);
+export const useEvalCommand = defineCommand(
+  "evals use <name>",
+  z.object({
+    name: evalName,
+    anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
+    criterion: criterionNameSchema
+      .optional()
+      .meta({ description: "What it is used for, where it was tested for several criteria" }),
+  }),
+  async (flags, { settings, out }) => {
     const { useEval } = await import("../../evals/use-evals.js");
     const { stored, former } = await useEval(flags, settings);
     const { definition } = stored;
@@ -226,32 +213,25 @@ export const useEvalCommand: Command = {
         ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
       ].join("\n"),
     );
-    return EXIT.done;
   },
-};
+);
 
-const testEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
-  thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
-  ...criterionShape,
-});
-
-export const testEvalCommand: Command = {
-  ...declaredIn(testEvalSchema, ["name"]),
-  async run(argv, context) {
+export const testEvalCommand = defineCommand(
+  "evals test <name>",
+  z.object({
+    name: evalName,
+    thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
+    ...criterionShape,
+  }),
+  async (flags, context) => {
     const { testEval } = await import("../../evals/test-eval.js");
-    const { stored, test } = await testEval(readFlags("evals test", testEvalSchema, argv), context);
+    const { stored, test } = await testEval(flags, context);
     const { name, version } = stored.definition;
     const passed = test.rejections.length === 0;
     context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
     return passed ? EXIT.done : EXIT.gate;
   },
-};
-
-const showEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
-  code: z.boolean().default(false).meta({ description: "As a function to read" }),
-});
+);
 
 /** Code and rubrics as they were written, the rest as in an eval's file. */
 function definitionLines(definition: EvalDefinition): string[] {
@@ -260,10 +240,13 @@ function definitionLines(definition: EvalDefinition): string[] {
   return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
 }
 
-export const showEvalCommand: Command = {
-  ...declaredIn(showEvalSchema, ["name"]),
-  async run(argv, { settings, out }) {
-    const { name, code } = readFlags("evals show", showEvalSchema, argv);
+export const showEvalCommand = defineCommand(
+  "evals show <name>",
+  z.object({
+    name: evalName,
+    code: z.boolean().default(false).meta({ description: "As a function to read" }),
+  }),
+  async ({ name, code }, { settings, out }) => {
     const { describeEval } = await import("../../evals/use-evals.js");
     const { stored, test, versions } = await describeEval(name, settings);
     const { definition, status, createdAt } = stored;
@@ -271,7 +254,7 @@ export const showEvalCommand: Command = {
     if (code) {
       const source = readableFunction(definition);
       out.result({ name: definition.name, version: definition.version, code: source }, () => source);
-      return EXIT.done;
+      return;
     }
     out.result({ ...definition, status, createdAt, test }, () =>
       [
@@ -284,28 +267,25 @@ export const showEvalCommand: Command = {
         evalTable(versions),
       ].join("\n"),
     );
-    return EXIT.done;
   },
-};
-
-const reviewEvalSchema = z.object({
-  name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
-  ...criterionShape,
-});
+);
 
 /** Traces that are listed; --json lists all. */
 const LISTED = 20;
 
-export const reviewEvalCommand: Command = {
-  ...declaredIn(reviewEvalSchema, ["name"]),
-  async run(argv, context) {
+export const reviewEvalCommand = defineCommand(
+  "evals review [name]",
+  z.object({
+    name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
+    ...criterionShape,
+  }),
+  async ({ name, criterion }, context) => {
     const { out } = context;
-    const { name, criterion } = readFlags("evals review", reviewEvalSchema, argv);
     const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
     if (name === undefined) {
       const uncaught = await reviewUncaught(criterion, context);
       out.result(uncaught, () => uncaughtText(uncaught));
-      return EXIT.done;
+      return;
     }
     const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
     const { definition } = stored;
@@ -317,9 +297,8 @@ export const reviewEvalCommand: Command = {
         ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
       ].join("\n"),
     );
-    return EXIT.done;
   },
-};
+);
 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   if (uncaught.length === 0) return "Every bad trace of the training half is failed by some eval.";
@@ -330,38 +309,33 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
       .slice(0, LISTED)
       .map(
         ({ traceId, note }) =>
-          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${note.replace(/\s+/g, " ").slice(0, 100)})`}`,
+          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
       ),
     ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
   ].join("\n");
 }
 
-const retireEvalSchema = z.object({ name: text.meta({ description: "Its name; NAME@2 names a version" }) });
-
-export const retireEvalCommand: Command = {
-  ...declaredIn(retireEvalSchema, ["name"]),
-  async run(argv, { settings, out }) {
-    const { name } = readFlags("evals retire", retireEvalSchema, argv);
+export const retireEvalCommand = defineCommand(
+  "evals retire <name>",
+  z.object({ name: evalName }),
+  async ({ name }, { settings, out }) => {
     const { retireEval } = await import("../../evals/use-evals.js");
     const { definition } = await retireEval(name, settings);
     out.result(
       { name: definition.name, version: definition.version, status: "retired" },
       () => `${definition.name}@${definition.version} is retired.`,
     );
-    return EXIT.done;
   },
-};
+);
 
-const refineEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const refineEvalCommand: Command = {
-  ...declaredIn(refineEvalSchema, ["name"]),
-  async run(argv, { settings, out }) {
-    const { name, criterion, seed } = readFlags("evals refine", refineEvalSchema, argv);
+export const refineEvalCommand = defineCommand(
+  "evals refine <name>",
+  z.object({
+    name: evalName,
+    ...criterionShape,
+    ...seedShape,
+  }),
+  async ({ name, criterion, seed }, { settings, out }) => {
     const { refineEval } = await import("../../evals/suggest.js");
     const { parent, refined } = await refineEval(name, criterion, seed, settings);
     const label = `${parent.definition.name}@${parent.definition.version}`;
@@ -377,6 +351,5 @@ export const refineEvalCommand: Command = {
             `Next: ${commandLine`art-e evals test ${refined.definition.name}@${refined.definition.version}`}`,
           ].join("\n"),
     );
-    return EXIT.done;
   },
-};
+);

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 import { type ExportedTables, TABLES, tablePath } from "../../runs/export-tables.js";
 import { count } from "../../text/format.js";
 import { TABLE_FORMATS, type TableFormat } from "../../trace-formats/tables.js";
-import type { Command } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { declaredIn, oneOf, readFlags, runNames, text, wordList } from "../read-flags.js";
+import { defineCommand, oneOf, runNames, text, wordList } from "../read-flags.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Runs: an id, a name, latest, or a results file [default: latest]" }),
@@ -32,32 +31,27 @@ const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as 
   string
 >;
 
-export const exportResultsCommand: Command = {
-  ...declaredIn(schema, ["runs"]),
-  async run(argv, context) {
-    const flags = readFlags("export-results", schema, argv);
-    const { runs: names, tables, format, output, overwrite } = flags;
-    const { settings, out, note } = context;
-    const { resultsFiles } = await import("../../runs/totals.js");
-    const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
-    if (output === undefined) checkStdout(flags, settings.json);
-    else {
-      const files = (tables ?? TABLES).map((table) => ({
-        path: tablePath(output, table, format),
-        kind: KINDS[format],
-      }));
-      checkOutputFolder("--output", output, files, resultsFiles(names, "export"), { db: settings.db, overwrite });
-    }
-    const { exportTables } = await import("../../runs/export-tables.js");
-    const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
-    if (settings.json) out.result({ format, ...exported }, () => "");
-    else if (output !== undefined) note(written(exported));
-    if (exported.withoutTraces.length > 0 && exported.tables.some(({ table }) => table !== "tasks")) {
-      note(`Only in tasks, as results files have no traces: ${exported.withoutTraces.join(", ")}.`);
-    }
-    return EXIT.done;
-  },
-};
+export const exportResultsCommand = defineCommand("export-results [runs..]", schema, async (flags, context) => {
+  const { runs: names, tables, format, output, overwrite } = flags;
+  const { settings, out, note } = context;
+  const { resultsFiles } = await import("../../runs/totals.js");
+  const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
+  if (output === undefined) checkStdout(flags, settings.json);
+  else {
+    const files = (tables ?? TABLES).map((table) => ({
+      path: tablePath(output, table, format),
+      kind: KINDS[format],
+    }));
+    checkOutputFolder("--output", output, files, resultsFiles(names, "export"), { db: settings.db, overwrite });
+  }
+  const { exportTables } = await import("../../runs/export-tables.js");
+  const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
+  if (settings.json) out.result({ format, ...exported }, () => "");
+  else if (output !== undefined) note(written(exported));
+  if (exported.withoutTraces.length > 0 && exported.tables.some(({ table }) => table !== "tasks")) {
+    note(`Only in tasks, as results files have no traces: ${exported.withoutTraces.join(", ")}.`);
+  }
+});
 
 /** Standard output takes one table, as text. */
 function checkStdout({ tables, format }: Flags, json: boolean): void {

@@ -7,10 +7,10 @@ import { FORMATS, type Format } from "../../trace-formats/formats.js";
 import type { SendRequest } from "../../trace-formats/otlp-live.js";
 import type { ScoreApi } from "../../trace-formats/otlp-server.js";
 import { BANDS } from "../../traces/score.js";
-import type { Command, CommandContext } from "../command.js";
+import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { declaredIn, givenFlags, oneOf, readFlags, text } from "../read-flags.js";
+import { defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
 import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
@@ -38,36 +38,32 @@ const schema = z.object({
   ...traceSelectionShape,
 });
 
-export const exportTracesCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const { settings, out } = context;
-    const flags = readFlags("export-traces", schema, argv);
-    const { format, output, dialect, noContent } = flags;
-    const given = givenFlags(argv);
-    const sends = sendsTraces(flags);
-    if (sends) refuseFileFlags(given, format);
-    refuseUnused(given, sends ? "otlp" : format);
-    const selection = readTraceSelection(flags);
-    const source = sourceOf(flags, given);
-    if (sends) return printSentTraces({ ...flags, source, selection }, context);
-    if (flags.for !== undefined) {
-      await printEvals(flags, selection, given, context);
-      return EXIT.done;
-    }
-    const { checkOutputs } = await import("../../trace-formats/output-files.js");
-    checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
-      db: settings.db,
-      overwrite: flags.overwrite,
-    });
-    const options = { dialect, reward: flags.reward ?? null, content: !noContent };
-    const { exportTraces } = await import("../../trace-formats/export-traces.js");
-    const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
-    if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
-    else printExported(exported, output, out);
+export const exportTracesCommand = defineCommand("export-traces", schema, async (flags, context, argv) => {
+  const { settings, out } = context;
+  const { format, output, dialect, noContent } = flags;
+  const given = givenFlags(argv);
+  const sends = sendsTraces(flags);
+  if (sends) refuseFileFlags(given, format);
+  refuseUnused(given, sends ? "otlp" : format);
+  const selection = readTraceSelection(flags);
+  const source = sourceOf(flags, given);
+  if (sends) return printSentTraces({ ...flags, source, selection }, context);
+  if (flags.for !== undefined) {
+    await printEvals(flags, selection, given, context);
     return EXIT.done;
-  },
-};
+  }
+  const { checkOutputs } = await import("../../trace-formats/output-files.js");
+  checkOutputs([{ flag: "--output", path: output, kind: "traces" }], [], {
+    db: settings.db,
+    overwrite: flags.overwrite,
+  });
+  const options = { dialect, reward: flags.reward ?? null, content: !noContent };
+  const { exportTraces } = await import("../../trace-formats/export-traces.js");
+  const exported = await exportTraces({ source, format, output, selection, options }, settings, out);
+  if (settings.json && output !== undefined) out.result({ ...exported, format, output }, () => "");
+  else printExported(exported, output, out);
+  return EXIT.done;
+});
 
 /** Flags that only choose among the traces of a run. */
 const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];

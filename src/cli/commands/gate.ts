@@ -19,7 +19,7 @@ export const gateCommand: Command = {
   ...declaredIn(schema, ["name"]),
   async run(argv, context) {
     const configured = await readConfig(argv, context, ["gates"]);
-    const flags = readFlags("gate", schema, configured.argv);
+    const flags = readFlags("gate <name>", schema, configured.argv);
     const { checkOutputs } = await import("../../trace-formats/output-files.js");
     checkOutputs(
       [{ flag: "--junit", path: flags.junit, kind: "junit" }],

@@ -1,24 +1,19 @@
 import { z } from "zod";
-import { EXIT } from "../../platform/errors.js";
 import type { ImportedTraces } from "../../runs/imported-run.js";
 import { count } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, readFlags, text } from "../read-flags.js";
+import { defineCommand, text } from "../read-flags.js";
 
-const schema = z.object({
-  file: text.meta({ description: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" }),
-});
-
-export const importTracesCommand: Command = {
-  ...declaredIn(schema, ["file"]),
-  async run(argv, context) {
-    const { file } = readFlags("import-traces", schema, argv);
+export const importTracesCommand = defineCommand(
+  "import-traces <file>",
+  z.object({
+    file: text.meta({ description: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" }),
+  }),
+  async ({ file }, context) => {
     const { importTraces } = await import("../../runs/imported-run.js");
     const imported = await importTraces(file, context);
     context.out.result(imported, () => summary(imported, file).join("\n"));
-    return EXIT.done;
   },
-};
+);
 
 function summary({ runs, traces, chats, lacking }: ImportedTraces, file: string): string[] {
   const kinds = [

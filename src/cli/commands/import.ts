@@ -6,42 +6,40 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { stripControls } from "../../platform/text.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
-import { type Command, programCall } from "../command.js";
-import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { programCall } from "../command.js";
+import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
 
-const schema = z.object({
-  source: z
-    .union([text.transform((path) => [path]), z.array(text)])
-    .default([])
-    .meta({
-      description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
+export const importCommand = defineCommand(
+  "import [source..]",
+  z.object({
+    source: z
+      .union([text.transform((path) => [path]), z.array(text)])
+      .default([])
+      .meta({
+        description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
+      }),
+    csvPath: text.optional().meta({ description: "The same as SOURCE", alias: "c" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Mails to read; 0 = all", alias: "l" }),
+    batchSize: wholeNumber(1, 1_000_000)
+      .default(1_000)
+      .meta({ description: "Mails per batch; Ctrl-C is checked between batches [default: 1000]", alias: "b" }),
+    filter: oneOf(FILTERS).default("none").meta({ description: "none, or art: ART's three rules" }),
+    format: oneOf(CORPUS_FORMATS)
+      .optional()
+      .meta({ description: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}` }),
+    ownerMap: text.optional().meta({ description: "TSV of owner folder and address, over what the mail says" }),
+    strict: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Stop at the first mail that cannot be used, and import nothing" }),
+    singleIndex: z.boolean().default(false).meta({
+      description: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
     }),
-  csvPath: text.optional().meta({ description: "The same as SOURCE", alias: "c" }),
-  limit: wholeNumber(0).default(0).meta({ description: "Mails to read; 0 = all", alias: "l" }),
-  batchSize: wholeNumber(1, 1_000_000)
-    .default(1_000)
-    .meta({ description: "Mails per batch; Ctrl-C is checked between batches [default: 1000]", alias: "b" }),
-  filter: oneOf(FILTERS).default("none").meta({ description: "none, or art: ART's three rules" }),
-  format: oneOf(CORPUS_FORMATS)
-    .optional()
-    .meta({ description: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}` }),
-  ownerMap: text.optional().meta({ description: "TSV of owner folder and address, over what the mail says" }),
-  strict: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Stop at the first mail that cannot be used, and import nothing" }),
-  singleIndex: z.boolean().default(false).meta({
-    description: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
   }),
-});
-
-export const importCommand: Command = {
-  ...declaredIn(schema, ["source"]),
-  async run(argv, context) {
-    const flags = readFlags("import", schema, argv);
+  async (flags, context) => {
     const { settings, out, letSignalsEnd } = context;
     const { source, csvPath, limit, batchSize, filter, ownerMap, strict, singleIndex } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
@@ -65,7 +63,7 @@ export const importCommand: Command = {
     );
     return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
   },
-};
+);
 
 interface Mailbox {
   readonly address: string;

@@ -3,33 +3,31 @@ import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
-import { type Command, type CommandContext, PROGRAM } from "../command.js";
+import { type CommandContext, PROGRAM } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { day, declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
+import { day, defineCommand, text, wholeNumber } from "../read-flags.js";
 
 const DEFAULT_PORT = 8788;
 
-const schema = z.object({
-  inbox: text.meta({ description: "The mailbox: its email address; required" }),
-  before: day.optional().meta({ description: "Mail from this day on is invisible, YYYY-MM-DD" }),
-  http: z.boolean().default(false).meta({ description: "Streamable HTTP instead of stdio" }),
-  printConfig: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Print the configuration for programs that start it, and exit" }),
-  host: text.default("127.0.0.1").meta({
-    description: "With --http: the address to listen on; any but loopback needs ART_E_TOKEN",
-  }),
-  port: wholeNumber(0, 65_535)
-    .default(DEFAULT_PORT)
-    .meta({ description: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]` }),
-});
-
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
-export const mcpCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("mcp", schema, argv);
+export const mcpCommand = defineCommand(
+  "mcp",
+  z.object({
+    inbox: text.meta({ description: "The mailbox: its email address; required" }),
+    before: day.optional().meta({ description: "Mail from this day on is invisible, YYYY-MM-DD" }),
+    http: z.boolean().default(false).meta({ description: "Streamable HTTP instead of stdio" }),
+    printConfig: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Print the configuration for programs that start it, and exit" }),
+    host: text.default("127.0.0.1").meta({
+      description: "With --http: the address to listen on; any but loopback needs ART_E_TOKEN",
+    }),
+    port: wholeNumber(0, 65_535)
+      .default(DEFAULT_PORT)
+      .meta({ description: `With --http; 0: any that is free [default: ${DEFAULT_PORT}]` }),
+  }),
+  async (flags, context, argv) => {
     const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
     if (httpOnly !== undefined && !flags.http) {
       throw new UserError("flags_contradict", `--${httpOnly} is for --http, which is not given.`, "Add --http.");
@@ -55,7 +53,7 @@ export const mcpCommand: Command = {
       return EXIT.done;
     });
   },
-};
+);
 
 /** Concurrent connections with --http. */
 const MAX_CONNECTIONS = 256;
@@ -63,7 +61,7 @@ const MAX_CONNECTIONS = 256;
 /** Serves one client over stdin and stdout, until they are closed. */
 async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
   const [{ StdioServerTransport }, { mailServer }] = await Promise.all([
-    import("@modelcontextprotocol/sdk/server/stdio.js"),
+    import("@modelcontextprotocol/server/stdio"),
     import("../../tools/mcp-server.js"),
   ]);
   const server = mailServer(offer);
@@ -72,7 +70,15 @@ async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<
     process.stdin.on("end", resolve).on("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  await server.connect(new StdioServerTransport());
+  const transport = new StdioServerTransport();
+  // The SDK reports what it cannot read, and leaves the client waiting.
+  transport.onerror = (error) => {
+    const isJson = !(error instanceof SyntaxError);
+    if (isJson && !(error instanceof z.core.$ZodError)) return;
+    const reply = isJson ? { code: -32600, message: "Invalid Request" } : { code: -32700, message: "Parse error" };
+    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: reply })}\n`);
+  };
+  await server.connect(transport);
   await closed;
   await server.close();
   // An open stdin would keep the process alive.

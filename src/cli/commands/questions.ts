@@ -9,27 +9,24 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/review.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
-import type { Command } from "../command.js";
 import { overwriteShape, tokenOf } from "../flags.js";
-import { declaredIn, numberAbove, numberBetween, readFlags, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { reportFault, untilAborted } from "../until-aborted.js";
-
-const reviewQuestionsSchema = z.object({
-  file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
-  port: wholeNumber(0, 65_535)
-    .default(0)
-    .meta({ description: "Of the page, on this machine only [default: any free]" }),
-  noOpen: z.boolean().default(false).meta({ description: "Only name the page's address, and open no browser" }),
-});
+import { reportFault, untilAborted } from "../terminal.js";
 
 /** Requests under way have so long to end. */
 const GRACE_MS = 2_000;
 
-export const reviewQuestionsCommand: Command = {
-  ...declaredIn(reviewQuestionsSchema, ["file"]),
-  async run(argv, context) {
-    const { file, port, noOpen } = readFlags("questions review", reviewQuestionsSchema, argv);
+export const reviewQuestionsCommand = defineCommand(
+  "questions review <file>",
+  z.object({
+    file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
+    port: wholeNumber(0, 65_535)
+      .default(0)
+      .meta({ description: "Of the page, on this machine only [default: any free]" }),
+    noOpen: z.boolean().default(false).meta({ description: "Only name the page's address, and open no browser" }),
+  }),
+  async ({ file, port, noOpen }, context) => {
     const { settings, note, out, signal } = context;
     const { withStore } = await import("../../store/open-store.js");
     return withStore(settings, async (db) => {
@@ -40,7 +37,7 @@ export const reviewQuestionsCommand: Command = {
         version: programVersion(),
         port,
         token: tokenOf({}, settings),
-        report: (fault, requestId) => reportFault(fault, requestId, context),
+        report: (fault, requestId) => reportFault(fault, requestId, context.out),
       });
       note(`art-e: review ${file} at ${server.url} - every decision is saved at once; Ctrl-C ends`);
       if (!noOpen && !(await openInBrowser(server.url))) note("art-e: no browser could be opened here");
@@ -51,7 +48,7 @@ export const reviewQuestionsCommand: Command = {
       return EXIT.done;
     });
   },
-};
+);
 
 function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }: ReviewSummary): string {
   const { accepted, edited, rejected, waiting } = counts;
@@ -82,7 +79,10 @@ function madeText(made: MadeQuestions): string {
       ["Unanswerable", count(made.unanswerable)],
       ["Easy", `${count(made.easy)} repeat a phrase of their mail`],
       ["Checked by", made.checker ?? "rules alone"],
-      ["Cost", `${usd(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`],
+      [
+        "Cost",
+        `${costText(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`,
+      ],
       ["Written", `${made.output}, and how each was made: ${made.provenance}`],
     ]),
     ...(refused.length === 0
@@ -98,6 +98,10 @@ function madeText(made: MadeQuestions): string {
     `Next: ${commandLine`art-e run --agent baseline --dataset ${made.output} --limit 0`}`,
   ].join("\n");
 }
+
+const UNPRICED = "unknown: no price is known for the model";
+
+const costText = (costUsd: number | null) => (costUsd === null ? UNPRICED : usd(costUsd));
 
 /** What it would take. */
 function estimateText(estimate: MakingEstimate): string {
@@ -116,7 +120,7 @@ function estimateText(estimate: MakingEstimate): string {
       : [["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const]),
     ["Written by", writer === null ? `${model}, without a call` : callsText(writer)],
     ["Checked by", checker === null ? "rules alone" : callsText(checker)],
-    ["Cost", costUsd === null ? "unknown: no price is known for the model" : `about ${usd(costUsd)}`],
+    ["Cost", costUsd === null ? UNPRICED : `about ${usd(costUsd)}`],
     ...(writer === null && checker === null
       ? []
       : [["Taken for it", "every second draft passes; nothing of it is in the cache"] as const]),
@@ -145,57 +149,57 @@ const checkerShape = {
   maxCost: numberAbove(0, 1_000_000).optional().meta({ description: "US dollars all calls may cost" }),
 };
 
-const makeQuestionsSchema = z.object({
-  inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
-  number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
-  output: text.meta({ description: "Dataset to write (.jsonl, .csv or .parquet); required", alias: "o" }),
-  model: text
-    .default(PATTERNS_MODEL)
-    .meta({ description: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]` }),
-  baseUrl: text.optional().meta({ description: "Address of a compatible server for the model" }),
-  checker: text.optional().meta({
-    description: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+export const makeQuestionsCommand = defineCommand(
+  "questions make",
+  z.object({
+    inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
+    number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
+    output: text.meta({ description: "Dataset to write (.jsonl, .csv or .parquet); required", alias: "o" }),
+    model: text.default(PATTERNS_MODEL).meta({
+      description: `Model that writes them: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
+    }),
+    baseUrl: text.optional().meta({ description: "Address of a compatible server for the model" }),
+    checker: text.optional().meta({
+      description: `Model that checks them: provider/model, or off [default: --model; none for ${PATTERNS_MODEL}]`,
+    }),
+    ...checkerShape,
+    unanswerable: numberBetween(0, 1).default(0.1).meta({ description: "Share that cannot be answered, 0-1" }),
+    train: numberBetween(0, 1)
+      .default(0)
+      .meta({ description: "Share of the mailboxes whose questions are of the split train, 0-1" }),
+    seed: wholeNumber(0, 2 ** 32 - 1)
+      .default(1)
+      .meta({ description: "Of everything that is drawn by lot" }),
+    minChars: wholeNumber(1, 5_000)
+      .default(200)
+      .meta({ description: "Leave out shorter mails; a Chinese, Japanese or Korean character counts as four" }),
+    dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
+    ...overwriteShape,
   }),
-  ...checkerShape,
-  unanswerable: numberBetween(0, 1).default(0.1).meta({ description: "Share that cannot be answered, 0-1" }),
-  train: numberBetween(0, 1)
-    .default(0)
-    .meta({ description: "Share of the mailboxes whose questions are of the split train, 0-1" }),
-  seed: wholeNumber(0, 2 ** 32 - 1)
-    .default(1)
-    .meta({ description: "Of everything that is drawn by lot" }),
-  dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
-  ...overwriteShape,
-});
-
-export const makeQuestionsCommand: Command = {
-  ...declaredIn(makeQuestionsSchema),
-  async run(argv, context) {
-    const { dryRun, ...options } = readFlags("questions make", makeQuestionsSchema, argv);
+  async ({ dryRun, ...options }, context) => {
     const { estimateMaking } = await import("../../questions/estimate-making.js");
     if (dryRun) {
       const estimate = await estimateMaking(options, context);
       context.out.result(estimate, () => estimateText(estimate));
-      return EXIT.done;
+      return;
     }
     const { makeQuestions } = await import("../../questions/make-questions.js");
     const made = await makeQuestions(options, context);
     context.out.result(made, () => madeText(made));
-    return EXIT.done;
   },
-};
+);
 
-const checkQuestionsSchema = datasetSchema.extend(selectionSchema.shape).extend({
-  file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
-  limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
-  checker: text.optional().meta({ description: "Model that checks them: provider/model [default: none, rules alone]" }),
-  ...checkerShape,
-});
-
-export const checkQuestionsCommand: Command = {
-  ...declaredIn(checkQuestionsSchema, ["file"]),
-  async run(argv, context) {
-    const { file, ...given } = readFlags("questions check", checkQuestionsSchema, argv);
+export const checkQuestionsCommand = defineCommand(
+  "questions check [file]",
+  datasetSchema.extend(selectionSchema.shape).extend({
+    file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
+    checker: text
+      .optional()
+      .meta({ description: "Model that checks them: provider/model [default: none, rules alone]" }),
+    ...checkerShape,
+  }),
+  async ({ file, ...given }, context) => {
     if (file !== undefined && given.dataset !== undefined) {
       throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
     }
@@ -205,9 +209,8 @@ export const checkQuestionsCommand: Command = {
     const { checkQuestions } = await import("../../questions/check-questions.js");
     const checked = await checkQuestions(flags, context);
     context.out.result(checked, () => checkedText(checked));
-    return EXIT.done;
   },
-};
+);
 
 function checkedText({ source, checker, questions, unchecked, costUsd }: CheckedDataset): string {
   const doubtful = questions.filter(({ doubts }) => doubts.length > 0);
@@ -220,7 +223,7 @@ function checkedText({ source, checker, questions, unchecked, costUsd }: Checked
       ["Checked by", checker ?? "rules alone (a model: --checker)"],
       ["Doubtful", count(doubtful.length)],
       ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their mail`],
-      ...(checker === null ? [] : [["Cost", usd(costUsd)] as [string, string]]),
+      ...(checker === null ? [] : [["Cost", costText(costUsd)] as [string, string]]),
     ]),
     ...(doubtful.length === 0
       ? []

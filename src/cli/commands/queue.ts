@@ -1,21 +1,20 @@
 import { z } from "zod";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { UserError } from "../../platform/errors.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
-import type { Command } from "../command.js";
 import { queueShape, queueUrlOf } from "../flags.js";
-import { declaredIn, readFlags, text } from "../read-flags.js";
+import { defineCommand, text } from "../read-flags.js";
 
-export const queueStatusCommand: Command = {
-  ...declaredIn(z.object(queueShape)),
-  async run(argv, { settings, out }) {
-    const url = queueUrlOf(readFlags("queue status", z.object(queueShape), argv), settings);
+export const queueStatusCommand = defineCommand(
+  "queue status",
+  z.object(queueShape),
+  async (flags, { settings, out }) => {
+    const url = queueUrlOf(flags, settings);
     const { readQueueStatus } = await import("../../queue/status.js");
     const status = await readQueueStatus(url);
     out.result(status, () => statusText(status));
-    return EXIT.done;
   },
-};
+);
 
 function statusText({ queue, runs, workers }: QueueStatus): string {
   const runRows = runs.map(({ runId, agentId, model, waiting, active, finished, workers: names, fault }) => [
@@ -41,16 +40,14 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
   ].join("\n");
 }
 
-const schema = z.object({
-  ...queueShape,
-  id: text.optional().meta({ description: "The run, or the beginning of its id" }),
-  all: z.boolean().default(false).meta({ description: "Every run that is on the queue" }),
-});
-
-export const cleanQueueCommand: Command = {
-  ...declaredIn(schema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id, all, queue } = readFlags("queue clean", schema, argv);
+export const cleanQueueCommand = defineCommand(
+  "queue clean [id]",
+  z.object({
+    ...queueShape,
+    id: text.optional().meta({ description: "The run, or the beginning of its id" }),
+    all: z.boolean().default(false).meta({ description: "Every run that is on the queue" }),
+  }),
+  async ({ id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
       throw new UserError("flags_contradict", "Name one run, or give --all.", "See art-e queue status.");
     }
@@ -61,6 +58,5 @@ export const cleanQueueCommand: Command = {
       throw new UserError("run_unknown", `No run "${id}" is on the queue.`, "See art-e queue status.");
     }
     out.result({ removed }, () => (removed.length === 0 ? "There was no run." : `Removed: ${removed.join(", ")}`));
-    return EXIT.done;
   },
-};
+);

@@ -1,34 +1,32 @@
 import { z } from "zod";
-import { EXIT } from "../../platform/errors.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
-import type { Command } from "../command.js";
-import { day, declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 
 const ORDERS = ["best", "newest"] as const;
 
-const schema = z.object({
-  inbox_address: text.meta({ description: "The mailbox: its email address" }),
-  words: z
-    .array(z.coerce.string())
-    .min(1, "expected words to look for")
-    .meta({ description: "What to look for; a whole question is fine" }),
-  limit: wholeNumber(1, 50).default(10).meta({ description: "Mails to show, 1-50", alias: "l" }),
-  order: oneOf(ORDERS).default("best").meta({ description: "best (email_search), newest (search_emails: all words)" }),
-  from: text.optional().meta({ description: "Only mail sent by this address" }),
-  to: text.optional().meta({ description: "Only mail to, cc or bcc this address" }),
-  after: day.optional().meta({ description: "Only mail sent on or after this day" }),
-  before: day.optional().meta({ description: "Only mail sent before this day" }),
-  cutoff: day.optional().meta({ description: "As for a question of this day: later mail is invisible" }),
-  explain: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Show where each hit's score comes from, and which words were corrected" }),
-});
-
-export const searchCommand: Command = {
-  ...declaredIn(schema, ["inbox_address", "words"]),
-  async run(argv, { settings, out }) {
-    const flags = readFlags("search", schema, argv);
+export const searchCommand = defineCommand(
+  "search <inbox_address> <words..>",
+  z.object({
+    inbox_address: text.meta({ description: "The mailbox: its email address" }),
+    words: z
+      .array(z.coerce.string())
+      .min(1, "expected words to look for")
+      .meta({ description: "What to look for; a whole question is fine" }),
+    limit: wholeNumber(1, 50).default(10).meta({ description: "Mails to show, 1-50", alias: "l" }),
+    order: oneOf(ORDERS)
+      .default("best")
+      .meta({ description: "best (email_search), newest (search_emails: all words)" }),
+    from: text.optional().meta({ description: "Only mail sent by this address" }),
+    to: text.optional().meta({ description: "Only mail to, cc or bcc this address" }),
+    after: day.optional().meta({ description: "Only mail sent on or after this day" }),
+    before: day.optional().meta({ description: "Only mail sent before this day" }),
+    cutoff: day.optional().meta({ description: "As for a question of this day: later mail is invisible" }),
+    explain: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Show where each hit's score comes from, and which words were corrected" }),
+  }),
+  async (flags, { settings, out }) => {
     const { searchMailbox, explainSearch } = await import("../../tools/mailbox-commands.js");
     if (flags.explain) {
       const found = await explainSearch(flags, settings);
@@ -40,6 +38,5 @@ export const searchCommand: Command = {
       const value = await searchMailbox(flags, settings);
       out.result(value, () => searchHits(value));
     }
-    return EXIT.done;
   },
-};
+);

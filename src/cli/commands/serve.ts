@@ -3,46 +3,43 @@ import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { programVersion } from "../../platform/program-version.js";
-import type { Command } from "../command.js";
 import { tokenOf } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
-import { reportFault, untilAborted } from "../until-aborted.js";
-
-const schema = z.object({
-  port: wholeNumber(0, 65_535).default(8787).meta({ description: "0: any that is free" }),
-  host: text
-    .default("127.0.0.1")
-    .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
-  token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
-  tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
-  cors: text.optional().meta({ description: "An origin whose pages may ask [default: none]" }),
-  maxChats: wholeNumber(1, 10_000).default(64).meta({ description: "Chats under way at once" }),
-  chatTimeout: wholeNumber(1, 86_400).default(600).meta({ description: "Seconds a chat may take" }),
-  stallTimeout: wholeNumber(1, 3_600)
-    .default(30)
-    .meta({ description: "Seconds a client may read nothing before its chat is ended" }),
-  requestTimeout: wholeNumber(1, 3_600)
-    .default(180)
-    .meta({ description: "Seconds one model call may take before it is tried again" }),
-  grace: wholeNumber(0, 3_600)
-    .default(10)
-    .meta({ description: "Seconds that chats have to finish when the server is stopped" }),
-  allowPrograms: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Tools made over HTTP may run programs, read the environment and reach private addresses" }),
-  open: z.boolean().default(false).meta({ description: "Open the playground in the browser" }),
-  ...otlpShape,
-});
+import { defineCommand, text, wholeNumber } from "../read-flags.js";
+import { reportFault, untilAborted } from "../terminal.js";
 
 /** Interval of heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
 
-export const serveCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("serve", schema, argv);
+export const serveCommand = defineCommand(
+  "serve",
+  z.object({
+    port: wholeNumber(0, 65_535).default(8787).meta({ description: "0: any that is free" }),
+    host: text
+      .default("127.0.0.1")
+      .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
+    token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
+    tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
+    cors: text.optional().meta({ description: "An origin whose pages may ask [default: none]" }),
+    maxChats: wholeNumber(1, 10_000).default(64).meta({ description: "Chats under way at once" }),
+    chatTimeout: wholeNumber(1, 86_400).default(600).meta({ description: "Seconds a chat may take" }),
+    stallTimeout: wholeNumber(1, 3_600)
+      .default(30)
+      .meta({ description: "Seconds a client may read nothing before its chat is ended" }),
+    requestTimeout: wholeNumber(1, 3_600)
+      .default(180)
+      .meta({ description: "Seconds one model call may take before it is tried again" }),
+    grace: wholeNumber(0, 3_600)
+      .default(10)
+      .meta({ description: "Seconds that chats have to finish when the server is stopped" }),
+    allowPrograms: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Tools made over HTTP may run programs, read the environment and reach private addresses" }),
+    open: z.boolean().default(false).meta({ description: "Open the playground in the browser" }),
+    ...otlpShape,
+  }),
+  async (flags, context) => {
     sendsTraces(flags);
     const token = tokenOf(flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
@@ -64,7 +61,7 @@ export const serveCommand: Command = {
           chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           allowPrograms: flags.allowPrograms,
-          report: (fault, requestId) => reportFault(fault, requestId, context),
+          report: (fault, requestId) => reportFault(fault, requestId, context.out),
         },
         { host: flags.host, token, cors },
         flags.port,
@@ -83,7 +80,7 @@ export const serveCommand: Command = {
       return EXIT.done;
     });
   },
-};
+);
 
 /** The origin whose pages may call the API. */
 function originOf(cors: string): string {

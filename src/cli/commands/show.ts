@@ -1,20 +1,16 @@
 import { z } from "zod";
 import { formatMail } from "../../mail/email.js";
-import { EXIT } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
 import { traceText } from "../../reports/trace-text.js";
-import type { Command } from "../command.js";
-import { declaredIn, readFlags, text } from "../read-flags.js";
-
-const schema = z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) });
+import { defineCommand, text } from "../read-flags.js";
 
 /** Of the longest label, `Message-ID:`. */
 const LABEL_WIDTH = 11;
 
-export const showCommand: Command = {
-  ...declaredIn(schema, ["name"]),
-  async run(argv, { settings, out }) {
-    const { name } = readFlags("show", schema, argv);
+export const showCommand = defineCommand(
+  "show <name>",
+  z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) }),
+  async ({ name }, { settings, out }) => {
     const { readTrace } = await import("../../runs/manage.js");
     const { readMail } = await import("../../tools/mailbox-commands.js");
     if (name.includes("@")) {
@@ -25,6 +21,5 @@ export const showCommand: Command = {
       const trace = await readTrace(name, settings);
       out.result(trace, () => traceText(trace));
     }
-    return EXIT.done;
   },
-};
+);

@@ -2,46 +2,45 @@ import { z } from "zod";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import type { JsonObject } from "../../platform/json.js";
-import type { ListedTask, ShownTask } from "../../suites/show-tasks.js";
+import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
-import type { Command } from "../command.js";
-import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { functionsShape, suiteDir, suiteResourceShape, suiteSelectionShape } from "../suite-flags.js";
+import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import {
+  datasetSchema,
+  functionsShape,
+  selectionSchema,
+  suiteDir,
+  suiteResourceShape,
+  suiteSelectionShape,
+} from "../selection-flags.js";
 
-const writeImageSchema = z.object({
-  name: text.meta({ description: "The snapshot, such as jupyter" }),
-  suite: text.optional().meta({ description: "A suite's folder, whose snapshots.json has its own" }),
-});
-
-export const writeImageCommand: Command = {
-  ...declaredIn(writeImageSchema, ["name"]),
-  async run(argv, { out }) {
-    const { name, suite } = readFlags("suite image", writeImageSchema, argv);
+export const writeImageCommand = defineCommand(
+  "suite image <name>",
+  z.object({
+    name: text.meta({ description: "The snapshot, such as jupyter" }),
+    suite: text.optional().meta({ description: "A suite's folder, whose snapshots.json has its own" }),
+  }),
+  async ({ name, suite }, { out }) => {
     const { snapshotImage } = await import("../../suites/suite.js");
     const dockerfile = await snapshotImage(name, suite);
     out.result({ snapshot: name, dockerfile }, () => dockerfile.trimEnd());
-    return EXIT.done;
   },
-};
+);
 
-const showTaskSchema = z.object({
-  dir: suiteDir,
-  id: text.meta({ description: "The task's id, or the beginning of it" }),
-  ...suiteResourceShape,
-});
-
-export const showTaskCommand: Command = {
-  ...declaredIn(showTaskSchema, ["dir", "id"]),
-  async run(argv, context) {
-    const { dir, id, ...sources } = readFlags("suite show", showTaskSchema, argv);
+export const showTaskCommand = defineCommand(
+  "suite show <dir> <id>",
+  z.object({
+    dir: suiteDir,
+    id: text.meta({ description: "The task's id, or the beginning of it" }),
+    ...suiteResourceShape,
+  }),
+  async ({ dir, id, ...sources }, context) => {
     const { showTask } = await import("../../suites/show-tasks.js");
     const shown = await showTask(dir, id, sources, context);
     context.out.result(shown, () => taskText(shown));
-    return EXIT.done;
   },
-};
+);
 
 function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): string {
   const facts: [string, string][] = [
@@ -102,23 +101,20 @@ function argumentText(args: JsonObject): string {
 
 const indent = (text: string) => text.replace(/^/gm, "  ");
 
-const listTasksSchema = z.object({ dir: suiteDir, ...suiteSelectionShape, ...suiteResourceShape });
-
-export const listTasksCommand: Command = {
-  ...declaredIn(listTasksSchema, ["dir"]),
-  async run(argv, context) {
-    const { dir, ...flags } = readFlags("suite list", listTasksSchema, argv);
+export const listTasksCommand = defineCommand(
+  "suite list <dir>",
+  z.object({ dir: suiteDir, ...suiteSelectionShape, ...suiteResourceShape }),
+  async ({ dir, ...flags }, context) => {
     const { listTasks } = await import("../../suites/show-tasks.js");
     const list = await listTasks(dir, flags, context);
     const { out } = context;
     if (list.unreadable > 0)
       out.note(`Tasks that cannot be read: ${list.unreadable}. art-e suite check ${shellWord(dir)} says why.`);
     out.result(list, () => [taskTable(list.tasks), "", ...countLines(list.tasks)].join("\n"));
-    return EXIT.done;
   },
-};
+);
 
-function taskTable(tasks: readonly ListedTask[]): string {
+function taskTable(tasks: readonly ListedSuiteTask[]): string {
   return table(
     ["id", "tool", "tags", "actions", "evaluation", "takes", "runs here"],
     tasks.map(({ id, tool, tags, actionNumber, evaluation, takes, obstacle }) => [
@@ -134,7 +130,7 @@ function taskTable(tasks: readonly ListedTask[]): string {
 }
 
 /** `44 tasks: 40 files, 4 script`, how many of them run here, and what is missing for snapshots that are not ready. */
-function countLines(tasks: readonly ListedTask[]): string[] {
+function countLines(tasks: readonly ListedSuiteTask[]): string[] {
   const obstacles = tasks.flatMap(({ obstacle }) => (obstacle === null ? [] : [obstacle]));
   const missing = new Set(obstacles.filter(({ state }) => state === "not_ready").map(({ reason }) => reason));
   const others = obstacles.length === 0 ? "" : `; the others: ${countEach(obstacles.map(({ state }) => state))}`;
@@ -154,16 +150,14 @@ function countEach(words: readonly string[]): string {
 
 const SUITES = ["art-e"] as const;
 
-const exportSuiteSchema = datasetSchema.extend(selectionSchema.shape).extend({
-  suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
-  limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
-  output: text.meta({ description: "The suite's folder, which must not be there", alias: "o" }),
-});
-
-export const exportSuiteCommand: Command = {
-  ...declaredIn(exportSuiteSchema, ["suite"]),
-  async run(argv, context) {
-    const flags = readFlags("suite export", exportSuiteSchema, argv);
+export const exportSuiteCommand = defineCommand(
+  "suite export <suite>",
+  datasetSchema.extend(selectionSchema.shape).extend({
+    suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
+    limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
+    output: text.meta({ description: "The suite's folder, which must not be there", alias: "o" }),
+  }),
+  async (flags, context) => {
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(flags);
     const { exportArtE } = await import("../../suites/export-art-e.js");
@@ -174,23 +168,20 @@ export const exportSuiteCommand: Command = {
         `Run an agent on them: ${commandLine`art-e run --suite ${flags.output} -a baseline`}`,
       ].join("\n"),
     );
-    return EXIT.done;
   },
-};
+);
 
-const checkSuiteSchema = z.object({
-  dir: suiteDir,
-  oracle: text
-    .optional()
-    .meta({ description: "Grade the lines of an oracle file instead, and compare with their scores" }),
-  ...functionsShape,
-});
-
-export const checkSuiteCommand: Command = {
-  ...declaredIn(checkSuiteSchema, ["dir"]),
-  async run(argv, context) {
-    const { dir, oracle, functions } = readFlags("suite check", checkSuiteSchema, argv);
-    const { checkText, oracleText } = await import("../suite-check-text.js");
+export const checkSuiteCommand = defineCommand(
+  "suite check <dir>",
+  z.object({
+    dir: suiteDir,
+    oracle: text
+      .optional()
+      .meta({ description: "Grade the lines of an oracle file instead, and compare with their scores" }),
+    ...functionsShape,
+  }),
+  async ({ dir, oracle, functions }, context) => {
+    const { checkText, oracleText } = await import("../../reports/suite-check-text.js");
     const { gradeOracle } = await import("../../suites/grade-oracle.js");
     if (oracle !== undefined) {
       const report = await gradeOracle(dir, oracle, functions, context);
@@ -202,4 +193,4 @@ export const checkSuiteCommand: Command = {
     context.out.result(check, () => checkText(check));
     return check.errors.length === 0 ? EXIT.done : EXIT.failed;
   },
-};
+);

@@ -5,27 +5,16 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
 import { stripControls } from "../../platform/text.js";
 import { table } from "../../text/format.js";
-import type { Command } from "../command.js";
-import {
-  day,
-  declaredIn,
-  jsonObject,
-  numberAbove,
-  oneOf,
-  readFlags,
-  text,
-  wholeNumber,
-  wordList,
-} from "../read-flags.js";
+import { day, defineCommand, jsonObject, numberAbove, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
-const listToolsSchema = z.object({ category: text.optional().meta({ description: "Only tools of this category" }) });
+const toolId = text.meta({ description: "The tool's id" });
 
-export const listToolsCommand: Command = {
-  ...declaredIn(listToolsSchema),
-  async run(argv, { settings, out }) {
-    const { category = null } = readFlags("tools list", listToolsSchema, argv);
+export const listToolsCommand = defineCommand(
+  "tools list",
+  z.object({ category: text.optional().meta({ description: "Only tools of this category" }) }),
+  async ({ category = null }, { settings, out }) => {
     const { listTools } = await import("../../tools/tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const tools = await readRegistry(settings, (db) => listTools(db, category));
@@ -35,9 +24,8 @@ export const listToolsCommand: Command = {
         tools.map((tool) => [tool.id, tool.category, tool.handlerKey, tool.name]),
       ),
     );
-    return EXIT.done;
   },
-};
+);
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -67,6 +55,9 @@ const toolShape = {
   env: names.optional().meta({
     description: "With --command, --module, --mcp: variables that it gets from the environment, separated by commas",
   }),
+  config: jsonObject
+    .optional()
+    .meta({ description: "Of a tool with a handler of art-e: a JSON object, as handler_config over HTTP" }),
   timeout: numberAbove(0, 600).optional().meta({ description: "Seconds per call [default: 30]" }),
   maxBytes: wholeNumber(1, 100_000_000).optional().meta({ description: "Bytes of a result [default: 1000000]" }),
   maxResultChars: wholeNumber(100, 1_000_000)
@@ -75,14 +66,10 @@ const toolShape = {
   resultSchema: text.optional().meta({ description: "JSON Schema that every result must match, or @FILE" }),
 };
 
-const toolSchema = z.object(toolShape);
-
-const _value = (describe: string) => ({ type: "string", requiresArg: true, describe }) as const;
-
-const _TOOL_ID = { type: "string", describe: "The tool's id" } as const;
-
 /** The flags as the registry takes them, with the files of `@FILE` read. */
-function toolDescription(flags: z.output<typeof toolSchema> & { readonly mcp?: string | undefined }): ToolDescription {
+function toolDescription(
+  flags: z.output<z.ZodObject<typeof toolShape>> & { readonly mcp?: string | undefined },
+): ToolDescription {
   const { parameters, resultSchema, ...others } = flags;
   return {
     ...others,
@@ -105,26 +92,18 @@ function readJson(written: string, flag: string): JsonObject {
   throw new UserError("flag_invalid", `${flag}: expected a JSON object.`, "A JSON Schema of type object is one.");
 }
 
-const tryToolSchema = z.object({
-  id: text.meta({ description: "The tool's id" }),
-  arguments: text.optional().meta({ description: "Its arguments as a JSON object [default: {}]" }),
-  config: jsonObject
-    .optional()
-    .meta({ description: "A JSON object that overrides the tool's config, as an agent's would" }),
-  inbox: text.optional().meta({ description: "As in a task of this mailbox" }),
-  before: day.optional().meta({ description: "Hide mail from this day on, YYYY-MM-DD" }),
-});
-
-export const testToolCommand: Command = {
-  ...declaredIn(tryToolSchema, ["id", "arguments"]),
-  async run(argv, { settings, out, signal }) {
-    const {
-      id,
-      arguments: json = "{}",
-      config = null,
-      inbox = null,
-      before = null,
-    } = readFlags("tools test", tryToolSchema, argv);
+export const testToolCommand = defineCommand(
+  "tools test <id> [arguments]",
+  z.object({
+    id: toolId,
+    arguments: text.optional().meta({ description: "Its arguments as a JSON object [default: {}]" }),
+    config: jsonObject
+      .optional()
+      .meta({ description: "A JSON object that overrides the tool's config, as an agent's would" }),
+    inbox: text.optional().meta({ description: "As in a task of this mailbox" }),
+    before: day.optional().meta({ description: "Hide mail from this day on, YYYY-MM-DD" }),
+  }),
+  async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
     const call = { id, args: readArguments(json), config, inbox, before };
     const { testTool } = await import("../../agents/add-tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
@@ -132,7 +111,7 @@ export const testToolCommand: Command = {
     out.result(result, () => stripControls(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   },
-};
+);
 
 function readArguments(json: string): JsonValue {
   try {
@@ -152,39 +131,33 @@ function asText(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-const setToolSchema = z.object({ id: text.meta({ description: "The tool's id" }), ...toolShape });
-
-export const setToolCommand: Command = {
-  ...declaredIn(setToolSchema, ["id"]),
-  async run(argv, { settings, out, signal }) {
-    const { id, ...flags } = readFlags("tools set", setToolSchema, argv);
+export const setToolCommand = defineCommand(
+  "tools set <id>",
+  z.object({ id: toolId, ...toolShape }),
+  async ({ id, ...flags }, { settings, out, signal }) => {
     const described = toolDescription(flags);
     const { changeRegistry } = await import("../../agents/registry-store.js");
     const { changeTool } = await import("../../agents/add-tool.js");
     await changeRegistry(settings, (db) => changeTool(db, id, described, settings, signal));
     printToolChange(id, "changed", out);
-    return EXIT.done;
   },
-};
+);
 
-const deleteToolSchema = z.object({ id: text.meta({ description: "The tool's id" }) });
-
-export const deleteToolCommand: Command = {
-  ...declaredIn(deleteToolSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id } = readFlags("tools delete", deleteToolSchema, argv);
+export const deleteToolCommand = defineCommand(
+  "tools delete <id>",
+  z.object({ id: toolId }),
+  async ({ id }, { settings, out }) => {
     const { changeRegistry } = await import("../../agents/registry-store.js");
     const { deleteTool } = await import("../../agents/registry.js");
     await changeRegistry(settings, (db) => deleteTool(db, id));
     out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
-    return EXIT.done;
   },
-};
+);
 
-export const showToolCommand: Command = {
-  ...declaredIn(deleteToolSchema, ["id"]),
-  async run(argv, { settings, out }) {
-    const { id } = readFlags("tools show", deleteToolSchema, argv);
+export const showToolCommand = defineCommand(
+  "tools show <id>",
+  z.object({ id: toolId }),
+  async ({ id }, { settings, out }) => {
     const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const { agents, ...tool } = await readRegistry(settings, (db) => ({
@@ -206,13 +179,16 @@ export const showToolCommand: Command = {
         JSON.stringify(tool.parametersSchema, null, 2),
       ].join("\n"),
     );
-    return EXIT.done;
   },
-};
+);
 
 const addToolSchema = z.object({
   id: text.optional().meta({ description: "The new tool's id; none with --mcp" }),
   ...toolShape,
+  handlerKey: text.optional().meta({
+    description:
+      "A handler of art-e, such as email_search; parameters and description are those of the tool of its name",
+  }),
   mcp: text.optional().meta({ description: "An MCP server, a program or an address: adds all its tools" }),
   prefix: text
     .optional()
@@ -221,17 +197,17 @@ const addToolSchema = z.object({
 
 type AddFlags = z.output<typeof addToolSchema>;
 
-export const addToolCommand: Command = {
-  ...declaredIn(addToolSchema, ["id"]),
-  async run(argv, { settings, out, signal }) {
-    const { id, prefix = null, ...flags } = readFlags("tools add", addToolSchema, argv);
+export const addToolCommand = defineCommand(
+  "tools add [id]",
+  addToolSchema,
+  async ({ id, prefix = null, ...flags }, { settings, out, signal }) => {
     const { kindOf } = await import("../../agents/add-tool.js");
     const kind = kindOf({ ...flags, parameters: undefined, resultSchema: undefined });
     if (kind === null) {
       throw new UserError(
         "flag_missing",
         "tools add needs the tool itself.",
-        "Name one of --http URL, --command PROGRAM, --module FILE, --mcp SERVER.",
+        "Name one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
       );
     }
     const { changeRegistry } = await import("../../agents/registry-store.js");
@@ -241,15 +217,14 @@ export const addToolCommand: Command = {
       const described = toolDescription(flags);
       const imported = await changeRegistry(settings, (db) => addServerTools(db, described, prefix, settings, signal));
       printImported(imported, out);
-      return EXIT.done;
+      return;
     }
     if (id === undefined) throw new UserError("flag_missing", "tools add needs ID.", "Choose one for the new tool.");
     const described = toolDescription(flags);
     const tool = await changeRegistry(settings, (db) => addTool(db, id, described, settings, signal));
     printToolChange(tool.id, "added", out);
-    return EXIT.done;
   },
-};
+);
 
 /** The names and schemas of a server's tools come from the server. */
 function refuseNames(flags: AddFlags): void {

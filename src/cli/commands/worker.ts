@@ -2,10 +2,10 @@ import { hostname } from "node:os";
 import { z } from "zod";
 import type { CorpusServer } from "../../mail/corpus-copy.js";
 import { limitHeapGrowth } from "../../platform/async.js";
-import { EXIT, UserError } from "../../platform/errors.js";
-import type { Command, CommandContext } from "../command.js";
+import { UserError } from "../../platform/errors.js";
+import type { CommandContext } from "../command.js";
 import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags.js";
-import { declaredIn, readFlags, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, text, wholeNumber } from "../read-flags.js";
 
 const schema = z.object({
   ...queueShape,
@@ -36,19 +36,14 @@ const schema = z.object({
   tokenFile: text.optional().meta({ description: "A file with the token of that server [ART_E_TOKEN]" }),
 });
 
-export const workerCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    limitHeapGrowth();
-    const flags = readFlags("worker", schema, argv);
-    const queue = queueUrlOf(flags, context.settings);
-    const corpus = corpusOf(flags, argv.db !== undefined, context);
-    // BullMQ takes a fifth of a second to load.
-    const { work } = await import("../../queue/worker.js");
-    await work({ ...flags, suite: flags.suite ?? null, queue, corpus, name: flags.name ?? hostname() }, context);
-    return EXIT.done;
-  },
-};
+export const workerCommand = defineCommand("worker", schema, async (flags, context, argv) => {
+  limitHeapGrowth();
+  const queue = queueUrlOf(flags, context.settings);
+  const corpus = corpusOf(flags, argv.db !== undefined, context);
+  // BullMQ takes a fifth of a second to load.
+  const { work } = await import("../../queue/worker.js");
+  await work({ ...flags, suite: flags.suite ?? null, queue, corpus, name: flags.name ?? hostname() }, context);
+});
 
 /** Null: the mail is in a database of this machine. */
 function corpusOf(

@@ -46,6 +46,11 @@ export async function openParquet(paths: readonly string[]): Promise<CorpusSourc
   };
 }
 
+/** How many mails a file holds. */
+export async function countParquetRows(path: string): Promise<number> {
+  return Number((await openShard(path)).metadata.num_rows);
+}
+
 async function openShard(path: string): Promise<Shard> {
   const name = basename(path);
   const { size } = await stat(path);

@@ -8,8 +8,8 @@ import { getMail } from "../../tools/mailbox-commands.js";
 import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatSession } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";
+import { inboxesShape, mailShape, messageShape, modelsShape, sessionPageShape, sessionShape } from "../responses.js";
 import { defineRoute, type Route, type Services, sendFile } from "../route.js";
-import { messageShape, sessionShape } from "./response-schemas.js";
 
 /** Mailboxes and models to choose from, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {
@@ -20,12 +20,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       tag: "mail",
       summary: "The mailboxes that have been imported, and the days their mail is from",
       status: 200,
-      response: z.strictObject({
-        inboxes: z.array(z.string()),
-        messages: z.number().int(),
-        first_date: z.string().nullable(),
-        last_date: z.string().nullable(),
-      }),
+      response: inboxesShape,
       handle() {
         const { messages, firstDate, lastDate } = readCorpusStats(db);
         return { inboxes: [...listImportedInboxes(db)].sort(), messages, first_date: firstDate, last_date: lastDate };
@@ -37,10 +32,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       tag: "models",
       summary: "One model of each provider that can be asked here; others of theirs may be named too",
       status: 200,
-      response: z.strictObject({
-        models: z.array(z.strictObject({ id: z.string(), provider: z.string() })),
-        default_model: z.string().meta({ description: "Of agents without a model of their own" }),
-      }),
+      response: modelsShape,
       handle: () => ({ models: models.examples(), default_model: models.fallback() }),
     }),
     defineRoute({
@@ -72,11 +64,7 @@ export function sessionRoutes({ db }: Services): Route[] {
         offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
       }),
       status: 200,
-      response: z.strictObject({
-        sessions: z.array(sessionShape),
-        has_more: z.boolean(),
-        total_count: z.number().int(),
-      }),
+      response: sessionPageShape,
       handle({ query: { agent_id = null, offset, limit } }) {
         const { sessions, total } = listSessions(db, agent_id, offset, limit);
         const lines = sessions.map(({ chats, question, ...session }) => ({ ...sessionJson(session), chats, question }));
@@ -125,16 +113,7 @@ export function mailRoutes({ db }: Pick<Services, "db">): Route[] {
       tag: "mail",
       summary: "A mail by its Message-ID",
       status: 200,
-      response: z.strictObject({
-        message_id: z.string(),
-        subject: z.string(),
-        sender: z.string(),
-        to: z.array(z.string()),
-        cc: z.array(z.string()),
-        bcc: z.array(z.string()),
-        date: z.string().nullable(),
-        body: z.string(),
-      }),
+      response: mailShape,
       handle({ params }) {
         const { messageId, subject, sender, to, cc, bcc, date, body } = getMail(db, params.id);
         return { message_id: messageId, subject, sender, to, cc, bcc, date, body };

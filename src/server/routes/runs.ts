@@ -2,30 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
+import { headlineOf } from "../../runs/manage.js";
 import { collectReport, storedRun } from "../../runs/report.js";
 import { computeRunTotals } from "../../runs/totals.js";
-import { taskIdSchema } from "../../tasks/question.js";
+import type { Db } from "../../store/open-store.js";
 import { pageOfResults } from "../../traces/results-store.js";
 import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../api-error.js";
+import { resultPageShape, runPageShape } from "../responses.js";
 import { defineRoute, type Env, type Route, type Services } from "../route.js";
-
-const runLineShape = z.strictObject({
-  id: z.string(),
-  name: z.string().nullable(),
-  note: z.string().nullable(),
-  tags: z.array(z.string()).readonly(),
-  agent_id: z.string(),
-  model: z.string(),
-  dataset: z.string(),
-  split: z.string(),
-  status: runStatusSchema,
-  tasks: z.number().int().meta({ description: "Answered so far" }),
-  completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
-  total_tasks: z.number().int(),
-  started_at: z.string(),
-});
 
 const day = z.iso.date("expected a day, YYYY-MM-DD");
 
@@ -42,12 +28,13 @@ const listQuery = z.object({
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
 
-function runLine({ agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
+function runLine(db: Db, { agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
   return {
     ...same,
     agent_id: agentId,
     completed_tasks: completedTasks,
     total_tasks: totalTasks,
+    score: headlineOf(db, same.id),
     started_at: startedAt,
   };
 }
@@ -62,10 +49,14 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       summary: "Runs, newest first",
       query: listQuery,
       status: 200,
-      response: z.strictObject({ runs: z.array(runLineShape), has_more: z.boolean(), total_count: z.number().int() }),
+      response: runPageShape,
       handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
         const { runs, total } = pageOfRuns(db, { ...filter, agent }, offset, limit);
-        return { runs: runs.map(runLine), has_more: offset + runs.length < total, total_count: total };
+        return {
+          runs: runs.map((run) => runLine(db, run)),
+          has_more: offset + runs.length < total,
+          total_count: total,
+        };
       },
     }),
     defineRoute({
@@ -91,11 +82,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
         offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
       }),
       status: 200,
-      response: z.strictObject({
-        taskResults: z.array(z.looseObject({ taskId: taskIdSchema, traceId: z.string() })),
-        has_more: z.boolean(),
-        total_count: z.number().int(),
-      }),
+      response: resultPageShape,
       handle({ params, query }) {
         const { results, total } = pageOfResults(db, getRun(db, params.id).id, query.offset, query.limit);
         return { taskResults: results, has_more: query.offset + results.length < total, total_count: total };

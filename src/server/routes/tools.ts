@@ -3,8 +3,8 @@ import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
 import type { JsonObject } from "../../platform/json.js";
 import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tool.js";
 import { ApiError } from "../api-error.js";
+import { isoTime, jsonObjectSchema, toolShape } from "../responses.js";
 import { defineRoute, parseJson, type Route, type Services } from "../route.js";
-import { isoTime, jsonObjectSchema, toolShape } from "./response-schemas.js";
 
 /** An object, or the same as JSON text. */
 const parametersSchema = z.union([

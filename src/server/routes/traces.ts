@@ -18,8 +18,8 @@ import {
 import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../api-error.js";
+import { feedbackShape, traceDetailsShape, tracePageShape } from "../responses.js";
 import { defineRoute, type PageEnd, type Route, readCursor, type Services, writeCursor } from "../route.js";
-import { feedbackShape, stepShape, traceLineShape } from "./response-schemas.js";
 
 const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
@@ -44,12 +44,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
       summary: "Traces of runs and chats, newest first",
       query: listQuery,
       status: 200,
-      response: z.strictObject({
-        traces: z.array(traceLineShape),
-        next_cursor: z.string().nullable(),
-        has_more: z.boolean(),
-        total_count: z.number().int(),
-      }),
+      response: tracePageShape,
       handle({ query }) {
         const filter = {
           agentId: query.agent_id ?? null,
@@ -77,11 +72,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
       tag: "traces",
       summary: "One trace: its steps, and all of it",
       status: 200,
-      response: traceLineShape.omit({ rating: true }).extend({
-        steps: z.array(stepShape),
-        feedback: z.array(feedbackShape),
-        trace: z.looseObject({ traceId: z.string() }).meta({ description: "As export-traces writes it" }),
-      }),
+      response: traceDetailsShape,
       handle({ params }) {
         const trace = getTrace(db, params.id);
         return {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { RE2JS } from "re2js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
-import { equalFrames, type Frame, type FrameColumn } from "../formats/csv-types.js";
+import { equalFrames, type Frame, type FrameColumn } from "../formats/frame.js";
 import { equalValues, fromJson, isList } from "../formats/python-values.js";
 import { formatCoordinate, parseCoordinate, roundHalfEven } from "../formats/xlsx-cells.js";
 import { readExcel, readRawValue, Workbook } from "../formats/xlsx-workbook.js";
@@ -20,7 +20,7 @@ import {
   type StyleValue,
   type TableBooks,
   type TableRule,
-} from "./compare-table-parts.js";
+} from "./compare-sheets.js";
 
 /** `sheet_data`: both sheets through `pandas.read_excel`, floats rounded to `precision` digits, then `equals`. */
 const compareSheetData: TableRule = (rule, books) => {
@@ -150,15 +150,8 @@ const RULES: Readonly<Record<string, TableRule>> = {
 };
 
 /** Rules that the origin has and no task of it uses. */
-const NOT_IMPLEMENTED = [
-  "sheet_print",
-  "sheet_fuzzy",
-  "sparkline",
-  "freeze",
-  "zoom",
-  "data_validation",
-  "row_props",
-].concat(["col_props", "filter"]);
+const NOT_IMPLEMENTED =
+  "sheet_print sheet_fuzzy sparkline freeze zoom data_validation row_props col_props filter".split(" ");
 
 const EXTENSIONS = [".xlsx", ".xlsm", ".xltx", ".xltm"];
 

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import type { JsonObject } from "../../platform/json.js";
+import { missingPackage } from "../../platform/optional-packages.js";
 import { isList, isTruthy } from "../formats/python-values.js";
 import { CannotGrade, type MetricFunction, requireFile } from "../grading-function.js";
 
@@ -59,11 +60,9 @@ async function openDuckdb(path: string): Promise<DatabaseReader> {
 async function loadDuckdb() {
   try {
     return await import("@duckdb/node-api");
-  } catch {
-    throw new CannotGrade(
-      "unsupported",
-      "it compares DuckDB files, and @duckdb/node-api is not installed (npm install @duckdb/node-api)",
-    );
+  } catch (error) {
+    const missing = missingPackage(error);
+    throw missing === null ? error : new CannotGrade("unsupported", `${missing.message} ${missing.hint}`);
   }
 }
 

@@ -1,12 +1,14 @@
+import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
+import type { QuestionDetailsJson } from "../../server/responses.js";
 import { h, minuteText, untrustedText } from "../dom.js";
 import { keyButton, reasonField } from "./label.js";
-import { factList, type SpanJson } from "./lists.js";
+import { factList } from "./lists.js";
 import { mailArticle } from "./trace.js";
 
 interface ReviewActions {
   accept(): void;
   reject(): void;
-  save(edited: WordingJson): void;
+  save(edited: QuestionWording): void;
   undo(): void;
   previous(): void;
   next(): void;
@@ -23,7 +25,7 @@ export class ReviewForm {
   private readonly question = h("textarea", { id: "edited-question", rows: 3, maxlength: 4_000 });
   private readonly answer = h("textarea", { id: "edited-answer", rows: 3, maxlength: 20_000 });
   private readonly editor: HTMLElement;
-  private wording: WordingJson = { question: "", answer: "" };
+  private wording: QuestionWording = { question: "", answer: "" };
 
   constructor(private readonly actions: ReviewActions) {
     this.editor = this.createEditor();
@@ -37,7 +39,7 @@ export class ReviewForm {
   }
 
   /** Fills the fields for another question. */
-  show(wording: WordingJson, unsaved: UnsavedEdits | null): void {
+  show(wording: QuestionWording, unsaved: UnsavedEdits | null): void {
     this.wording = wording;
     this.reason.value = unsaved?.reason ?? "";
     this.fill(unsaved?.edited ?? wording);
@@ -59,7 +61,7 @@ export class ReviewForm {
     return { reason: this.reason.value, edited: this.isEditing ? edited : null };
   }
 
-  private fill({ question, answer }: WordingJson): void {
+  private fill({ question, answer }: QuestionWording): void {
     this.question.value = question;
     this.answer.value = answer;
   }
@@ -175,7 +177,7 @@ function factsOf(details: QuestionDetailsJson): [string, string][] {
   ];
 }
 
-function checkItem({ check, by, passed, answer, reason }: CheckJson): HTMLElement {
+function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLElement {
   return h(
     "li",
     {},
@@ -186,7 +188,7 @@ function checkItem({ check, by, passed, answer, reason }: CheckJson): HTMLElemen
 }
 
 /** The mails that a question cites, what answers it marked. */
-export function citedMails(mails: readonly EvidenceJson[]): HTMLElement {
+export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][]): HTMLElement {
   return h(
     "section",
     { class: "label-steps cited-mails", "aria-labelledby": "mails-title" },
@@ -203,7 +205,13 @@ export function scrollToPassages(mails: HTMLElement): void {
   }
 }
 
-function evidence({ message_id: id, mail, is_cited: isCited, passage, ...lit }: EvidenceJson): HTMLElement {
+function evidence({
+  message_id: id,
+  mail,
+  is_cited: isCited,
+  passage,
+  ...lit
+}: QuestionDetailsJson["mails"][number]): HTMLElement {
   if (mail === null) {
     return h("p", { class: "notice bad" }, "Not in the database: ", h("code", {}, id));
   }
@@ -221,7 +229,7 @@ function evidence({ message_id: id, mail, is_cited: isCited, passage, ...lit }: 
 interface UnsavedEdits {
   readonly reason: string;
   /** Null: it is not being edited. */
-  readonly edited: WordingJson | null;
+  readonly edited: QuestionWording | null;
 }
 
 const keyOf = (dataset: string, id: number) => `art-e-review ${dataset} ${id}`;
@@ -240,88 +248,4 @@ export function readUnsaved(dataset: string, id: number): UnsavedEdits | null {
 
 export function forgetUnsaved(dataset: string, id: number): void {
   sessionStorage.removeItem(keyOf(dataset, id));
-}
-
-/** What the review page reads of the API's answers. */
-
-export type DecisionJson = "accepted" | "edited" | "rejected";
-
-export interface WordingJson {
-  readonly question: string;
-  readonly answer: string;
-}
-
-interface EstimateJson {
-  readonly value: number | null;
-  readonly n: number;
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
-export interface ReviewSummaryJson {
-  readonly counts: Readonly<Record<DecisionJson | "waiting", number>>;
-  readonly agreement: {
-    readonly all: EstimateJson;
-    readonly by_check: readonly { readonly check: string; readonly agreement: EstimateJson }[];
-  };
-}
-
-export interface ReviewedQuestionJson {
-  readonly id: number;
-  readonly decision: DecisionJson | null;
-}
-
-export interface ReviewListJson extends ReviewSummaryJson {
-  readonly dataset: string;
-  readonly reviewed_dataset: string;
-  readonly questions: readonly ReviewedQuestionJson[];
-}
-
-interface ReviewJson {
-  readonly decision: DecisionJson;
-  readonly edited: WordingJson | null;
-  readonly reason: string | null;
-  readonly decided_at: string;
-}
-
-export interface SavedReviewJson extends ReviewSummaryJson {
-  readonly review: ReviewJson | null;
-}
-
-interface CheckJson {
-  readonly check: string;
-  readonly by: string;
-  readonly passed: boolean;
-  readonly answer: string | null;
-  readonly reason: string;
-}
-
-interface EvidenceJson {
-  readonly message_id: string;
-  readonly is_cited: boolean;
-  readonly passage: "recorded" | "found" | null;
-  readonly in_subject: readonly SpanJson[];
-  readonly in_body: readonly SpanJson[];
-  readonly mail: {
-    readonly subject: string;
-    readonly sender: string;
-    readonly to: readonly string[];
-    readonly cc: readonly string[];
-    readonly date: string | null;
-    readonly body: string;
-  } | null;
-}
-
-export interface QuestionDetailsJson extends WordingJson {
-  readonly id: number;
-  readonly inbox_address: string;
-  readonly query_date: string;
-  readonly how_realistic: number;
-  readonly made_by: string | null;
-  readonly kind: string | null;
-  readonly unanswerable: string | null;
-  readonly easy: boolean;
-  readonly checks: readonly CheckJson[];
-  readonly mails: readonly EvidenceJson[];
-  readonly review: ReviewJson | null;
 }

@@ -1,3 +1,10 @@
+import type { QuestionWording, ReviewDecision } from "../../questions/provenance.js";
+import type {
+  QuestionDetailsJson,
+  ReviewListJson,
+  ReviewSummaryJson,
+  SavedReviewJson,
+} from "../../server/responses.js";
 import { estimate } from "../../text/format.js";
 import { h, replaceChildren } from "../dom.js";
 import { get, post } from "./api.js";
@@ -5,19 +12,12 @@ import { changeLock, listenForKeys } from "./label.js";
 import { table } from "./lists.js";
 import {
   citedMails,
-  type DecisionJson,
   forgetUnsaved,
   keepUnsaved,
-  type QuestionDetailsJson,
   questionSection,
-  type ReviewedQuestionJson,
   ReviewForm,
-  type ReviewListJson,
-  type ReviewSummaryJson,
   readUnsaved,
-  type SavedReviewJson,
   scrollToPassages,
-  type WordingJson,
 } from "./review-form.js";
 
 /** One question after another, to be decided about by keys. `id`: which one first; null: the first undecided one. */
@@ -44,7 +44,7 @@ class Reviewing {
   private readonly change = changeLock(this.form, () => this.reload());
   private readonly dataset: string;
   private readonly reviewedDataset: string;
-  private questions: ReviewedQuestionJson[];
+  private questions: ReviewListJson["questions"];
   private current: QuestionDetailsJson | null = null;
   /** Ids, in the order of this tab's decisions. */
   private readonly decided: number[] = [];
@@ -127,12 +127,12 @@ class Reviewing {
   }
 
   /** Words that are as they were are accepted, not edited. */
-  private save(edited: WordingJson): Promise<void> {
+  private save(edited: QuestionWording): Promise<void> {
     const isSame = edited.question === this.current?.question && edited.answer === this.current.answer;
     return isSame ? this.decide("accepted") : this.decide("edited", edited);
   }
 
-  private decide(decision: DecisionJson, edited: WordingJson | null = null): Promise<void> {
+  private decide(decision: ReviewDecision, edited: QuestionWording | null = null): Promise<void> {
     return this.change(async () => {
       const { current } = this;
       if (current === null) return;
@@ -164,8 +164,8 @@ class Reviewing {
 
   private async send(
     { id, review }: QuestionDetailsJson,
-    decision: DecisionJson | null,
-    edited: WordingJson | null,
+    decision: ReviewDecision | null,
+    edited: QuestionWording | null,
     reason: string | null,
   ): Promise<void> {
     const body = { decision, edited, reason, seen: review?.decided_at ?? null };

@@ -1,19 +1,26 @@
+import type { OffsetPageJson } from "../../server/responses.js";
 import { count, duration } from "../../text/format.js";
+import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
+import type { TaskResult } from "../../traces/task-result.js";
 import { type Child, costText, h, replaceChildren, scoreText, untrustedText } from "../dom.js";
-import { get, type ResultPageJson, type RetryJson } from "./api.js";
+import { get } from "./api.js";
 import { errorNotice, idLink, liveTable, table } from "./lists.js";
 import { endingText } from "./trace.js";
+
+interface ResultPage extends OffsetPageJson {
+  readonly taskResults: readonly TaskResult[];
+}
 
 /** All results of a run, 100 at a time, once it is opened. */
 export function resultList(runId: string): HTMLElement {
   const path = `/api/runs/${encodeURIComponent(runId)}/results`;
-  const results: ResultPageJson["taskResults"][number][] = [];
+  const results: TaskResult[] = [];
   const body = h("div");
   const failure = h("div");
   const more = h("button", { type: "button", hidden: true, click: () => loadPage() }, "Show more");
   async function loadPage(): Promise<void> {
     try {
-      const next = await get<ResultPageJson>(`${path}?limit=100&offset=${results.length}`);
+      const next = await get<ResultPage>(`${path}?limit=100&offset=${results.length}`);
       results.push(...next.taskResults);
       more.hidden = !next.has_more;
       failure.replaceChildren();
@@ -36,7 +43,7 @@ export function resultList(runId: string): HTMLElement {
   return element;
 }
 
-function resultTable(results: readonly ResultPageJson["taskResults"][number][]): HTMLElement {
+function resultTable(results: readonly TaskResult[]): HTMLElement {
   return table(
     "Results",
     ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Took"],
@@ -60,7 +67,7 @@ export function tasksUnderWay(): RunPanel {
   const known = h("div", {}, tasks.element, retries.element);
   return {
     element: h("div", {}, elsewhere, known),
-    show({ status, process }: RunProgressJson, isOpen) {
+    show({ status, process }: RunProgress, isOpen) {
       const isRunning = status === "running" && isOpen;
       elsewhere.hidden = !isRunning || process !== null;
       known.hidden = !isRunning || process === null;
@@ -92,12 +99,15 @@ function elsewhereNotice(): HTMLElement {
   );
 }
 
-function retryCells(retry: ProcessStateJson["retries"][number]) {
+function retryCells(retry: RunProcessState["retries"][number]) {
   const { at, attempt, waitedMs, reason } = retry;
   return [at.slice(11, 19), taskName(retry), attempt, duration(waitedMs), untrustedText(reason, "clip", "span")];
 }
 
-function activityText({ activity }: UnderWayJson, { limiter, workers }: ProcessStateJson): string {
+function activityText(
+  { activity }: RunProcessState["underWay"][number],
+  { limiter, workers }: RunProcessState,
+): string {
   switch (activity?.type) {
     case undefined:
       return workers === null ? "is being prepared" : "is with the workers";
@@ -116,13 +126,13 @@ function activityText({ activity }: UnderWayJson, { limiter, workers }: ProcessS
   }
 }
 
-function flowText(process: ProcessStateJson): string {
+function flowText(process: RunProcessState): string {
   const { underWay, underWayCount } = process;
   const shown = underWay.length < underWayCount ? `The first ${underWay.length} of ${count(underWayCount)} tasks.` : "";
   return [limiterText(process), workersText(process), shown].filter((text) => text !== "").join(" ");
 }
 
-function limiterText({ limiter }: ProcessStateJson): string {
+function limiterText({ limiter }: RunProcessState): string {
   if (limiter === null) return "";
   const { running, limit, waiting, why, refused } = limiter;
   const wait = waiting === 0 ? "" : `, ${count(waiting)} waiting for ${WAITS_FOR[why ?? "concurrency"]}`;
@@ -130,14 +140,14 @@ function limiterText({ limiter }: ProcessStateJson): string {
   return `${count(running)} of at most ${count(Math.floor(limit))} calls under way${wait}.${refusals}`;
 }
 
-function workersText({ workers }: ProcessStateJson): string {
+function workersText({ workers }: RunProcessState): string {
   if (workers === null) return "";
   const names = workers.workers.map(({ name, perSecond }) => `${name} (${perSecond.toFixed(1)}/s)`).join(", ");
   const wait = workers.waitingFor === null ? "" : `, waiting for ${WAITS_FOR[workers.waitingFor]}`;
   return `${names === "" ? "No worker is there" : `Workers: ${names}`}; ${count(workers.active)} tasks under way${wait}.`;
 }
 
-const WAITS_FOR: Readonly<Record<WaitsFor, string>> = {
+const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limiter"]>["why"]>, string>> = {
   concurrency: "a slot",
   rate: "the request rate",
   tokens: "the token rate",
@@ -173,7 +183,7 @@ export function newestTasks(): RunPanel {
   };
 }
 
-function failedCells(task: FinishedTaskJson): Child[] {
+function failedCells(task: FinishedTaskLine): Child[] {
   return [
     traceLink(task),
     endingText(task.ending),
@@ -183,7 +193,7 @@ function failedCells(task: FinishedTaskJson): Child[] {
   ];
 }
 
-function newestCells(task: FinishedTaskJson): Child[] {
+function newestCells(task: FinishedTaskLine): Child[] {
   return [
     traceLink(task),
     scoreText(task.score),
@@ -194,12 +204,12 @@ function newestCells(task: FinishedTaskJson): Child[] {
   ];
 }
 
-function traceLink(task: FinishedTaskJson): HTMLElement {
+function traceLink(task: FinishedTaskLine): HTMLElement {
   return idLink("trace", task.traceId, taskName(task));
 }
 
 /** With the time that it waited, and how many calls were made again, where that is worth a word. */
-function timeText({ durationMs, waitedMs, retries }: FinishedTaskJson): string {
+function timeText({ durationMs, waitedMs, retries }: FinishedTaskLine): string {
   const waited = waitedMs === null || waitedMs < 100 ? "" : `waited ${duration(waitedMs)}`;
   const again = retries === 0 ? "" : `${count(retries)} ${retries === 1 ? "call" : "calls"} made again`;
   const notes = [waited, again].filter((text) => text !== "").join(", ");
@@ -214,17 +224,23 @@ function taskName({ taskId, epoch }: { readonly taskId: number | string; readonl
 export interface RunPanel {
   readonly element: HTMLElement;
   /** `isOpen`: news still come. */
-  show(progress: RunProgressJson, isOpen: boolean): void;
+  show(progress: RunProgress, isOpen: boolean): void;
 }
 
 /** A heading, a line and a table, which are hidden where there is nothing to list. */
 export function tableSection(title: string, heads: readonly string[]) {
   const hint = h("p", { class: "hint" });
   const { element, setRows } = liveTable(title, heads);
-  const section = h("section", { hidden: true }, h("h3", {}, title), hint, element);
+  const heading = h("h3", {}, title);
+  const section = h("section", { hidden: true }, heading, hint, element);
   let shown = "";
   return {
     element: section,
+    setTitle(text: string): void {
+      if (heading.textContent === text) return;
+      heading.textContent = text;
+      element.setAttribute("aria-label", text);
+    },
     /** The rows are made anew only where `items`, which they show, have changed. */
     show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
       if (hint.textContent !== line) hint.textContent = line;
@@ -237,94 +253,3 @@ export function tableSection(title: string, heads: readonly string[]) {
     },
   };
 }
-
-/** What this page reads of a run's events; /openapi.json describes all of it. */
-
-export interface RunProgressJson {
-  readonly runId: string;
-  readonly name: string | null;
-  readonly agentId: string;
-  readonly model: string;
-  readonly dataset: string;
-  readonly split: string;
-  readonly status: "running" | "completed" | "interrupted";
-  readonly startedAt: string;
-  readonly totalTasks: number;
-  readonly doneTasks: number;
-  readonly failedTasks: number;
-  readonly scores: readonly ScoreJson[];
-  readonly costUsd: number | null;
-  readonly maxCostUsd: number | null;
-  readonly tokens: number;
-  readonly retries: number;
-  readonly tasksPerMinute: number | null;
-  readonly msLeft: number | null;
-  readonly newest: readonly FinishedTaskJson[];
-  readonly failures: readonly FinishedTaskJson[];
-  readonly process: ProcessStateJson | null;
-}
-
-export interface ScoreJson {
-  readonly scorer: string;
-  readonly label: string;
-  readonly value: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly n: number;
-}
-
-interface FinishedTaskJson {
-  readonly taskId: number | string;
-  readonly epoch: number;
-  readonly traceId: string;
-  readonly question: string;
-  readonly ending: string;
-  readonly error: string | null;
-  readonly score: number | null;
-  readonly costUsd: number | null;
-  readonly durationMs: number;
-  readonly waitedMs: number | null;
-  readonly retries: number;
-  readonly endedAt: string;
-}
-
-interface ProcessStateJson {
-  readonly stopping: boolean;
-  readonly underWay: readonly UnderWayJson[];
-  readonly underWayCount: number;
-  readonly limiter: {
-    readonly limit: number;
-    readonly running: number;
-    readonly waiting: number;
-    readonly why: WaitsFor | null;
-    readonly refused: number;
-  } | null;
-  readonly workers: {
-    readonly workers: readonly { readonly name: string; readonly perSecond: number }[];
-    readonly active: number;
-    readonly waitingFor: WaitsFor | null;
-  } | null;
-  readonly retries: readonly {
-    readonly taskId: number | string;
-    readonly epoch: number;
-    readonly attempt: number;
-    readonly reason: string;
-    readonly waitedMs: number;
-    readonly at: string;
-  }[];
-}
-
-interface UnderWayJson {
-  readonly taskId: number | string;
-  readonly epoch: number;
-  readonly startedAt: string;
-  readonly activity: ActivityJson | null;
-  readonly since: string;
-}
-
-type ActivityJson =
-  | { readonly type: "queued" | "calling" | "judging" }
-  | { readonly type: "tool"; readonly name: string }
-  | { readonly type: "retry"; readonly retry: RetryJson };
-
-type WaitsFor = "concurrency" | "rate" | "tokens" | "server";

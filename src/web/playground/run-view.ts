@@ -1,25 +1,21 @@
+import { datasetText, UNJUDGED } from "../../reports/text.js";
+import type { RunLineJson, RunPageJson } from "../../server/responses.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
-import { costText, h, intervalText, minuteText, replaceChildren, scoreText } from "../dom.js";
-import { get, getEvents, isRunPage, post, RefusedRequest, type RunLineJson } from "./api.js";
+import type { RunProgress } from "../../traces/progress.js";
 import {
-  errorNotice,
-  type FilterField,
-  filteredList,
-  idLink,
-  type OffsetPageJson,
-  offsetPage,
-  table,
-} from "./lists.js";
-import {
-  failedTasks,
-  newestTasks,
-  type RunPanel,
-  type RunProgressJson,
-  resultList,
-  type ScoreJson,
-  tableSection,
-  tasksUnderWay,
-} from "./run-tasks.js";
+  axisEnd,
+  costText,
+  h,
+  intervalText,
+  minuteText,
+  replaceChildren,
+  scoreAxis,
+  scoreText,
+  untrustedText,
+} from "../dom.js";
+import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
+import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
+import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-tasks.js";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
@@ -28,7 +24,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   const facts = h("p", { class: "hint" });
   const parts = [progressFigures(), failedTasks(), tasksUnderWay(), newestTasks(), scoreTable()];
   let connection: Connection = "open";
-  let progress: RunProgressJson | null = null;
+  let progress: RunProgress | null = null;
   const show = () => {
     if (progress === null) return;
     title.textContent = progress.name ?? "Run";
@@ -39,7 +35,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   };
   await new Promise<void>((resolve, reject) => {
     const listener = {
-      onProgress(next: RunProgressJson) {
+      onProgress(next: RunProgress) {
         progress = next;
         show();
         resolve();
@@ -68,17 +64,17 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     facts,
     status,
     ...parts.map(({ element }) => element),
-    ...(isRunPage ? [] : [reportButton(id), " ", idLink("label", id, "Label its traces")]),
+    ...(isRunPage ? [] : [reportButton(id)]),
     resultList(id),
     h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
   );
 }
 
-function factsText({ agentId, model, dataset, split, startedAt }: RunProgressJson): string {
+function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): string {
   return `${agentId} with ${model}, ${split} split of ${dataset}, started ${minuteText(startedAt)} UTC`;
 }
 
-function statusText({ status, process }: RunProgressJson, connection: Connection): string {
+function statusText({ status, process }: RunProgress, connection: Connection): string {
   switch (connection) {
     case "lost":
       return "The connection is lost. Trying again; what you see is the last state that came.";
@@ -93,7 +89,7 @@ function statusText({ status, process }: RunProgressJson, connection: Connection
   }
 }
 
-const STATUS: Readonly<Record<RunProgressJson["status"], string>> = {
+const STATUS: Readonly<Record<RunProgress["status"], string>> = {
   running: "Running.",
   completed: "Completed.",
   interrupted: "Stopped before its last task. It can be resumed.",
@@ -123,10 +119,6 @@ const FIELDS: readonly FilterField[] = [
   { name: "before", label: "Before (day, UTC)", kind: "date" },
 ];
 
-interface RunPageJson extends OffsetPageJson {
-  readonly runs: readonly RunLineJson[];
-}
-
 export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   return filteredList<RunLineJson>(page, query, {
     title: "Runs",
@@ -139,26 +131,34 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
 }
 
 function runTable(runs: readonly RunLineJson[]): HTMLElement {
-  return table(
+  const list = table(
     "Runs",
-    ["Run", "Agent", "Model", "Tasks", "Status", "Started"],
+    ["Run", "Agent, model", "Dataset", "Score", "Tasks, status", "Started"],
     runs.map((run) => [
       idLink("runs", run.id, run.name ?? run.id),
-      run.agent_id,
-      run.model,
-      `${run.tasks} of ${run.total_tasks}`,
-      run.status === "interrupted" ? "stopped" : run.status,
+      twoLines(run.agent_id, run.model),
+      untrustedText(datasetText(run), "clip", "span"),
+      run.score === null ? "–" : headline(run.score),
+      twoLines(`${run.tasks} of ${run.total_tasks}`, run.status === "interrupted" ? "stopped" : run.status),
       minuteText(run.started_at),
     ]),
   );
+  const isUnjudged = runs.some(({ score }) => score?.scorer === "semanticScore");
+  return h("div", {}, list, isUnjudged ? h("p", { class: "hint" }, UNJUDGED) : null);
 }
 
-/** Every score so far with its interval. */
+function headline(score: NonNullable<RunLineJson["score"]>): HTMLElement {
+  const star = score.scorer === "semanticScore" ? "*" : "";
+  return twoLines(`${scoreText(score.value)}${star}`, intervalText(score));
+}
+
+/** Every score with its interval. */
 function scoreTable(): RunPanel {
-  const { element, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
+  const { element, setTitle, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
   return {
     element,
-    show({ scores }) {
+    show({ scores, status }) {
+      setTitle(status === "running" ? "Scores so far" : "Scores");
       const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
       show(scores, line, (score) => [
         score.label,
@@ -173,14 +173,26 @@ function scoreTable(): RunPanel {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The interval and the value between 0 and 1; nothing for scores with other scales. */
-function drawing({ value, low, high }: ScoreJson): SVGElement | null {
-  if (value === null || low === null || high === null || low < 0 || high > 1) return null;
-  const svg = svgElement("svg", { viewBox: "-4 0 108 12", class: "interval", "aria-hidden": "true" });
+/** The interval and the value on an axis from 0 to 1, extended where they lie outside. */
+function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
+  if (value === null || low === null || high === null) return null;
+  const [from, to] = scoreAxis([value, low, high]);
+  const at = (x: number) => (100 * (x - from)) / (to - from);
+  const svg = svgElement("svg", { viewBox: "-4 0 108 22", class: "interval", "aria-hidden": "true" });
+  const end = (x: number, anchor: string) => {
+    const text = svgElement("text", { x: at(x), y: 21, "text-anchor": anchor });
+    text.append(axisEnd(x));
+    return text;
+  };
   svg.append(
     svgElement("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "scale" }),
-    svgElement("line", { x1: 100 * low, x2: 100 * high, y1: 6, y2: 6, class: "range" }),
-    svgElement("circle", { cx: 100 * value, cy: 6, r: 3.5 }),
+    ...[from, (from + to) / 2, to].map((x) =>
+      svgElement("line", { x1: at(x), x2: at(x), y1: 2, y2: 10, class: "scale" }),
+    ),
+    svgElement("line", { x1: at(low), x2: at(high), y1: 6, y2: 6, class: "range" }),
+    svgElement("circle", { cx: at(value), cy: 6, r: 3.5 }),
+    end(from, "start"),
+    end(to, "end"),
   );
   return svg;
 }
@@ -191,19 +203,26 @@ function svgElement(name: string, attributes: Readonly<Record<string, string | n
   return element;
 }
 
-/** Opens the report of a run, alone or against another one. */
+/** What can be done with a run: its report, alone or against another one, and labels for its traces. */
 function reportButton(runId: string): HTMLElement {
   const failure = h("div");
   const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
   const baseline = h("select", { "aria-label": "Compare with" }, h("option", { value: "" }, "not compared"));
   listOthers(runId, baseline).catch(fail);
   const click = () => openReport(runId, baseline.value).catch(fail);
-  return h("div", {}, h("button", { type: "button", click }, "Open the report"), " ", baseline, failure);
+  return h(
+    "div",
+    { class: "report-of" },
+    h("button", { type: "button", click }, "Open the report"),
+    baseline,
+    idLink("label", runId, "Label its traces"),
+    failure,
+  );
 }
 
 /** Runs with a completed task, newest first. */
 async function listOthers(runId: string, list: HTMLSelectElement): Promise<void> {
-  const { runs } = await get<{ runs: RunLineJson[] }>("/api/runs");
+  const { runs } = await get<RunPageJson>("/api/runs");
   for (const run of runs) {
     if (run.id === runId || run.completed_tasks === 0) continue;
     const label = `compared with ${run.name ?? run.id}: ${run.agent_id}, ${run.model}`;
@@ -249,7 +268,7 @@ function progressFigures(): RunPanel {
   };
 }
 
-function figuresOf(progress: RunProgressJson): [name: string, value: string, note: string][] {
+function figuresOf(progress: RunProgress): [name: string, value: string, note: string][] {
   const { scores, costUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
   const [headline] = scores;
   return [
@@ -275,7 +294,7 @@ const LONGEST_WAIT_MS = 10_000;
 type Connection = "open" | "lost" | "ended";
 
 interface RunListener {
-  onProgress(progress: RunProgressJson): void;
+  onProgress(progress: RunProgress): void;
   onConnection(connection: Connection): void;
 }
 
@@ -285,7 +304,7 @@ async function followRun(id: string, listener: RunListener, signal: AbortSignal)
   let waitMs = FIRST_WAIT_MS;
   for (;;) {
     try {
-      for await (const progress of getEvents<RunProgressJson>(path, signal)) {
+      for await (const progress of getEvents<RunProgress>(path, signal)) {
         waitMs = FIRST_WAIT_MS;
         listener.onConnection("open");
         listener.onProgress(progress);

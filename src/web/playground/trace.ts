@@ -1,19 +1,11 @@
 import { type Hit, readToolResult, type ToolResultView } from "../../reports/trace-view.js";
+import type { ChatEvent } from "../../server/chat-event.js";
+import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/responses.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
-import type { ChatEvent } from "../chat-event.js";
-import { append, h, minuteText, replaceChildren, untrustedText } from "../dom.js";
-import {
-  type ChatTraceJson,
-  get,
-  isRunPage,
-  post,
-  type RetryJson,
-  type TraceDetailsJson,
-  type TraceJson,
-  type TraceLineJson,
-  type TracePageJson,
-} from "./api.js";
+import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
+import { append, h, minuteText, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
+import { get, isRunPage, post } from "./api.js";
 import {
   type FilterField,
   factItems,
@@ -52,31 +44,53 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
   ]);
 }
 
-function factsOf(line: TraceLineJson, trace: TraceJson): [string, string | Node][] {
+function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace): [string, string | Node][] {
   return [
     ["Agent", line.agent_id],
     ["Model", line.model],
     ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
-    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources)],
+    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(trace.toolCalls))],
     ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
     ...retryFacts(trace),
-    ...(trace.task?.answer === undefined ? [] : [["Right answer", trace.task.answer] as [string, string]]),
+    ...rightAnswer(trace),
     ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
     ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
   ];
 }
 
+/** Names a mail by subject, sender and time, where one of the calls has shown it; others by their Message-ID. */
+export function mailWords(calls: readonly { readonly result: unknown }[]): (messageId: string) => string {
+  const seen = new Map<string, string>();
+  for (const { result } of calls) {
+    const view = readToolResult(result);
+    const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
+    for (const { messageId, subject, sender, date } of mails) {
+      const words = [subject || "(no subject)", sender, date === null ? null : minuteText(date)];
+      seen.set(messageId, words.filter((word) => word !== null).join(", "));
+    }
+  }
+  return (messageId) => seen.get(messageId) ?? messageId;
+}
+
 /** Of the task, or of the chat. */
-export function mailboxFacts(trace: TraceJson): [string, string][] {
-  const { inbox, queryDate } = trace as ChatTraceJson;
+export function mailboxFacts(trace: Trace | ChatTrace): [string, string][] {
+  if ("grade" in trace) return [];
+  const { inbox, queryDate } =
+    "task" in trace ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
   return [
-    ["Mailbox", trace.task?.inbox_address ?? inbox ?? "any"],
-    ["Day", trace.task?.query_date ?? queryDate ?? "no cutoff"],
+    ["Mailbox", inbox ?? "any"],
+    ["Day", queryDate ?? "no cutoff"],
   ];
 }
 
-function retryFacts({ turns }: TraceJson): [string, string][] {
+/** The gold answer; of a suite's task, why it has its grade; of a chat nobody knows. */
+export function rightAnswer(trace: Trace | ChatTrace): [string, string][] {
+  if (!("task" in trace)) return [];
+  return "grade" in trace ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
+}
+
+function retryFacts({ turns }: Trace | ChatTrace): [string, string][] {
   const retries = turns.flatMap((turn) => turn.retries);
   const [last] = retries.slice(-1);
   if (last === undefined) return [];
@@ -87,9 +101,11 @@ function retryFacts({ turns }: TraceJson): [string, string][] {
 }
 
 /** What was said, and each tool call with its result. */
-export function messageSections(trace: TraceJson): HTMLElement[] {
-  return trace.messages.flatMap(({ role, content, toolCalls = [] }) => {
+export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
+  return trace.messages.flatMap((message) => {
+    const { role, content } = message;
     if (role === "tool") return [];
+    const toolCalls = role === "assistant" ? message.toolCalls : [];
     const label = h("div", { class: "hint" }, role);
     const text = content === "" ? null : untrustedText(content, "said", "pre");
     const cards = toolCalls.map(({ id, name, arguments: args }) => {
@@ -102,7 +118,7 @@ export function messageSections(trace: TraceJson): HTMLElement[] {
   });
 }
 
-function resultOf({ toolCalls }: TraceJson, callId: string): unknown {
+function resultOf({ toolCalls }: Trace | ChatTrace, callId: string): unknown {
   const call = toolCalls.find(({ id }) => id === callId);
   if (call === undefined) return { error: "not called" };
   return call.error === null ? call.result : { error: call.error };
@@ -112,18 +128,18 @@ function resultOf({ toolCalls }: TraceJson, callId: string): unknown {
 const MAX_CHATS = 50;
 
 /** The traces of a session's chats, oldest first; empty where the session no longer exists. */
-export async function loadSessionTraces(sessionId: string): Promise<ChatTraceJson[]> {
+export async function loadSessionTraces(sessionId: string): Promise<ChatTrace[]> {
   const { traces } = await get<TracePageJson>(
     `/api/traces?session_id=${encodeURIComponent(sessionId)}&limit=${MAX_CHATS}`,
   );
   const details = await Promise.all(
     traces.map(({ id }) => get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`)),
   );
-  return details.map(({ trace }) => trace as ChatTraceJson).reverse();
+  return details.map(({ trace }) => trace as ChatTrace).reverse();
 }
 
 /** The events that the server sent while the chat of this trace went on. */
-export function* traceToEvents(trace: ChatTraceJson): Generator<ChatEvent> {
+export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
   const callsMade = new Map(trace.toolCalls.map((call) => [call.id, call]));
   let turn = 0;
   // The system prompt, the messages of earlier chats and the question come first.
@@ -153,7 +169,7 @@ export function* traceToEvents(trace: ChatTraceJson): Generator<ChatEvent> {
   yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
 }
 
-function* retryEvents(retries: readonly RetryJson[] = []): Generator<ChatEvent> {
+function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
   for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
 }
 
@@ -305,9 +321,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
   const lines = [
     ["From", sender ?? from ?? ""],
-    ["To", addressText(to ?? recipients)],
-    ["Cc", addressText(cc)],
-    ["Bcc", addressText(bcc)],
+    ["To", addressList(to ?? recipients)],
+    ["Cc", addressList(cc)],
+    ["Bcc", addressList(bcc)],
     ["Date", minuteText(date ?? null)],
   ] as const;
   return h(
@@ -319,8 +335,14 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   );
 }
 
-function addressText(addresses: readonly string[] | string | undefined): string {
-  return typeof addresses === "string" ? addresses : (addresses ?? []).join(", ");
+/** Of so many addresses the rest is folded: a mail to everybody would begin far below. */
+const MOST_ADDRESSES = 8;
+
+function addressList(addresses: readonly string[] | string = []): string | HTMLElement {
+  if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ");
+  const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
+  const summary = h("summary", {}, untrustedInline(first.join(", ")), ` and ${rest.length} more`);
+  return h("details", {}, summary, untrustedText(rest.join(", "), ""));
 }
 
 /** Arguments in one line, without the mailbox, which is the same in all calls. */

@@ -15,15 +15,6 @@ export function section(title: string, note: string | null, ...children: readonl
   );
 }
 
-/** A table that scrolls sideways where it is wider than the page. */
-export function wide(table: HTMLElement): HTMLElement {
-  return h(
-    "div",
-    { class: "sideways", tabindex: 0, role: "group", "aria-label": table.querySelector("caption")?.textContent ?? "" },
-    table,
-  );
-}
-
 /** Filters of the task table; each is a parameter of the URL's fragment. */
 export const FILTERS = ["run", "compared", "outcome", "state", "stage", "ending", "eval", ...SLICES] as const;
 

@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { EXIT, UserError } from "./errors.js";
+
+/** What needs packages that npm installs only when they are named: optional peers in package.json. */
+const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]])[] = [
+  ["A queue needs", ["bullmq", "ioredis", "rate-limiter-flexible"]],
+  ["Comparing DuckDB files needs", ["@duckdb/node-api"]],
+];
+
+/** The error for an import of such a package that is not installed, with what installs it; null for any other. */
+export function missingPackage(error: unknown): UserError | null {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return null;
+  const missing = /Cannot find package '([^']+)'/.exec(error.message)?.[1] ?? "";
+  const need = NEEDED_FOR.find(([, packages]) => packages.includes(missing));
+  if (need === undefined) return null;
+  const [words, packages] = need;
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const { peerDependencies: ranges } = JSON.parse(text) as { readonly peerDependencies: Record<string, string> };
+  const line = ["npm install", ...packages.map((name) => `${name}@${ranges[name]}`)].join(" ");
+  return new UserError(
+    "package_missing",
+    `${words} ${packages.join(", ")}, which art-e does not install by itself.`,
+    `Install beside art-e (with -g if it was installed so): ${line}`,
+    EXIT.usage,
+    { cause: error },
+  );
+}

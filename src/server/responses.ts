@@ -1,0 +1,320 @@
+import { z } from "@hono/zod-openapi";
+import { jsonObjectSchema as jsonObject } from "../platform/json.js";
+import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
+import { estimateSchema } from "../statistics/estimate.js";
+import { ENDINGS } from "../tasks/ending.js";
+import { taskIdSchema } from "../tasks/question.js";
+import { HEADLINE_SCORERS } from "../traces/run-totals.js";
+import { runStatusSchema } from "../traces/task-result.js";
+import { type ChatTrace, RATINGS, type Trace } from "../traces/trace.js";
+
+/**
+ * Schemas of responses, in snake case, and the types that the playground reads them with. They are strict for the
+ * OpenAPI document only: responses are not validated.
+ */
+
+/** The generator of the OpenAPI document does not end with recursive schemas: these name a type instead. */
+export const jsonObjectSchema = jsonObject.meta({ type: "object" });
+export const nullableJsonObjectSchema = jsonObject.nullable().meta({ type: ["object", "null"] });
+const jsonValueSchema = z.json().meta({ type: ["object", "array", "string", "number", "boolean", "null"] });
+
+const time = z.iso.datetime().meta({ description: "ISO 8601, UTC" });
+
+export const settingsShape = z.strictObject({
+  maxTurns: z.number().int(),
+  maxTokens: z.number().int(),
+  reasoningTokens: z.number().int().optional(),
+  toolCalls: z.enum(["all", "first"]),
+  toolChoice: z.enum(["auto", "required"]),
+  temperature: z.number().optional(),
+});
+
+export const agentShape = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  prompt: z.string(),
+  model: z.string().nullable().meta({ description: "provider/name; null takes the chat's" }),
+  settings: settingsShape,
+  version: z.number().int(),
+  builtin: z.boolean().meta({ description: "Came with the program: may be copied, never changed" }),
+  tools: z.array(z.string()),
+  created_at: time,
+  updated_at: time,
+});
+
+export type AgentJson = z.output<typeof agentShape>;
+
+export const toolShape = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters_schema: jsonObjectSchema,
+  handler_key: z.string(),
+  handler_config: jsonObjectSchema,
+  category: z.string(),
+  builtin: z.boolean(),
+  created_at: time,
+  updated_at: time,
+});
+
+export type ToolJson = z.output<typeof toolShape>;
+
+export const agentToolShape = z.strictObject({
+  id: z.string().meta({ description: "The tool's" }),
+  agent_id: z.string(),
+  tool_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  parameters_schema: jsonObjectSchema,
+  handler_key: z.string(),
+  category: z.string(),
+  created_at: time,
+  config: nullableJsonObjectSchema,
+});
+
+export type AgentToolJson = z.output<typeof agentToolShape>;
+
+export const sessionShape = z.strictObject({
+  id: z.string(),
+  agent_id: z.string(),
+  inbox_address: z.string().nullable(),
+  query_date: z.string().nullable(),
+  chats: z.number().int().optional(),
+  question: z.string().nullable().optional().meta({ description: "What was asked first" }),
+  created_at: time,
+  updated_at: time,
+});
+
+export type SessionLineJson = z.output<typeof sessionShape>;
+
+/** Of a list that is asked for by offsets. */
+const offsetPage = { has_more: z.boolean(), total_count: z.number().int() };
+
+export type OffsetPageJson = z.output<z.ZodObject<typeof offsetPage>>;
+
+export const sessionPageShape = z.strictObject({ sessions: z.array(sessionShape), ...offsetPage });
+
+export type SessionPageJson = z.output<typeof sessionPageShape>;
+
+export const inboxesShape = z.strictObject({
+  inboxes: z.array(z.string()),
+  messages: z.number().int(),
+  first_date: z.string().nullable(),
+  last_date: z.string().nullable(),
+});
+
+export type InboxesJson = z.output<typeof inboxesShape>;
+
+export const modelsShape = z.strictObject({
+  models: z.array(z.strictObject({ id: z.string(), provider: z.string() })),
+  default_model: z.string().meta({ description: "Of agents without a model of their own" }),
+});
+
+export type ModelsJson = z.output<typeof modelsShape>;
+
+export const mailShape = z.strictObject({
+  message_id: z.string(),
+  subject: z.string(),
+  sender: z.string(),
+  to: z.array(z.string()),
+  cc: z.array(z.string()),
+  bcc: z.array(z.string()),
+  date: z.string().nullable(),
+  body: z.string(),
+});
+
+export type MailJson = z.output<typeof mailShape>;
+
+const runLineShape = z.strictObject({
+  id: z.string(),
+  name: z.string().nullable(),
+  note: z.string().nullable(),
+  tags: z.array(z.string()).readonly(),
+  agent_id: z.string(),
+  model: z.string(),
+  dataset: z.string(),
+  split: z.string(),
+  status: runStatusSchema,
+  tasks: z.number().int().meta({ description: "Answered so far" }),
+  completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
+  total_tasks: z.number().int(),
+  score: estimateSchema
+    .extend({ scorer: z.enum(HEADLINE_SCORERS) })
+    .nullable()
+    .meta({ description: "The figure that stands for the run, over its completed tasks; null: nothing is scored yet" }),
+  started_at: z.string(),
+});
+
+export type RunLineJson = z.output<typeof runLineShape>;
+
+export const runPageShape = z.strictObject({ runs: z.array(runLineShape), ...offsetPage });
+
+export type RunPageJson = z.output<typeof runPageShape>;
+
+export const resultPageShape = z.strictObject({
+  taskResults: z.array(z.looseObject({ taskId: taskIdSchema, traceId: z.string() })),
+  ...offsetPage,
+});
+
+export const messageShape = z.strictObject({
+  role: z.enum(["user", "assistant", "tool"]),
+  content: z.string(),
+  tool_calls: z.array(z.strictObject({ id: z.string(), tool_name: z.string(), arguments: jsonValueSchema })).optional(),
+  tool_call_id: z.string().optional(),
+  is_error: z.boolean().optional(),
+});
+
+export const feedbackShape = z.strictObject({
+  id: z.string(),
+  trace_id: z.string(),
+  agent_id: z.string(),
+  rating: z.enum(RATINGS),
+  notes: z.string().nullable(),
+  created_at: time,
+});
+
+export const traceLineShape = z.strictObject({
+  id: z.string(),
+  trace_id: z.string(),
+  run_id: z.string().nullable(),
+  task_id: taskIdSchema.nullable(),
+  agent_id: z.string(),
+  session_id: z.string(),
+  model: z.string(),
+  ending: z.enum(ENDINGS),
+  question: z.string(),
+  answer: z.string().nullable(),
+  rating: z.enum(RATINGS).nullable(),
+  started_at: time,
+  duration_ms: z.number(),
+});
+
+export type TraceLineJson = z.output<typeof traceLineShape>;
+
+export const tracePageShape = z.strictObject({
+  traces: z.array(traceLineShape),
+  next_cursor: z.string().nullable(),
+  has_more: z.boolean(),
+  total_count: z.number().int(),
+});
+
+export type TracePageJson = z.output<typeof tracePageShape>;
+
+export const stepShape = z.strictObject({
+  step_id: z.string(),
+  trace_id: z.string(),
+  timestamp: time,
+  messages_added: z.array(z.strictObject({ role: z.string(), content: z.string() })),
+  tool_calls: z.array(
+    z.strictObject({
+      tool_name: z.string(),
+      arguments: jsonValueSchema,
+      result: jsonValueSchema,
+      error: z.string().nullable(),
+    }),
+  ),
+  input: jsonValueSchema,
+  output: jsonValueSchema,
+  metadata: z.strictObject({
+    span_id: z.string(),
+    parent_span_id: z.string().nullable(),
+    span_name: z.string(),
+    latency_ms: z.number(),
+    tokens_input: z.number().nullable(),
+    tokens_output: z.number().nullable(),
+  }),
+  error: z.string().nullable(),
+});
+
+export const traceDetailsShape = traceLineShape.omit({ rating: true }).extend({
+  steps: z.array(stepShape),
+  feedback: z.array(feedbackShape),
+  trace: z.looseObject({ traceId: z.string() }).meta({ description: "As export-traces writes it" }),
+});
+
+/** `trace` whole: its schema leaves out what export-traces' own documents. */
+export type TraceDetailsJson = Omit<z.output<typeof traceDetailsShape>, "trace"> & {
+  readonly trace: Trace | ChatTrace;
+};
+
+export const reviewSummaryShape = z.strictObject({
+  counts: z.record(z.enum([...REVIEW_DECISIONS, "waiting"]), z.number().int()),
+  agreement: z
+    .strictObject({
+      all: estimateSchema,
+      by_check: z.array(z.strictObject({ check: z.string(), agreement: estimateSchema })),
+    })
+    .meta({ description: "How often the reviewer and the checks say the same of a question as it stood" }),
+});
+
+export type ReviewSummaryJson = z.output<typeof reviewSummaryShape>;
+
+const reviewShape = questionReviewSchema.nullable().meta({ description: "Null: nothing is decided" });
+
+export const reviewListShape = reviewSummaryShape.extend({
+  dataset: z.string(),
+  reviewed_dataset: z.string(),
+  questions: z.array(z.strictObject({ id: z.number().int(), decision: z.enum(REVIEW_DECISIONS).nullable() })),
+});
+
+export type ReviewListJson = z.output<typeof reviewListShape>;
+
+export const savedReviewShape = reviewSummaryShape.extend({ review: reviewShape });
+
+export type SavedReviewJson = z.output<typeof savedReviewShape>;
+
+const spans = z.array(z.strictObject({ start: z.number().int(), end: z.number().int() }));
+
+export const questionDetailsShape = z.strictObject({
+  id: z.number().int(),
+  question: z.string(),
+  answer: z.string(),
+  inbox_address: z.string(),
+  query_date: z.string(),
+  how_realistic: z.number(),
+  made_by: z.string().nullable(),
+  kind: z.string().nullable(),
+  unanswerable: z.string().nullable(),
+  easy: z.boolean(),
+  checks: z.array(questionCheckSchema),
+  mails: z.array(
+    z.strictObject({
+      message_id: z.string(),
+      is_cited: z.boolean().meta({ description: "False: it came after the question" }),
+      passage: z.enum(["recorded", "found"]).nullable(),
+      in_subject: spans,
+      in_body: spans,
+      mail: mailShape
+        .omit({ message_id: true, bcc: true })
+        .nullable()
+        .meta({ description: "Null: it is not in the database" }),
+    }),
+  ),
+  review: reviewShape,
+});
+
+export type QuestionDetailsJson = z.output<typeof questionDetailsShape>;
+
+export const errorShape = z
+  .strictObject({
+    error: z.strictObject({ code: z.string(), message: z.string(), details: jsonValueSchema, request_id: z.string() }),
+  })
+  .openapi("Error");
+
+export const openaiErrorShape = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable(),
+      code: z.string().nullable(),
+      request_id: z.string(),
+    }),
+  })
+  .openapi("OpenAIError");
+
+/** `2026-11-21 12:38:41`, as SQLite writes it, as ISO 8601. */
+export function isoTime(sqlite: string): string {
+  return `${sqlite.replace(" ", "T")}Z`;
+}

@@ -1,0 +1,330 @@
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject, JsonValue } from "../../platform/json.js";
+import { isList } from "../formats/python-values.js";
+import {
+  findChild,
+  findChildren,
+  formatCoordinate,
+  isDateFormat,
+  parseRange,
+  type RawCell,
+  type XmlNode,
+} from "../formats/xlsx-cells.js";
+import { type Chart, type PivotTable, readCharts, readPivots } from "../formats/xlsx-parts.js";
+import {
+  type CellColor,
+  type CellFont,
+  type CellStyle,
+  readRawValue,
+  type Sheet,
+  type Workbook,
+} from "../formats/xlsx-workbook.js";
+import { CannotGrade } from "../grading-function.js";
+
+/** The two workbooks of a comparison. */
+export interface TableBooks {
+  readonly result: Workbook;
+  /** Null where the task names none. */
+  readonly expected: Workbook | null;
+}
+
+export type TableRule = (rule: JsonObject, books: TableBooks) => boolean;
+
+/** Ends the comparison with 0: the result lacks a sheet that is compared. */
+export class MissingSheet extends Error {
+  override readonly name = "MissingSheet";
+}
+
+export interface ChosenSheet {
+  readonly book: Workbook;
+  readonly name: string;
+  readonly sheet: Sheet | null;
+}
+
+/**
+ * A sheet as rules name it: a number or "RI0" counts the result's, "RNname" names one of them, "EI0" and "ENname" one
+ * of the gold's. An index out of range is a sheet that is not there; one below zero counts from the end.
+ */
+export function chooseSheet(index: JsonValue | undefined, books: TableBooks): ChosenSheet {
+  const text = typeof index === "number" ? `RI${index}` : index;
+  const match = typeof text === "string" ? /^([RE])([IN])(.*)$/s.exec(text) : null;
+  if (match === null) throw new Error(`${JSON.stringify(index)} names no sheet`);
+  const [, side, kind, rest = ""] = match;
+  const book = side === "R" ? books.result : books.expected;
+  if (book === null) throw new Error("there is no workbook to compare with");
+  const position = /^\s*[+-]?\d+\s*$/.test(rest) ? Number(rest) : Number.NaN;
+  const name = kind === "N" ? rest : (book.sheetNames.at(position) ?? "");
+  return { book, name: Number.isNaN(position) && kind === "I" ? "" : name, sheet: book.findSheet(name) };
+}
+
+/** A rule that two sheets are alike in the properties that it names. */
+function comparingSheets(
+  properties: string,
+  describe: (chosen: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
+): TableRule {
+  return (rule, books) => {
+    const list = rule[properties];
+    const names = isList(list) ? list.map(String) : [];
+    return isDeepStrictEqual(
+      describe(chooseSheet(rule.sheet_idx0, books), names),
+      describe(chooseSheet(rule.sheet_idx1, books), names),
+    );
+  };
+}
+
+type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
+
+const describeSelection: Describe = ({ selection }, names) =>
+  names.includes("ordered") ? selection : selection.map((items) => new Set(items));
+
+/** What `pivot_props` can ask for. */
+const PIVOT_PROPERTIES: Readonly<Record<string, Describe>> = {
+  name: (pivot) => pivot.name,
+  show_total: (pivot) => pivot.showTotal,
+  show_empty_row: (pivot) => pivot.showEmptyRow,
+  show_empty_col: (pivot) => pivot.showEmptyColumn,
+  show_headers: (pivot) => pivot.showHeaders,
+  location: (pivot) => pivot.location,
+  selection: describeSelection,
+  filter: (pivot, names) => [describeSelection(pivot, names), new Set(pivot.pageFields)],
+  col_fields: (pivot) => pivot.columnFields,
+  row_fields: (pivot) => pivot.rowFields,
+  data_fields: (pivot, names) =>
+    pivot.dataFields.map(({ field, name, subtotal, showDataAs }) => [
+      field,
+      names.includes("data_fields_name") ? name : "",
+      subtotal,
+      showDataAs,
+    ]),
+};
+
+/** `pivot_table`: the pivot tables of two sheets by their source, with the properties that the rule names. */
+export const comparePivots = comparingSheets("pivot_props", describePivots);
+
+function describePivots({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
+  if (sheet === null) return new Map();
+  const known = Object.keys(PIVOT_PROPERTIES).filter((name) => names.includes(name));
+  return new Map(
+    readPivots(book, sheet).map((pivot) => [pivot.source, known.map((name) => PIVOT_PROPERTIES[name]?.(pivot, names))]),
+  );
+}
+
+/** What `chart_props` can ask for. Width and height are openpyxl's defaults, since it does not read them. */
+const PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
+  title: (chart) => chart.title,
+  legend: (chart) => chart.legend,
+  type: (chart) => chart.type,
+  width: () => 15,
+  height: () => 7.5,
+  direction: (chart) => {
+    if (chart.direction === null) throw new Error(`a ${chart.type} has no direction`);
+    return chart.direction;
+  },
+  xtitle: (chart) => chart.xTitle,
+  ytitle: (chart) => chart.yTitle,
+  anchor: (chart) => {
+    if (chart.anchor === null) throw new Error("a chart has no anchor with two cells");
+    return chart.anchor;
+  },
+};
+
+/**
+ * `chart`: the charts of two sheets by their series, with the properties that the rule names. References are compared
+ * as they are spelled: `'Sheet1'!$B$2`, as openpyxl writes, is not LibreOffice's `Sheet1!$B$2`.
+ */
+export const compareCharts = comparingSheets("chart_props", describeCharts);
+
+function describeCharts({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
+  if (sheet === null) return new Map();
+  const known = Object.keys(PROPERTIES).filter((name) => names.includes(name));
+  return new Map(
+    readCharts(book, sheet).map((chart) => [chart.source, known.map((name) => PROPERTIES[name]?.(chart))]),
+  );
+}
+
+const COMPARISON =
+  /^\s*\$?[A-Z]{1,3}\$?\d+\s*(=|<>|<=|>=|<|>)\s*(?:(MAX|MIN|AVERAGE|SUM)\((\$[A-Z]{1,3}\$\d+:\$[A-Z]{1,3}\$\d+)\)|(-?\d{1,15}(?:\.\d{1,15})?)|"([^"]*)")\s*$/i;
+const MAX_FORMATTED_CELLS = 100_000;
+
+/**
+ * The cells that a conditional format applies to. As at the origin only rules of type `expression` can be evaluated,
+ * others raise. Of formulas we know a comparison of the cell with a number, a text, or the MAX, MIN, AVERAGE or SUM of
+ * a fixed range; the origin knows Excel's functions.
+ */
+function findActiveCells(book: Workbook, sheet: Sheet): { coordinate: string; format: CellStyle }[] {
+  const formats = findChildren(book.package.read(sheet.part), "conditionalFormatting");
+  return formats.flatMap((format) =>
+    findChildren(format, "cfRule").flatMap((rule) => {
+      if (rule.attributes.type !== "expression") throw new Error(`conditions of type ${rule.attributes.type} raise`);
+      const holds = parseCondition(findChild(rule, "formula")?.text ?? "", book, sheet);
+      const style = readFormat(rule, book);
+      return listCells(format.attributes.sqref ?? "")
+        .filter((coordinate) => holds(readRawValue(book, sheet.name, coordinate)))
+        .map((coordinate) => ({ coordinate, format: style }));
+    }),
+  );
+}
+
+function readFormat({ attributes }: XmlNode, book: Workbook): CellStyle {
+  const format = attributes.dxfId === undefined ? undefined : book.styles.differential[Number(attributes.dxfId)];
+  if (format === undefined) throw new Error("a conditional format has no style");
+  return format;
+}
+
+function listCells(ranges: string): string[] {
+  return ranges.split(" ").flatMap((text) => {
+    const { minRow, minColumn, maxRow, maxColumn } = parseRange(text);
+    const [rows, columns] = [maxRow - minRow + 1, maxColumn - minColumn + 1];
+    if (rows * columns > MAX_FORMATTED_CELLS) throw new Error("a conditional format covers too many cells to compare");
+    return Array.from({ length: rows * columns }, (_, i) =>
+      formatCoordinate(minRow + Math.floor(i / columns), minColumn + (i % columns)),
+    );
+  });
+}
+
+function parseCondition(formula: string, book: Workbook, sheet: Sheet): (value: string | number | null) => boolean {
+  const match = COMPARISON.exec(formula.slice(0, 1000));
+  if (match === null)
+    throw new CannotGrade("unsupported", `the condition ${formula.slice(0, 100)} cannot be evaluated`);
+  const [, operator = "=", aggregate, range, number, text] = match;
+  const other = aggregate === undefined ? (number === undefined ? (text ?? "") : Number(number)) : null;
+  const limit = other ?? aggregateRange(aggregate ?? "", range ?? "", book, sheet);
+  return (value) => compareValues(value ?? 0, limit, operator);
+}
+
+function aggregateRange(name: string, range: string, book: Workbook, sheet: Sheet): number {
+  const values = listCells(range.replaceAll("$", ""))
+    .map((coordinate) => readRawValue(book, sheet.name, coordinate))
+    .filter((value) => typeof value === "number");
+  const sum = values.reduce((a, b) => a + b, 0);
+  const results: Readonly<Record<string, number>> = {
+    MAX: values.reduce((a, b) => Math.max(a, b), values[0] ?? 0),
+    MIN: values.reduce((a, b) => Math.min(a, b), values[0] ?? 0),
+    AVERAGE: sum / values.length,
+    SUM: sum,
+  };
+  return results[name.toUpperCase()] ?? Number.NaN;
+}
+
+/** In Excel texts are larger than numbers, and their case does not count. */
+function compareValues(a: string | number, b: string | number, operator: string): boolean {
+  const [x, y] =
+    typeof a === typeof b ? [fold(a), fold(b)] : [Number(typeof a === "string"), Number(typeof b === "string")];
+  if (operator === "=") return x === y;
+  if (operator === "<>") return x !== y;
+  if (operator === "<") return x < y;
+  if (operator === ">") return x > y;
+  return operator === "<=" ? x <= y : x >= y;
+}
+
+const fold = (value: string | number) => (typeof value === "string" ? value.toLowerCase() : value);
+
+/** A cell as far as its style is compared. */
+interface StyledCell {
+  /** Formulas count as a value. */
+  readonly hasValue: boolean;
+  readonly isNumber: boolean;
+  readonly style: CellStyle;
+}
+
+export type StyleValue = string | number | boolean | null | CellColor;
+
+const DEFAULT_STYLE: CellStyle = {
+  font: null,
+  fill: { type: "patternFill", background: "00000000", foreground: "00000000" },
+  numberFormat: "General",
+};
+
+export const EMPTY_CELL: StyledCell = { hasValue: false, isNumber: false, style: DEFAULT_STYLE };
+
+function styleCell(cell: RawCell, styles: readonly CellStyle[], isDate: (format: string) => boolean): StyledCell {
+  const style = styles[cell.style] ?? DEFAULT_STYLE;
+  return {
+    hasValue: cell.hasFormula || cell.value !== null || cell.inline !== null,
+    isNumber: cell.type === "n" && !cell.hasFormula && !isDate(style.numberFormat ?? "General"),
+    style,
+  };
+}
+
+/** Of the cell, or of a conditional format that applies to it. Of an empty cell only the fill counts. */
+export function readStyleProperty(name: string, cell: StyledCell, style: CellStyle = cell.style): StyleValue {
+  if (name === "fill_type") return style.fill?.type ?? null;
+  if (name === "bgcolor") return style.fill?.background ?? null;
+  if (name === "fgcolor") return style.fill?.foreground ?? null;
+  if (name === "hyperlink") throw new Error("hyperlinks are not compared");
+  if (name === "number_format") return cell.hasValue && cell.isNumber ? style.numberFormat : null;
+  const read = FONT[name];
+  if (read === undefined) throw new Error(`style ${name} is not known`);
+  if (!cell.hasValue) return null;
+  if (style.font === null) throw new Error("a cell has no font");
+  return read(style.font);
+}
+
+const FONT: Readonly<Record<string, (font: CellFont) => StyleValue>> = {
+  font_name: (font) => font.name,
+  font_family: (font) => font.family,
+  font_bold: (font) => font.bold,
+  font_italic: (font) => font.italic,
+  font_underline: (font) => font.underline,
+  font_size: (font) => font.size,
+  font_color: (font) => {
+    if (font.color === null) throw new Error("a font has no colour");
+    return font.color;
+  },
+};
+
+const MAX_CELLS = 5_000_000;
+
+/** `style`: the properties that the rule names of every cell up to the last one, after conditional formats. */
+export const compareStyles = comparingSheets("props", describeStyles);
+
+function describeStyles({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, readonly StyleValue[]> {
+  const styles = new Map<string, readonly StyleValue[]>();
+  if (sheet === null) return styles;
+  const cells = readStyledCells(book, sheet);
+  for (const [coordinate, cell] of cells)
+    styles.set(
+      coordinate,
+      names.map((name) => readStyleProperty(name, cell)),
+    );
+  for (const { coordinate, format } of findActiveCells(book, sheet)) {
+    const cell = cells.get(coordinate) ?? EMPTY_CELL;
+    styles.set(
+      coordinate,
+      names.map((name) => readStyleProperty(name, cell, format)),
+    );
+  }
+  return styles;
+}
+
+/** From A1 to the last row and column; cells inside a merged range but its first are empty, and count for the size. */
+export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, StyledCell> {
+  const raw = book.cellsOf(sheet);
+  const merged = findChildren(findChild(book.package.read(sheet.part), "mergeCells"), "mergeCell").map(
+    ({ attributes }) => parseRange(attributes.ref ?? ""),
+  );
+  const rows = [...raw.map(({ row }) => row), ...merged.map(({ maxRow }) => maxRow)].reduce(larger, 0);
+  const columns = [...raw.map(({ column }) => column), ...merged.map(({ maxColumn }) => maxColumn)].reduce(larger, 0);
+  const mergedCells = merged.reduce((sum, { minRow, minColumn, maxRow, maxColumn }) => {
+    return sum + (maxRow - minRow + 1) * (maxColumn - minColumn + 1);
+  }, 0);
+  if (rows * columns > MAX_CELLS || mergedCells > MAX_CELLS)
+    throw new Error("the sheet is too large to compare its styles");
+  const cells = new Map<string, StyledCell>();
+  for (let column = 1; column <= columns; column++) {
+    for (let row = 1; row <= rows; row++) cells.set(formatCoordinate(row, column), EMPTY_CELL);
+  }
+  for (const cell of raw) {
+    cells.set(formatCoordinate(cell.row, cell.column), styleCell(cell, book.styles.cells, isDateFormat));
+  }
+  for (const { minRow, minColumn, maxRow, maxColumn } of merged) {
+    for (let row = minRow; row <= maxRow; row++) {
+      for (let column = minColumn; column <= maxColumn; column++) {
+        if (row !== minRow || column !== minColumn) cells.set(formatCoordinate(row, column), EMPTY_CELL);
+      }
+    }
+  }
+  return cells;
+}
+
+const larger = (a: number, b: number) => Math.max(a, b);

@@ -1,0 +1,483 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { describeModule, importServerTools } from "../../src/agents/add-tool.js";
+import { exportAgent, importAgent } from "../../src/agents/agent-file.js";
+import { callTool } from "../../src/agents/agent-loop.js";
+import {
+  attachTools,
+  cloneAgent,
+  createAgent,
+  createTool,
+  deleteAgent,
+  deleteTool,
+  detachTools,
+  updateAgent,
+  updateTool,
+} from "../../src/agents/registry.js";
+import { currentVersion, getAgent, getVersion, listVersions, versionedAgent } from "../../src/agents/registry-store.js";
+import { openStore } from "../../src/store/open-store.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/external-resources.js";
+import { toTool } from "../../src/tools/load-tools.js";
+import { openMailbox } from "../../src/tools/mailbox.js";
+import { attachedOrDefault, getTool, listAttachedTools, listTools } from "../../src/tools/tool.js";
+import { never, openEmpty } from "../runs/demo-setup.js";
+import { writeEarlierFile } from "../store/earlier-database.js";
+import { stdioServerFile } from "../tools/sdk-servers.js";
+import { freshRegistry, refused } from "./registry-db.js";
+
+const at = freshRegistry();
+const toolsOf = (id: string) => attachedOrDefault(at.db, id).map(({ tool }) => tool.id);
+const DEFAULTS = ["email_search", "email_get", "return_final_answer"];
+const mine = { id: "mine", prompt: "Answer for {{inbox_address}}." };
+
+const weather = {
+  id: "weather",
+  description: "The weather.",
+  parametersSchema: { type: "object", properties: { city: { type: "string" } } },
+  handlerKey: "http",
+  handlerConfig: { url: "https://api.example.com/{{city}}" },
+};
+
+describe("an agent", () => {
+  it("is made with what is said and the defaults for the rest", () => {
+    expect(createAgent(at.db, mine)).toMatchObject({
+      id: "mine",
+      name: "mine",
+      description: "",
+      prompt: mine.prompt,
+      model: null,
+      builtin: false,
+      settings: { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto" },
+    });
+    expect(toolsOf("mine")).toEqual(DEFAULTS);
+  });
+
+  it.each([
+    ["agent_invalid", { ...mine, id: "a b" }, "id: expected 1 to 64 letters"],
+    ["agent_invalid", { ...mine, id: "x".repeat(65) }, "id"],
+    ["agent_invalid", { id: "mine", prompt: "" }, "prompt: is empty"],
+    ["agent_invalid", { ...mine, settings: { maxTurns: 0 } }, "settings.maxTurns"],
+    ["agent_invalid", { ...mine, tools: [] }, "at least one tool"],
+    ["agent_invalid", { ...mine, colour: "red" }, "colour"],
+    ["prompt_variable", { id: "mine", prompt: "For {{inbox}}." }, "{{inbox}}"],
+    ["agent_invalid", { ...mine, model: "nobody/gpt" }, "nobody"],
+    ["tool_unknown", { ...mine, tools: [{ id: "nothing" }] }, "nothing"],
+    ["tool_attached", { ...mine, tools: [{ id: "email_get" }, { id: "email_get" }] }, "twice"],
+    ["tool_config", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
+    ["agent_exists", { ...mine, id: "art-e" }, "art-e"],
+  ])("is not made, and nothing with it: %s %j", (code, input, word) => {
+    expect(refused(at.db, code, () => createAgent(at.db, input))).toContain(word);
+  });
+
+  it("names its model in full", () => {
+    expect(createAgent(at.db, { ...mine, model: "claude-x" }).model).toBe("anthropic/claude-x");
+  });
+
+  it("is changed in what is named only, and its settings can be taken away again", () => {
+    createAgent(at.db, { ...mine, settings: { temperature: 1, maxTurns: 3 } });
+    expect(updateAgent(at.db, "mine", { model: "openai/gpt-4.1", settings: { temperature: null } })).toMatchObject({
+      prompt: mine.prompt,
+      model: "openai/gpt-4.1",
+      settings: { maxTurns: 3 },
+    });
+    expect(getAgent(at.db, "mine").settings).not.toHaveProperty("temperature");
+    refused(at.db, "agent_invalid", () => updateAgent(at.db, "mine", { settings: { maxTurns: "many" } }));
+    refused(at.db, "prompt_variable", () => updateAgent(at.db, "mine", { prompt: "{{x}}" }));
+    refused(at.db, "agent_unknown", () => updateAgent(at.db, "other", { name: "x" }));
+  });
+
+  it("that came with the program is cloned, with its tools and their configs, and not changed", () => {
+    for (const change of [
+      () => updateAgent(at.db, "art-e", { name: "x" }),
+      () => deleteAgent(at.db, "art-e"),
+      () => attachTools(at.db, "art-e", ["email_get"]),
+      () => detachTools(at.db, "art-e", ["read_email"]),
+    ]) {
+      expect(refused(at.db, "agent_builtin", change)).toContain("agents clone art-e");
+    }
+    cloneAgent(at.db, "art-e", "mine");
+    expect(getAgent(at.db, "mine")).toMatchObject({ settings: getAgent(at.db, "art-e").settings, builtin: false });
+    const configs = (id: string) => attachedOrDefault(at.db, id).map(({ config }) => JSON.parse(config ?? "null"));
+    expect(toolsOf("mine")).toEqual(toolsOf("art-e"));
+    expect(configs("mine")).toEqual([null, { pageSize: 1_000_000 }, null]);
+  });
+
+  it("gets tools after those it has, also where those were the default ones, and loses all but the last", () => {
+    at.db.exec("INSERT INTO agents (id, name, prompt) VALUES ('plain', 'plain', 'p')");
+    attachTools(at.db, "plain", ["read_email"], { pageSize: 5_000 });
+    expect(toolsOf("plain")).toEqual([...DEFAULTS, "read_email"]);
+    refused(at.db, "tool_attached", () => attachTools(at.db, "plain", ["read_email"]));
+    refused(at.db, "tool_unknown", () => attachTools(at.db, "plain", ["nothing"]));
+    refused(at.db, "tool_config", () => attachTools(at.db, "plain", ["search_emails"], { limit: 1 }));
+    for (const id of DEFAULTS) detachTools(at.db, "plain", [id]);
+    expect(toolsOf("plain")).toEqual(["read_email"]);
+    refused(at.db, "tool_last", () => detachTools(at.db, "plain", ["read_email"]));
+    refused(at.db, "tool_not_attached", () => detachTools(at.db, "plain", ["email_get"]));
+  });
+});
+
+describe("a tool", () => {
+  it("is made, changed and deleted, unless an agent has it", () => {
+    expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "own", builtin: false });
+    createAgent(at.db, mine);
+    attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });
+    expect(updateTool(at.db, "weather", { description: "Better." })).toMatchObject({ description: "Better." });
+    expect(refused(at.db, "tool_in_use", () => deleteTool(at.db, "weather"))).toContain("detach mine weather");
+    detachTools(at.db, "mine", ["weather"]);
+    deleteTool(at.db, "weather");
+    refused(at.db, "tool_unknown", () => getTool(at.db, "weather"));
+  });
+
+  it.each([
+    ["tool_invalid", { ...weather, id: "a/b" }, "id"],
+    ["tool_invalid", { ...weather, description: "" }, "the model reads it"],
+    ["tool_invalid", { ...weather, colour: 1 }, "colour"],
+    ["tool_exists", { ...weather, id: "email_get", name: "x" }, "email_get"],
+    ["handler_unknown", { ...weather, handlerKey: "ftp" }, "ftp"],
+    ["tool_schema", { ...weather, parametersSchema: { type: "string" } }, "object"],
+    ["tool_config", { ...weather, handlerConfig: {} }, "url"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://{{city}}/" } }, "path and query only"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://x.{{city}}/" } }, "path and query only"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://a:b@example.com/" } }, "use a header"],
+    ["tool_config", { ...weather, handlerConfig: { url: "file:///etc/{{city}}" } }, "http"],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://example.com/{{town}}" } }, "{{town}}"],
+    [
+      "tool_config",
+      { ...weather, handlerConfig: { url: "https://x.com", headers: { Authorization: "Bearer abc" } } },
+      "secret",
+    ],
+    ["tool_config", { ...weather, handlerConfig: { url: "https://x.com", headers: { "X-Api-Key": "abc" } } }, "secret"],
+    ["tool_config", { ...weather, handlerKey: "command", handlerConfig: { command: [] } }, "a program"],
+    ["tool_config", { ...weather, handlerKey: "module", handlerConfig: { module: "x.ts" } }, "absolute"],
+    [
+      "tool_config",
+      { ...weather, handlerKey: "mcp", handlerConfig: { tool: "a", server: { url: "ws://x" } } },
+      "server",
+    ],
+  ])("is not made: %s %j", (code, input, word) => {
+    expect(refused(at.db, code, () => createTool(at.db, input))).toContain(word);
+  });
+
+  it("is not changed so that an agent's config of it would not fit any more, nor is one that came with the program", () => {
+    createTool(at.db, weather);
+    refused(at.db, "tool_builtin", () => updateTool(at.db, "email_get", { name: "x" }));
+    refused(at.db, "tool_builtin", () => deleteTool(at.db, "email_get"));
+    refused(at.db, "tool_config", () => updateTool(at.db, "weather", { parametersSchema: { type: "object" } }));
+  });
+});
+
+describe("a version", () => {
+  const numbers = () => listVersions(at.db, "mine").map(({ version }) => version);
+
+  it("is kept of every change, of the agent and of its tools, and of nothing else", () => {
+    createTool(at.db, weather);
+    createAgent(at.db, mine);
+    expect(numbers()).toEqual([1]);
+    attachTools(at.db, "mine", ["weather"]);
+    updateTool(at.db, "weather", { description: "Better." });
+    updateAgent(at.db, "mine", { prompt: "Answer." });
+    expect(numbers()).toEqual([4, 3, 2, 1]);
+    updateAgent(at.db, "mine", { prompt: "Answer." });
+    cloneAgent(at.db, "mine", "other");
+    expect(currentVersion(at.db, "mine")).toBe(4);
+    expect(numbers()).toEqual([4, 3, 2, 1]);
+  });
+
+  it("holds the tools whole as they were, and outlives the agent; a new one of the name goes on counting", () => {
+    createTool(at.db, weather);
+    createAgent(at.db, { ...mine, tools: [{ id: "weather", config: { timeoutMs: 5 } }] });
+    updateTool(at.db, "weather", { description: "Better." });
+    deleteAgent(at.db, "mine");
+    const [tool] = getVersion(at.db, "mine", 1).tools;
+    expect(tool).toMatchObject({ tool: weather, config: '{"timeoutMs":5}' });
+    createAgent(at.db, mine);
+    expect(currentVersion(at.db, "mine")).toBe(3);
+    refused(at.db, "version_unknown", () => getVersion(at.db, "mine", 9));
+  });
+
+  it("is made of a change by hand too, as soon as it matters", () => {
+    createAgent(at.db, mine);
+    at.db.exec("UPDATE agents SET prompt = 'By hand.' WHERE id = 'mine'");
+    expect(currentVersion(at.db, "mine")).toBe(2);
+    updateAgent(at.db, "mine", { prompt: "By command." });
+    expect(listVersions(at.db, "mine").map(({ agent }) => agent.prompt)).toEqual([
+      "By command.",
+      "By hand.",
+      mine.prompt,
+    ]);
+  });
+
+  it("of an agent broken by hand does not keep the others from being changed", () => {
+    createAgent(at.db, mine);
+    at.db.exec("UPDATE agents SET settings = 'x' WHERE id = 'mine'");
+    expect(createAgent(at.db, { ...mine, id: "other" }).id).toBe("other");
+  });
+});
+
+test("a file of an earlier version gets the agents and tools for suites, and keeps the user's own of these names", () => {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-store-"));
+  const path = join(folder, "earlier.db");
+  writeEarlierFile(path, []);
+  const earlier = new Database(path);
+  earlier.exec(`
+    INSERT INTO tools (id, name, description, parameters_schema, handler_key)
+      VALUES ('run_shell', 'Mine', 'My shell.', '{"type": "object"}', 'email_get');
+    INSERT INTO tools (id, name, description, parameters_schema, handler_key)
+      VALUES ('apply_oracle', 'Mine', 'My oracle.', '{"type": "object"}', 'email_get');
+    INSERT INTO agents (id, name, prompt) VALUES
+      ('data-worker', 'My worker', 'Work.'), ('oracle', 'My oracle', 'Tell.'), ('other', 'Other', 'p');
+    INSERT INTO agent_tools (agent_id, tool_id, config) VALUES
+      ('oracle', 'apply_oracle', NULL), ('oracle', 'email_get', NULL),
+      ('data-worker', 'run_shell', '{"pageSize": 5000}'), ('other', 'run_shell', NULL), ('other', 'read_file', NULL);`);
+  earlier.close();
+
+  const db = openStore(path, { mustExist: true });
+  const attached = (agent: string) => listAttachedTools(db, agent).map(({ tool, config }) => [tool.id, config]);
+  expect(getTool(db, "run_shell")).toMatchObject({ builtin: true, handlerKey: "run_shell" });
+  expect(getTool(db, "own_run_shell")).toMatchObject({
+    builtin: false,
+    description: "My shell.",
+    handlerKey: "email_get",
+  });
+  expect(getAgent(db, "data-worker")).toMatchObject({ builtin: true, name: "Data Worker" });
+  expect(getAgent(db, "own-data-worker")).toMatchObject({ builtin: false, name: "My worker", prompt: "Work." });
+  expect(attached("own-data-worker")).toEqual([["own_run_shell", '{"pageSize": 5000}']]);
+  expect(attached("other")).toEqual([
+    ["own_run_shell", null],
+    ["read_file", null],
+  ]);
+  expect(attached("data-worker")).toHaveLength(8);
+  expect(getAgent(db, "own-oracle")).toMatchObject({ builtin: false, prompt: "Tell.", model: null });
+  expect(attached("own-oracle")).toEqual([
+    ["own_apply_oracle", null],
+    ["email_get", null],
+  ]);
+  for (const id of ["oracle", "noop"])
+    expect(getAgent(db, id)).toMatchObject({ builtin: true, model: `offline/${id}` });
+  expect(getTool(db, "read_file")).toMatchObject({ builtin: true, description: expect.stringContaining("machine") });
+  db.close();
+  rmSync(folder, { recursive: true });
+});
+
+const ODD_PROMPTS = [
+  "One line with: a colon, # a hash and 'quotes'.",
+  "Two lines.\n\n  Indented {{inbox_address}}.\n- a list\n",
+  "  begins with blanks\nand ends without a line end",
+  "tabs\tand emoji \u{1f600} and a trailing blank \nlast",
+  "---\n%YAML\n*alias &anchor !tag\n",
+  "null",
+  "12",
+];
+
+function makeMine(prompt = "Answer.\nBriefly.\n") {
+  createTool(at.db, {
+    id: "weather",
+    description: "The\nweather.",
+    parametersSchema: { type: "object", properties: { city: { type: "string", default: "no" } } },
+    handlerKey: "http",
+    handlerConfig: { url: "https://example.com/{{city}}", headers: { authorization: `Bearer \${ENV:KEY}` } },
+  });
+  const tools = [{ id: "weather", config: { timeoutMs: 5 } }, { id: "email_get" }];
+  createAgent(at.db, { id: "mine", prompt, tools, settings: { temperature: 0.5 }, model: "openai/gpt-4.1" });
+}
+
+const file = (more = "", head = "id: new\nname: New\n") => `${head}prompt: Hi\ntools:\n  - id: email_get\n${more}`;
+const bring = (text: string, replace = false) => importAgent(at.db, text, "agent.yaml", replace);
+
+describe("an agent's file", () => {
+  it.each(ODD_PROMPTS)("goes round with the prompt %j", (prompt) => {
+    makeMine(prompt);
+    const yaml = exportAgent(at.db, "mine");
+    const other = openEmpty();
+    importAgent(other.db, yaml, "mine.yaml", false);
+    const plain = ({ agent, tools }: ReturnType<typeof versionedAgent>) => {
+      const { createdAt: _, updatedAt: __, ...kept } = { createdAt: "", updatedAt: "", ...agent };
+      return { kept, tools: tools.map(({ tool, config }) => ({ config, ...tool, createdAt: "", updatedAt: "" })) };
+    };
+    expect(plain(versionedAgent(other.db, "mine"))).toEqual(plain(versionedAgent(at.db, "mine")));
+    expect(exportAgent(other.db, "mine")).toBe(yaml);
+    other.close();
+  });
+
+  it("is read by people: the prompt stands in it as it is written", () => {
+    makeMine();
+    expect(exportAgent(at.db, "mine")).toContain("\nprompt: |\n  Answer.\n  Briefly.\ntools:\n");
+  });
+
+  it("goes round for every agent that came with the program, under another id", () => {
+    for (const id of ["art-e", "baseline", "data-worker", "email-search", "noop", "oracle"]) {
+      bring(exportAgent(at.db, id).replace(`id: ${id}`, `id: my-${id}`));
+      expect(exportAgent(at.db, `my-${id}`).replace(`my-${id}`, id)).toBe(exportAgent(at.db, id));
+    }
+  });
+
+  it("is not put over what is there and differs, unless that is wanted; the same tool may come twice", () => {
+    makeMine();
+    const yaml = exportAgent(at.db, "mine");
+    updateTool(at.db, "weather", { description: "Changed." });
+    updateAgent(at.db, "mine", { prompt: "Changed." });
+    expect(refused(at.db, "tool_exists", () => bring(yaml))).toContain("weather");
+    bring(yaml, true);
+    expect(exportAgent(at.db, "mine")).toBe(yaml);
+    expect(refused(at.db, "agent_exists", () => bring(yaml))).toContain("--replace");
+    bring(yaml.replace("id: mine", "id: second"));
+    expect(getAgent(at.db, "second").prompt).toBe("Answer.\nBriefly.\n");
+    refused(at.db, "agent_builtin", () => bring(exportAgent(at.db, "art-e"), true));
+  });
+
+  it("brings nothing where one of its parts cannot be brought", () => {
+    makeMine();
+    const broken = exportAgent(at.db, "mine").replaceAll("weather", "wind").replace("id: mine", "id: new");
+    refused(at.db, "tool_unknown", () => bring(broken.replace("- id: email_get", "- id: nothing")));
+    refused(at.db, "prompt_variable", () => bring(broken.replace("Briefly.", "{{brief}}")));
+  });
+});
+
+const BOMB = Array.from({ length: 12 }, (_, i) => `a${i}: &a${i} [${i === 0 ? "x" : `*a${i - 1}, *a${i - 1}`}]`).join(
+  "\n",
+);
+
+describe("a file is refused, with its line, that", () => {
+  it.each([
+    ["has a key nobody knows", file("colour: red\n"), 6, "colour"],
+    ["has one within a tool", file("    colour: red\n"), 6, "colour"],
+    ["has a value of another type", file("settings:\n  maxTurns: many\n"), 7, "settings.maxTurns"],
+    ["has a setting out of bounds", file("settings:\n  temperature: 9\n"), 7, "settings.temperature"],
+    ["has an id that none can have", file("", "name: New\nid: a b\n"), 2, "id"],
+    ["has no prompt", "id: new\nname: New\ntools: [{id: email_get}]\n", 1, "prompt"],
+    ["has a key twice", file("id: again\n"), 6, "unique"],
+    ["is no YAML", file("x: [1, 2\n"), 7, ""],
+    ["has an alias", `${BOMB}\n${file()}`, 1, "anchor"],
+    ["has an anchor", file("description: &x text\n"), 6, "anchor"],
+    ["has a tag", file("description: !!js/function 'x'\n"), 6, "tag"],
+    ["is a list", "- 1\n- 2\n", 1, "object"],
+    ["is two documents", `${file()}---\n${file()}`, 6, "documents"],
+    ["is a text", "hello", 1, "object"],
+  ])("%s", (_, text, line, word) => {
+    const words = refused(at.db, "agent_file", () => bring(text));
+    expect(words).toMatch(new RegExp(`^agent\\.yaml:${line}: `));
+    expect(words).toContain(word);
+  });
+
+  it.each([
+    ["is empty", ""],
+    ["is nested without end", `x: ${"[".repeat(100_000)}`],
+    ["is far too long", `# ${"x".repeat(4_000_001)}`],
+  ])("%s", (_, text) => {
+    refused(at.db, "agent_file", () => bring(text));
+  });
+});
+
+describe("import tools", () => {
+  let outside: ExternalResources;
+
+  beforeEach(() => {
+    outside = openExternalResources({ PATH: process.env.PATH, MALFORMED: "1", TOKEN: "s3cr3t-token" });
+  });
+
+  afterEach(() => outside.close());
+
+  const importAll = (env: string[] = [], prefix: string | null = null) => {
+    const server = { command: [process.execPath, stdioServerFile(at.folder)], env };
+    return importServerTools(
+      at.db,
+      { server, prefix, handlerConfig: { timeoutMs: 20_000 } },
+      outside,
+      new AbortController().signal,
+    );
+  };
+
+  it("adds every tool of a server under a name that providers take, and each can be called", async () => {
+    const { added, skipped } = await importAll();
+    expect(skipped).toEqual([]);
+    expect(added.map(({ id }) => id)).toEqual([
+      "test_server_behave",
+      "test_server_pid",
+      "test_server_die",
+      "test_server_child",
+      "test_server_a_b_c",
+    ]);
+    const row = getTool(at.db, "test_server_behave");
+    expect(row).toMatchObject({
+      handlerKey: "mcp",
+      category: "mcp",
+      handlerConfig: { tool: "behave", timeoutMs: 20_000 },
+    });
+    const context = { inbox: null, cutoff: null, signal: never };
+    const live = toTool({ tool: row, config: null }, { mailbox: openMailbox(at.db), outside });
+    expect(await live.call({ do: "echo", word: "a" }, context)).toEqual({ ok: true, value: { word: "a" } });
+  });
+
+  it("tells a second time apart from the first, and leaves out what is no tool, with the reason", async () => {
+    await importAll([], "x");
+    const { added, skipped } = await importAll(["MALFORMED"], "x");
+    expect(added[0]?.id).toBe("x_behave_2");
+    expect(skipped).toEqual([
+      { name: "odd", why: expect.stringContaining("which cannot be checked") },
+      { name: "later", why: expect.stringContaining("task") },
+      { name: "3 of its list", why: expect.stringContaining("not valid tools") },
+    ]);
+  });
+
+  it("gives the model a text as the server wrote it, and no JSON of it", async () => {
+    await importAll([], "x");
+    const live = toTool({ tool: getTool(at.db, "x_behave"), config: null }, { mailbox: openMailbox(at.db), outside });
+    const context = { inbox: null, cutoff: null, signal: never };
+    const call = { id: "c1", name: live.id, arguments: { do: "prose" } };
+    const { message, record } = await callTool(call, 0, new Map([[live.id, live]]), context);
+    expect(message.content).toBe('Two lines,\nand a "quote".');
+    expect(record.result).toBe(message.content);
+    const short = { tool: getTool(at.db, "x_behave"), config: JSON.stringify({ maxResultChars: 100 }) };
+    const huge = await toTool(short, { mailbox: openMailbox(at.db), outside }).call({ do: "story" }, context);
+    expect(huge).toEqual({
+      ok: true,
+      value: expect.stringMatching(/^Once(.|\n)*\n\[cut off: 100 of 404 characters\]$/),
+    });
+  });
+
+  it("adds nothing of a server that cannot be reached, and shows no secret in saying so", async () => {
+    const before = listTools(at.db);
+    const source = "console.error('bad token ' + process.env.TOKEN); process.exit(1)";
+    const request = {
+      server: { command: [process.execPath, "-e", source], env: ["TOKEN"] },
+      prefix: null,
+      handlerConfig: {},
+    };
+    const importing = importServerTools(at.db, request, outside, never);
+    await expect(importing).rejects.toMatchObject({
+      code: "mcp_failed",
+      message: expect.stringContaining("bad token [secret]"),
+    });
+    expect(listTools(at.db)).toEqual(before);
+  });
+
+  const MODULES = {
+    "named.ts": `export const description: string = "D"; export const parameters = { type: "object" }; export function call(): number { return 1; }`,
+    "default.js": `export default { name: "N", description: "D", parameters: { type: "object" }, call: () => 1 };`,
+    "common.cjs": `module.exports = { description: "D", parameters: { type: "object" }, call: () => 1 };`,
+  };
+
+  it.each(Object.entries(MODULES))("reads what the module %s says of itself", async (name, source) => {
+    writeFileSync(join(at.folder, name), source);
+    expect(await describeModule(join(at.folder, name), [], outside, never)).toMatchObject({
+      description: "D",
+      parameters: { type: "object" },
+    });
+  });
+
+  it.each([
+    ["broken.ts", "export const call = (", "cannot be loaded"],
+    ["throws.ts", "throw new Error('at once');", "at once"],
+    ["nothing.ts", "export const x = 1;", "exports no function call"],
+    ["exits.ts", "process.exit(0);", "was ended"],
+  ])("refuses the module %s", async (name, source, word) => {
+    writeFileSync(join(at.folder, name), source);
+    await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({
+      code: "module_unusable",
+      message: expect.stringContaining(word),
+    });
+  });
+});

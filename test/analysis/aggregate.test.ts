@@ -1,0 +1,500 @@
+import { describe, expect, it, test } from "vitest";
+import { AllScores, RunAggregate } from "../../src/analysis/aggregate.js";
+import { SCORERS, SCORES } from "../../src/scoring/scorers.js";
+import { wilson } from "../../src/statistics/intervals.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { finished } from "../traces/saved-runs.js";
+import { suiteResult } from "./suite-results.js";
+
+describe("aggregate scores", () => {
+  const task = (taskId: number, scores: TaskResult["scores"], changes: Partial<TaskResult> = {}): TaskResult => ({
+    ...finished("run_1", taskId, 1).result,
+    scores,
+    ...changes,
+  });
+
+  const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
+    task(taskId, {}, { ending: "model_error", ...changes });
+
+  const figuresOf = (results: readonly TaskResult[]) => {
+    const tally = new AllScores(SCORERS);
+    for (const result of results) tally.add(result);
+    return tally.figures();
+  };
+
+  describe("a score over a run", () => {
+    it("of a rate has Wilson's interval, the scorer's own words, and its denominator", () => {
+      const results = Array.from({ length: 40 }, (_, i) =>
+        task(i, { exactMatch: i < 10 ? 1 : 0, sourcesCorrect: null }),
+      );
+      const { exactMatch, sourcesCorrect } = figuresOf(results).scores;
+      expect(exactMatch).toMatchObject({ label: "Exact match", kind: "rate", better: "higher", value: 0.25, n: 40 });
+      expect(exactMatch).toMatchObject({ ...wilson(10, 40), method: "wilson" });
+      expect(exactMatch?.repeats).toBeUndefined();
+      expect(sourcesCorrect).toMatchObject({
+        value: null,
+        n: 0,
+        low: null,
+        high: null,
+        overAll: { value: null, n: 0 },
+      });
+    });
+
+    it("counts failed tasks as wrong over all: those that came first, and those of a question that was also answered", () => {
+      const { scores } = figuresOf([
+        failed(1),
+        task(2, { exactMatch: 1, semanticScore: 0.5 }),
+        failed(2, { epoch: 2 }),
+        task(3, { exactMatch: 0, semanticScore: 0.25 }),
+        failed(4),
+      ]);
+      expect(scores.exactMatch).toMatchObject({ value: 0.5, n: 2, overAll: { value: 0.2, n: 5 } });
+      expect(scores.semanticScore).toMatchObject({ value: 0.375, n: 2, overAll: { value: 0.15, n: 5 } });
+    });
+
+    it("of an eval counts what it gave failed tasks, and never a failure that it did not judge", () => {
+      const ended = (value: number | null) => ({ "eval:ends": value });
+      const { scores } = figuresOf([
+        task(1, { exactMatch: 1, ...ended(1) }),
+        failed(2, { scores: ended(0) }),
+        failed(3, { scores: ended(0) }),
+        failed(4),
+      ]);
+      const rate = { value: Number((1 / 3).toFixed(12)), n: 3 };
+      const { value, n, overAll } = scores["eval:ends"] ?? { value: null, n: 0, overAll: { value: null, n: 0 } };
+      expect({ value: Number(value?.toFixed(12)), n }).toEqual(rate);
+      expect({ value: Number(overAll.value?.toFixed(12)), n: overAll.n }).toEqual(rate);
+      expect(scores.exactMatch).toMatchObject({ value: 1, n: 1, overAll: { value: 0.25, n: 4 } });
+    });
+
+    it("counts a failed question without gold mail for no score that is about gold mail", () => {
+      const { scores } = figuresOf([
+        failed(1, { goldSources: 0 }),
+        task(2, { exactMatch: 1, foundGold: 1 }),
+        task(3, { exactMatch: 1, foundGold: null }, { goldSources: 0 }),
+        failed(3, { goldSources: 0, epoch: 2 }),
+      ]);
+      expect(scores.foundGold?.overAll).toMatchObject({ value: 1, n: 1 });
+      expect(scores.exactMatch?.overAll).toMatchObject({ value: 0.5, n: 4 });
+    });
+
+    it("counts a failed question whose gold answer holds no number or date for no score about those", () => {
+      const { scores } = figuresOf([
+        failed(1, { groundTruth: "a green folder" }),
+        failed(2, { groundTruth: "$1.5 million" }),
+        failed(3, { groundTruth: "on May 5, 2001" }),
+        task(4, { exactMatch: 1, numberMatch: 1, dateMatch: null }, { groundTruth: "40 barrels" }),
+        task(5, { exactMatch: 1, numberMatch: null, dateMatch: null }, { groundTruth: "Kay Mann" }),
+        failed(5, { groundTruth: "Kay Mann", epoch: 2 }),
+        task(6, { exactMatch: 1, numberMatch: null, dateMatch: 1 }, { groundTruth: "9:30 am" }),
+      ]);
+      expect(scores.numberMatch?.overAll).toMatchObject({ value: 0.5, n: 2 });
+      expect(scores.dateMatch?.overAll).toMatchObject({ value: 0.5, n: 2 });
+      expect(scores.exactMatch?.overAll).toMatchObject({ value: 3 / 7, n: 7 });
+    });
+
+    it("counts a failed task as wrong where the answers to its question could not be judged", () => {
+      const { scores } = figuresOf([
+        task(1, { judgeCorrect: 1 }),
+        task(2, { judgeCorrect: null }),
+        failed(2, { epoch: 2 }),
+      ]);
+      expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 1, overAll: { value: 0.5, n: 2 } });
+    });
+
+    it("has no value for failures where lower is better, though its values lie from 0 to 1", () => {
+      const { hallucination, goldRank } = figuresOf([
+        task(1, { hallucination: 0, goldRank: 1 }),
+        task(2, { hallucination: 1, goldRank: 1 }),
+        failed(3),
+      ]).scores;
+      expect(hallucination).toMatchObject({ better: "lower", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+      expect(goldRank).toMatchObject({ better: "lower", value: 1, n: 2, overAll: { value: null, n: 0 } });
+    });
+
+    it("has no value for failures where the scale goes beyond 0 to 1, whatever the values are", () => {
+      const { artReward } = figuresOf([task(1, { artReward: 0.1 }), task(2, { artReward: 0.3 }), failed(3)]).scores;
+      expect(artReward).toMatchObject({ value: 0.2, n: 2, overAll: { value: null, n: 0 } });
+    });
+
+    it("has an interval within its scale, of few tasks too, in slices and over inboxes as well", () => {
+      const results = [
+        task(1, { semanticScore: 1, artReward: 1.4, goldRank: 1 }, { inbox: "a@x" }),
+        task(2, { semanticScore: 0.1, artReward: -1.9, goldRank: 5 }, { inbox: "a@x" }),
+        task(3, { semanticScore: 1, artReward: 1.3, goldRank: 1 }, { inbox: "b@x" }),
+      ];
+      const { scores, slices } = figuresOf(results);
+      const scales = { semanticScore: [0, 1], artReward: [-2, 1.5], goldRank: [1, Number.POSITIVE_INFINITY] } as const;
+      for (const [name, [min, max]] of Object.entries(scales)) {
+        const figures = [scores[name], scores[name]?.byInbox, ...slices.inbox.map((part) => part.scores[name])];
+        for (const interval of [...figures, ...slices.year.map((part) => part.scores[name])]) {
+          expect(interval?.low ?? min, name).toBeGreaterThanOrEqual(min);
+          expect(interval?.high ?? min, name).toBeLessThanOrEqual(max);
+        }
+        expect(scores[name]?.low, name).not.toBeNull();
+      }
+    });
+
+    it("has no value for failures where 0 0 is not what wrong is", () => {
+      const { reward } = figuresOf([task(1, { reward: 1.5 }), task(2, { reward: -0.5 }), failed(3)]).scores;
+      expect(reward).toMatchObject({ label: "reward", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+    });
+
+    it("of repeats takes the question as one cluster, and tells pass@k and pass^k over questions", () => {
+      const right = [2, 0, 1, 2];
+      const results = right.flatMap((times, i) =>
+        [1, 2].map((epoch) => task(i, { exactMatch: epoch <= times ? 1 : 0 }, { epoch })),
+      );
+      const { exactMatch } = figuresOf(results).scores;
+      expect(exactMatch).toMatchObject({ value: 5 / 8, n: 8, method: "clustered_wilson" });
+      expect(exactMatch?.low).toBeLessThan(wilson(5, 8).low ?? 0);
+      const [one, two, ...more] = exactMatch?.repeats ?? [];
+      expect(more).toEqual([]);
+      expect(one).toMatchObject({ k: 1, passAtK: { value: 5 / 8, n: 4 }, passHatK: { value: 5 / 8, n: 4 } });
+      expect(two).toMatchObject({ k: 2, passAtK: { value: 3 / 4, n: 4 }, passHatK: { value: 2 / 4, n: 4 } });
+    });
+
+    it("has a wider interval for other inboxes, where inboxes differ", () => {
+      const results = Array.from({ length: 80 }, (_, i) =>
+        task(i, { exactMatch: i % 8 < 4 ? 1 : 0 }, { inbox: `${i % 8}@x.example` }),
+      );
+      const { exactMatch } = figuresOf(results).scores;
+      expect(exactMatch?.byInbox.inboxes).toBe(8);
+      expect(exactMatch?.byInbox.low).toBeLessThan(exactMatch?.low ?? 0);
+      expect(exactMatch?.byInbox.high).toBeGreaterThan(exactMatch?.high ?? 1);
+    });
+  });
+
+  describe("slices", () => {
+    const results = [
+      task(
+        1,
+        { exactMatch: 1 },
+        { inbox: "b@x", howRealistic: 0.699999988079071, goldSources: 10, queryDate: "2001-05-05" },
+      ),
+      task(2, { exactMatch: 0 }, { inbox: "a@x", howRealistic: 1, goldSources: 2, queryDate: "2000-01-01" }),
+      failed(3, { inbox: "a@x", howRealistic: 0.95, goldSources: 2, queryDate: "2001-12-31" }),
+    ];
+
+    it("divide the tasks, with n and interval of each part, in the order of their values", () => {
+      const { slices } = figuresOf(results);
+      const parts = (slice: keyof typeof slices) => (slices[slice] ?? []).map(({ value, tasks }) => [value, tasks]);
+      expect(parts("inbox")).toEqual([
+        ["a@x", 2],
+        ["b@x", 1],
+      ]);
+      expect(parts("realism")).toEqual([
+        ["0.7-0.8", 1],
+        ["0.9-1", 2],
+      ]);
+      expect(parts("sources")).toEqual([
+        ["2", 2],
+        ["10", 1],
+      ]);
+      expect(parts("year")).toEqual([
+        ["2000", 1],
+        ["2001", 2],
+      ]);
+      expect(slices.inbox[0]?.scores.exactMatch).toEqual({ value: 0, n: 1, ...wilson(0, 1), method: "wilson" });
+    });
+
+    it("are those of the whole run: their denominators add up", () => {
+      const many = Array.from({ length: 200 }, (_, i) =>
+        task(i, { exactMatch: i % 3 === 0 ? 1 : 0 }, { inbox: `${i % 7}@x`, queryDate: `${1999 + (i % 4)}-01-01` }),
+      );
+      const { scores, slices } = figuresOf(many);
+      for (const slice of [slices.inbox, slices.year]) {
+        const estimates = slice.map((part) => part.scores.exactMatch ?? { n: 0, value: 0 });
+        expect(estimates.reduce((sum, { n }) => sum + n, 0)).toBe(scores.exactMatch?.n);
+        const right = estimates.reduce((sum, { n, value }) => sum + n * (value ?? 0), 0);
+        expect(right / 200).toBeCloseTo(scores.exactMatch?.value ?? 0, 12);
+      }
+    });
+  });
+});
+
+describe("run aggregate", () => {
+  const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
+
+  const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
+    taskId: 1,
+    epoch: 1,
+    inbox: "ann@x.example",
+    queryDate: "2001-05-05",
+    howRealistic: 0.8,
+    goldSources: 1,
+    question: "?",
+    groundTruth: "a",
+    agentAnswer: "a",
+    exactMatch: true,
+    semanticScore: 1,
+    executionTimeMs: 1000,
+    traceId: "t",
+    ending: "answered",
+    turns: 3,
+    usage,
+    costUsd: 0.25,
+    judgeCostUsd: 0,
+    sources: [],
+    sourcesCorrect: true,
+    foundGold: true,
+    readGold: true,
+    retries: 0,
+    cachedReplies: 0,
+    spent: { usage, costUsd: 0.25 },
+    scores: {},
+    ...changes,
+  });
+
+  const NOT_GRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
+
+  const failed = (changes: Partial<TaskResult> = {}) =>
+    answered({ ...NOT_GRADED, ending: "model_error", error: "500", agentAnswer: "", ...changes });
+
+  const run = {
+    runId: "r",
+    agentId: "a",
+    model: "m",
+    split: "test",
+    status: "completed" as const,
+    plannedTasks: 3,
+    totalTimeMs: 5,
+    startedAt: "2026-01-01",
+    completedAt: "2026-01-02",
+  };
+
+  function totalsOf(...results: TaskResult[]) {
+    const tally = new RunAggregate();
+    const scores = new AllScores(SCORERS);
+    for (const result of results) {
+      tally.add(result);
+      scores.add(result);
+    }
+    return tally.totals({ ...run, ...scores.figures() });
+  }
+
+  describe("totals", () => {
+    test("of nothing are zero counts and no averages", () => {
+      const { overAllTasks, ...totals } = totalsOf();
+      expect(totals).toEqual({
+        ...run,
+        scores: {},
+        slices: { inbox: [], realism: [], sources: [], year: [] },
+        totalTasks: 0,
+        completedTasks: 0,
+        failedTasks: 0,
+        exactMatchAccuracy: null,
+        avgSemanticScore: null,
+        sourcesCorrect: null,
+        foundGold: null,
+        readGold: null,
+        avgExecutionTimeMs: null,
+        avgModelTimeMs: null,
+        avgToolTimeMs: null,
+        avgWaitingTimeMs: null,
+        endings: {},
+        turns: 0,
+        usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+        costUsd: 0,
+        retries: 0,
+        cachedReplies: 0,
+        spent: { usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }, costUsd: 0 },
+      });
+      expect(overAllTasks.tasks).toBe(0);
+      expect(overAllTasks.exactMatchAccuracy).toBeNull();
+    });
+
+    test("of failures alone: nothing to average over the completed, 0 over all", () => {
+      const totals = totalsOf(failed(), failed({ ending: "timeout" }));
+      expect(totals).toMatchObject({
+        completedTasks: 0,
+        failedTasks: 2,
+        exactMatchAccuracy: null,
+        avgExecutionTimeMs: null,
+      });
+      expect(totals.overAllTasks).toEqual({
+        tasks: 2,
+        exactMatchAccuracy: 0,
+        avgSemanticScore: 0,
+        sourcesCorrect: 0,
+        foundGold: 0,
+        readGold: 0,
+      });
+    });
+
+    test("say both denominators: the completed tasks, and all with failures as wrong", () => {
+      const totals = totalsOf(
+        answered(),
+        answered({ exactMatch: false, semanticScore: 0.25, sourcesCorrect: false, foundGold: true, readGold: false }),
+        answered({
+          exactMatch: false,
+          semanticScore: 0,
+          ending: "out_of_turns",
+          executionTimeMs: 4000,
+          readGold: false,
+        }),
+        failed({ executionTimeMs: 99_000 }),
+      );
+      expect(totals).toMatchObject({ totalTasks: 4, completedTasks: 3, failedTasks: 1 });
+      expect(totals.exactMatchAccuracy).toBeCloseTo(1 / 3, 12);
+      expect(totals.avgSemanticScore).toBeCloseTo(1.25 / 3, 12);
+      expect(totals.sourcesCorrect).toBeCloseTo(2 / 3, 12);
+      expect(totals.foundGold).toBe(1);
+      expect(totals.readGold).toBeCloseTo(1 / 3, 12);
+      expect(totals.avgExecutionTimeMs).toBe(2000);
+      expect(totals.overAllTasks).toEqual({
+        tasks: 4,
+        exactMatchAccuracy: 0.25,
+        avgSemanticScore: 1.25 / 4,
+        sourcesCorrect: 0.5,
+        foundGold: 0.75,
+        readGold: 0.25,
+      });
+      expect(totals.endings).toEqual({ answered: 2, out_of_turns: 1, model_error: 1 });
+    });
+
+    test("take a gold score over the tasks only that have gold mail", () => {
+      const without = answered({ sourcesCorrect: null, foundGold: null, readGold: null, exactMatch: false });
+      const totals = totalsOf(answered(), without, without);
+      expect(totals).toMatchObject({ sourcesCorrect: 1, foundGold: 1, readGold: 1 });
+      expect(totals.exactMatchAccuracy).toBeCloseTo(1 / 3, 12);
+    });
+
+    test("count a failed question without gold mail in no gold score, and as wrong in the others", () => {
+      expect(totalsOf(answered(), failed({ goldSources: 0 }), failed()).overAllTasks).toEqual({
+        tasks: 3,
+        exactMatchAccuracy: 1 / 3,
+        avgSemanticScore: 1 / 3,
+        sourcesCorrect: 0.5,
+        foundGold: 0.5,
+        readGold: 0.5,
+      });
+    });
+
+    test("sum turns, tokens, money and retries over failures too", () => {
+      expect(totalsOf(answered({ retries: 1 }), failed({ turns: 2, retries: 5, costUsd: 0.5 }))).toMatchObject({
+        turns: 5,
+        usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 },
+        costUsd: 0.75,
+        retries: 6,
+      });
+    });
+
+    test("have no cost as soon as one task's is unknown, whichever came first", () => {
+      expect(totalsOf(answered(), answered({ costUsd: null })).costUsd).toBeNull();
+      expect(totalsOf(answered({ costUsd: null }), answered()).costUsd).toBeNull();
+    });
+  });
+
+  test("progress tells what is done so far", () => {
+    const tally = new RunAggregate();
+    tally.add(answered());
+    tally.add(failed());
+    expect(tally.progress).toEqual({
+      done: 2,
+      failed: 1,
+      retries: 0,
+      usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 },
+      costUsd: 0.5,
+    });
+    expect(tally.averages()).toMatchObject({ tasks: 1, exactMatchAccuracy: 1 });
+  });
+});
+
+describe("totals of a run over a suite", () => {
+  const RUN = {
+    ...{ runId: "r", agentId: "a", model: "m", split: "suite", plannedTasks: 6, totalTimeMs: 5 },
+    status: "completed",
+    ...{ startedAt: "2026-01-01", completedAt: "2026-01-02" },
+  } as const;
+
+  function totalsOf(...results: readonly TaskResult[]) {
+    const [tally, scores] = [new RunAggregate(), new AllScores(SCORES)];
+    for (const result of results) {
+      tally.add(result);
+      scores.add(result);
+    }
+    return tally.totals({ ...RUN, ...scores.figures() });
+  }
+
+  const MIXED = [
+    suiteResult("a", 1, { tags: ["cli", "verbose"], actionNumber: 5 }),
+    suiteResult("b", 0.5, { tool: "jupyter", actionNumber: 6, relatedApps: ["jupyter", "excel"] }),
+    suiteResult("c", 0, { state: "max_steps", actionNumber: 15 }),
+    suiteResult("d", 1, { state: "timeout", actionNumber: 16 }),
+    suiteResult("e", null, { state: "agent_error", actionNumber: null }),
+    suiteResult("f", null, { state: "unsupported", tool: "excel" }),
+  ];
+
+  it("average the graded tasks only, failed ones that were graded among them, and never take the others as 0", () => {
+    const { scores, overAllTasks, completedTasks, failedTasks, notRunnableTasks } = totalsOf(...MIXED);
+    expect({ completedTasks, failedTasks, notRunnableTasks }).toEqual({
+      completedTasks: 3,
+      failedTasks: 2,
+      notRunnableTasks: 1,
+    });
+    expect(scores.taskScore).toMatchObject({ value: 2.5 / 4, n: 4, overAll: { value: null, n: 0 } });
+    expect(scores.taskSolved).toMatchObject({ value: 2 / 4, n: 4, ...wilson(2, 4), overAll: { value: null, n: 0 } });
+    expect(scores.taskScore?.byInbox).toEqual({ low: null, high: null, inboxes: 0 });
+    expect(overAllTasks).toMatchObject({ exactMatchAccuracy: null, avgSemanticScore: null, foundGold: null });
+  });
+
+  it("count every task by its state, with those that have a score", () => {
+    expect(totalsOf(...MIXED).suite).toEqual({
+      name: "demo",
+      graded: 4,
+      states: {
+        success: { tasks: 2, graded: 2 },
+        max_steps: { tasks: 1, graded: 1 },
+        timeout: { tasks: 1, graded: 1 },
+        agent_error: { tasks: 1, graded: 0 },
+        unsupported: { tasks: 1, graded: 0 },
+      },
+    });
+  });
+
+  it("have no score where nothing was graded", () => {
+    const { scores, suite } = totalsOf(suiteResult("e", null), suiteResult("f", null, { state: "needs_account" }));
+    expect(scores.taskScore).toMatchObject({ value: null, n: 0, low: null, high: null });
+    expect(suite?.graded).toBe(0);
+  });
+
+  it("divide the tasks by tool, difficulty, guidance, application and tag, the ungraded ones counted without a score", () => {
+    const { slices } = totalsOf(...MIXED);
+    const parts = (slice: keyof typeof slices) =>
+      (slices[slice] ?? []).map(({ value, tasks, scores: { taskScore: score } }) => [value, tasks, score?.n]);
+    expect(slices.inbox).toEqual([]);
+    expect(parts("tool")).toEqual([
+      ["excel", 1, 0],
+      ["jupyter", 1, 1],
+      ["terminal", 4, 3],
+    ]);
+    expect(parts("difficulty")).toEqual([
+      ["up to 5", 2, 1],
+      ["6 to 15", 2, 2],
+      ["above 15", 1, 1],
+      ["not given", 1, 0],
+    ]);
+    expect(parts("guidance")).toEqual([
+      ["abstract", 5, 3],
+      ["verbose", 1, 1],
+    ]);
+    expect(parts("app")).toEqual([
+      ["excel", 1, 1],
+      ["jupyter", 1, 1],
+      ["terminal", 5, 3],
+    ]);
+    expect(parts("tag")).toEqual([
+      ["abstract", 5, 3],
+      ["cli", 6, 4],
+      ["verbose", 1, 1],
+    ]);
+  });
+
+  it("of questions have nothing of suites", () => {
+    const { suite: _, ...question } = suiteResult("1", null, {}, { inbox: "ann@x.example", ending: "answered" });
+    const totals = totalsOf(question);
+    expect(totals).not.toHaveProperty("suite");
+    expect(Object.keys(totals.slices)).toEqual(["inbox", "realism", "sources", "year"]);
+  });
+});

@@ -1,0 +1,292 @@
+import { describe, expect, it } from "vitest";
+import {
+  type ComparableRun,
+  comparableRun,
+  comparePairs,
+  compareRuns,
+  incomparable,
+  pairOutcomes,
+  pairsOf,
+} from "../../src/analysis/compare.js";
+import { comparisonText } from "../../src/reports/comparison-text.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { expectBetween, LONG, TIMES, worlds } from "../statistics/simulated-runs.js";
+import { figures, head, run, task } from "./runs.js";
+import { suiteResult } from "./suite-results.js";
+
+const compare = (a: ComparableRun, b: ComparableRun, flips = 10) => compareRuns(a, b, ["exactMatch"], flips);
+
+const times = (n: number, value: number) => Array.from({ length: n }, () => value);
+
+describe("two runs", () => {
+  const before = run([...times(20, 1), ...times(10, 0), ...times(70, 1)]);
+  const after = run([...times(5, 0), ...times(15, 1), ...times(10, 1), ...times(70, 1)], { runId: "run_b" });
+
+  it("are compared question by question", () => {
+    const { metrics, questions } = compare(before, after);
+    expect(questions).toEqual({ common: 100, onlyBaseline: 0, onlyCandidate: 0 });
+    expect(metrics[0]).toMatchObject({
+      metric: "exactMatch",
+      label: "Exact match",
+      baseline: 0.9,
+      candidate: 0.95,
+      difference: { value: 0.05, n: 100, method: "paired_bootstrap" },
+      test: "mcnemar",
+      wins: 10,
+      losses: 5,
+      ties: 85,
+      verdict: null,
+    });
+    // binomtest(5, 15).pvalue of SciPy 1.17.1.
+    expect(metrics[0]?.p).toBeCloseTo(0.3017578125, 10);
+    // ((1.95996 + 0.84162) * std(d, ddof=1) / 0.05)**2 is 467.8: 368 more.
+    expect(metrics[0]?.moreQuestions).toBe(368);
+  });
+
+  it("differ surely where the interval and the test say so, whichever way is better", () => {
+    const better = run([...times(20, 1), ...times(10, 1), ...times(70, 1)]);
+    expect(compare(before, better).metrics[0]).toMatchObject({ verdict: "better", moreQuestions: 0 });
+    expect(compare(better, before).metrics[0]).toMatchObject({ verdict: "worse", wins: 0, losses: 10 });
+    const scores = { exactMatch: figures({ better: "lower" }) };
+    const lower = { ...before, head: head({ scores }) };
+    expect(compare(lower, better).metrics[0]).toMatchObject({ verdict: "worse", wins: 0, losses: 10 });
+  });
+
+  it("are compared over what both have: others are counted, failed tasks have no value", () => {
+    const { metrics, questions } = compare(run([1, 1, null, 1, 0]), run([1, null, 0]));
+    expect(questions).toEqual({ common: 3, onlyBaseline: 2, onlyCandidate: 0 });
+    expect(metrics[0]).toMatchObject({ baseline: 1, candidate: 1, difference: { n: 1 }, ties: 1 });
+  });
+
+  it("with nothing in common have no figures and no verdict", () => {
+    const { metrics } = compare(run([null, null]), run([1, 1]));
+    expect(metrics[0]).toMatchObject({ baseline: null, candidate: null, p: null, verdict: null, moreQuestions: null });
+  });
+
+  it("that repeat their questions are compared by each question's mean", () => {
+    const repeats = (values: readonly number[][]) =>
+      comparableRun(
+        head(),
+        values.flatMap((epochs, i) => epochs.map((value, e) => task(i, { exactMatch: value }, { epoch: e + 1 }))),
+      );
+    const [metric] = compare(
+      repeats([
+        [1, 0],
+        [1, 1],
+      ]),
+      repeats([
+        [1, 1],
+        [1, 0, 0, 0],
+      ]),
+    ).metrics;
+    expect(metric).toMatchObject({ baseline: 0.75, candidate: 0.625, test: "sign_flip", wins: 1, losses: 1 });
+    expect(metric?.difference).toMatchObject({ value: -0.125, n: 2 });
+  });
+
+  it("have their cost, time and turns compared too, where less is better", () => {
+    const at = (costUsd: number | null, turns: number) =>
+      comparableRun(
+        head(),
+        [1, 2, 3].map((id) =>
+          task(id, {}, { costUsd, turns, modelTimeMs: 90 * turns, toolTimeMs: 10 * turns, executionTimeMs: 9_999 }),
+        ),
+      );
+    const [, cost, time, turns] = compare(at(0.02, 3), at(0.01, 4)).metrics;
+    expect(cost).toMatchObject({ metric: "costUsd", wins: 3, losses: 0, difference: { value: -0.01, n: 3 } });
+    expect(time).toMatchObject({ metric: "modelAndToolTimeMs", difference: { value: 100 }, losses: 3 });
+    expect(turns).toMatchObject({ metric: "turns", baseline: 3, candidate: 4 });
+    expect(compare(at(null, 3), at(0.01, 3)).metrics[1]).toMatchObject({ baseline: null, difference: { n: 0 } });
+  });
+
+  it("are judged by model and tool time, not by what was waited for; where that is not told, by nothing", () => {
+    const at = (times: Partial<TaskResult>) =>
+      comparableRun(
+        head(),
+        [1, 2, 3].map((id) => task(id, {}, times)),
+      );
+    const throttled = at({ modelTimeMs: 1_000, toolTimeMs: 200, waitingTimeMs: 3_900, executionTimeMs: 5_100 });
+    const free = at({ modelTimeMs: 1_000, toolTimeMs: 200, waitingTimeMs: 0, executionTimeMs: 1_200 });
+    const timeOf = (a: ComparableRun, b: ComparableRun) => compare(a, b).metrics[2];
+    expect(timeOf(throttled, free)).toMatchObject({
+      baseline: 1_200,
+      difference: { value: 0 },
+      ties: 3,
+      verdict: null,
+    });
+    expect(timeOf(at({ executionTimeMs: 5_100 }), free)).toMatchObject({ baseline: null, difference: { n: 0 } });
+  });
+
+  it("do not differ in the last digits of sums", () => {
+    const mean = (epochs: readonly number[], costs: readonly number[]) =>
+      comparableRun(
+        head(),
+        [1, 2, 3].flatMap((id) =>
+          epochs.map((value, e) => task(id, { exactMatch: value }, { epoch: e + 1, costUsd: costs[e] ?? 0 })),
+        ),
+      );
+    const before = mean([0.1, 0.2, 0.3], [1e-7, 2e-7, 3e-7]);
+    const after = mean([0.3, 0.2, 0.1], [3e-7, 2e-7, 1e-7]);
+    expect(before.questions.get(1)?.values.exactMatch).not.toBe(after.questions.get(1)?.values.exactMatch);
+    const { metrics, flips } = compare(before, after);
+    for (const metric of metrics.slice(0, 2)) {
+      expect(metric).toMatchObject({ wins: 0, losses: 0, ties: 3, p: 1, difference: { value: 0, low: 0, high: 0 } });
+    }
+    expect(flips).toMatchObject({ won: [], lost: [] });
+    const cheaper = mean([0.1, 0.2, 0.3], [1e-7, 2e-7, 2.9e-7]);
+    expect(compare(before, cheaper).metrics[1]).toMatchObject({ wins: 3 });
+  });
+
+  it("name the questions that changed, the largest changes first and no more than wanted", () => {
+    const { flips } = compare(run([1, 0, 1, 1]), run([0, 1, 0, 1]), 1);
+    expect(flips.metric).toBe("exactMatch");
+    expect(flips.lost).toEqual([
+      expect.objectContaining({ taskId: 1, baseline: 1, candidate: 0, question: expect.any(String) }),
+    ]);
+    expect(flips.won.map(({ taskId }) => taskId)).toEqual([2]);
+  });
+});
+
+describe("runs are not comparable", () => {
+  it("with other questions, another split, other mail or another cutoff, each of which is named", () => {
+    const other = head({
+      dataset: { source: "hub", revision: "abc", sha256: "e".repeat(64) },
+      split: "train",
+      corpusFingerprint: "0".repeat(64),
+      settings: { ...head().settings, cutoff: "off" },
+    });
+    const words = incomparable(head(), other);
+    expect(words).toHaveLength(4);
+    expect(words[0]).toBe("the dataset: questions.jsonl (dddddddddddd) and hub (abc)");
+    expect(words[3]).toBe("the cutoff: query_date and off");
+    expect(compare(run([1]), { ...run([1]), head: other }).incomparable).toEqual(words);
+  });
+
+  it("unless it is one revision in two forms, or only the agent differs", () => {
+    const at = (sha256: string) => head({ dataset: { source: "hub", revision: "abc", sha256 } });
+    expect(incomparable(at("1"), at("2"))).toEqual([]);
+    const otherAgent = head({ settings: { ...head().settings, maxTurns: 3, prompt: "?" } });
+    expect(incomparable(head(), otherAgent)).toEqual([]);
+    expect(compare(run([1]), { ...run([1]), head: otherAgent }).settings).toEqual(["maxTurns", "prompt"]);
+  });
+});
+
+describe("two runs that are equally good are said to differ in at most 5 of 100 worlds", () => {
+  const { uniform, chance } = worlds(7);
+  const rightOrWrong = chance;
+  const from0To1 = (difficulty: number) => chance(difficulty) * uniform();
+  // At most 4.72 % of 6,000 worlds; of 300 the share has a standard error of 1.2 points.
+  const most = TIMES === 1 ? 0.075 : 0.05;
+
+  const expectFewAlarms = (n: number, score: (difficulty: number) => number) => {
+    let alarmed = 0;
+    for (let i = 0; i < 300 * TIMES; i++) {
+      const difficulties = Array.from({ length: n }, uniform);
+      const [a, b] = [run(difficulties.map(score)), run(difficulties.map(score))];
+      if (compare(a, b, 0).metrics[0]?.verdict !== null) alarmed++;
+    }
+    expectBetween(0, most, `false alarms over ${n} questions`, alarmed / (300 * TIMES));
+  };
+
+  it("over 30 questions, right or wrong", { timeout: LONG }, () => expectFewAlarms(30, rightOrWrong));
+
+  it.each([
+    [100, "right or wrong", rightOrWrong],
+    [300, "right or wrong", rightOrWrong],
+    [100, "scored from 0 to 1", from0To1],
+  ] as const)("over %d questions, %s", { timeout: LONG, tags: ["slow"] }, (n, _, score) => expectFewAlarms(n, score));
+});
+
+function suiteRun(runId: string, results: readonly TaskResult[], corpusFingerprint = "") {
+  const graded = results.filter(({ suite }) => suite?.score !== null).length;
+  const scores = {
+    taskScore: figures({ label: "Task score", kind: "mean" }),
+    taskSolved: figures({ label: "Solved", kind: "rate" }),
+  };
+  const suite = { name: "demo", graded, states: {} };
+  return comparableRun(
+    head({ runId, split: "suite", totalTasks: results.length, suite, scores, corpusFingerprint }),
+    results,
+  );
+}
+
+const before = suiteRun("run_a", [
+  suiteResult("a", 0),
+  suiteResult("b", 1),
+  suiteResult("c", null),
+  suiteResult("d", 1, { state: "timeout" }),
+  suiteResult("e", 1),
+]);
+
+const after = suiteRun(
+  "run_b",
+  [
+    suiteResult("a", 1),
+    suiteResult("b", 0, { reason: "compare_csv gives 0" }),
+    suiteResult("c", 1),
+    suiteResult("d", 1),
+    suiteResult("e", null, { state: "agent_error" }),
+  ],
+  "mail of another database",
+);
+
+const comparison = compareRuns(before, after, ["taskScore", "taskSolved"], 5);
+
+it("two runs over a suite are paired by task, over what is graded in both", () => {
+  const [score, solved, cost] = comparison.metrics;
+  expect(score).toMatchObject({ metric: "taskScore", baseline: 2 / 3, candidate: 2 / 3, wins: 1, losses: 1, ties: 1 });
+  expect(solved).toMatchObject({ test: "mcnemar", p: 1, difference: { n: 3 } });
+  // No cost, time or turns of failed tasks, which say more of the fault than of the agent.
+  expect(cost?.difference.n).toBe(0);
+  expect(comparison.metrics.at(-1)).toMatchObject({ metric: "turns", difference: { n: 2 } });
+});
+
+it("their mail does not matter, and what is not graded is counted aloud", () => {
+  expect(comparison.incomparable).toEqual([]);
+  expect(comparison.ungraded).toEqual({ baseline: 1, candidate: 1 });
+  const text = comparisonText([before.head, after.head], [comparison]);
+  expect(text).toContain(
+    "run_b against run_a: 5 tasks in both\nNot graded, and in no score: 1 of the first, 1 of the second\n",
+  );
+  expect(text).toContain(
+    "Tasks that changed (taskScore):\n  lost  b  Do b\n        1.000  success\n        0.000  success: compare_csv gives 0\n",
+  );
+  expect(text).not.toContain("question");
+});
+
+const runOf = (values: Readonly<Record<number, number | null>>) =>
+  comparableRun(
+    head(),
+    Object.entries(values).map(([id, value]) => task(Number(id), { goldRank: value })),
+  );
+
+it("has a letter for each task of the first run in its order, none of them for tasks without a value on both sides", () => {
+  const baseline = runOf({ 3: 0.5, 1: 1, 2: 0, 4: null, 6: 1 });
+  const candidate = runOf({ 1: 0.5, 2: 0.5, 3: 0.5, 4: 1, 5: 1 });
+  const higher = { metric: "goldRank", better: "higher" } as const;
+  // Keys that are numbers come in their order: 1, 2, 3, 4, 6.
+  expect(pairOutcomes(higher, baseline, candidate)).toBe("lwt--");
+  expect(pairOutcomes({ ...higher, better: "lower" }, baseline, candidate)).toBe("wlt--");
+});
+
+it("takes what rounding leaves for equal, also beside 0", () => {
+  const pairs = pairOutcomes(
+    { metric: "goldRank", better: "higher" },
+    runOf({ 1: 0, 2: 0.3 }),
+    runOf({ 1: 1e-16, 2: 0.1 + 0.2 }),
+  );
+  expect(pairs).toBe("tt");
+});
+
+it("counts as the comparison does", () => {
+  const values = (seed: number) =>
+    runOf(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [i + 1, ((i * seed) % 7) / 7])));
+  const [baseline, candidate] = [values(3), values(5)];
+  for (const better of ["higher", "lower"] as const) {
+    const described = { metric: "goldRank", label: "", kind: "mean", better } as const;
+    const { wins, losses, ties } = comparePairs(described, pairsOf("goldRank", baseline, candidate));
+    const letters = pairOutcomes(described, baseline, candidate);
+    const count = (letter: string) => letters.split(letter).length - 1;
+    expect([count("w"), count("l"), count("t")]).toEqual([wins, losses, ties]);
+    expect(Math.min(wins, losses, ties)).toBeGreaterThan(0);
+  }
+});

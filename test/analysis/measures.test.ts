@@ -1,0 +1,122 @@
+import { describe, expect, it, test } from "vitest";
+import { measureSearch } from "../../src/questions/measure-search.js";
+import { calibration } from "../../src/runs/calibrate.js";
+import { wilson } from "../../src/statistics/intervals.js";
+import type { Question } from "../../src/tasks/question.js";
+import type { Verdict } from "../../src/traces/trace.js";
+
+const rows = (label: Verdict, verdict: Verdict | null, count: number) =>
+  Array.from({ length: count }, (_, i) => ({
+    question: `${label} ${verdict} ${i}`,
+    gold: "g",
+    answer: "a",
+    label,
+    verdict,
+    reason: "r",
+    agreement: null,
+  }));
+
+test("compares correct against everything else, and counts what has no verdict apart", () => {
+  const figures = calibration([
+    ...rows("correct", "correct", 20),
+    ...rows("wrong", "correct", 5),
+    ...rows("correct", "partly", 6),
+    ...rows("correct", "wrong", 4),
+    ...rows("wrong", "abstained", 10),
+    ...rows("partly", "wrong", 5),
+    ...rows("correct", null, 3),
+  ]);
+  expect(figures).toMatchObject({
+    labels: 53,
+    unscored: 3,
+    accuracy: { value: 0.7, n: 50 },
+    precision: { value: 0.8, n: 25 },
+    recall: { value: 2 / 3, n: 30 },
+    kappa: { value: expect.closeTo(0.4, 12), n: 50 },
+    confusion: { bothCorrect: 20, judgeOnly: 5, labelOnly: 10, neither: 15 },
+  });
+  expect(figures.accuracy.low).toBeCloseTo(0.5625, 4);
+  expect(figures.accuracy.high).toBeCloseTo(0.809, 4);
+  expect(figures.disagreements).toHaveLength(15);
+  expect(new Set(figures.disagreements.map(({ label, verdict }) => `${label}/${verdict}`))).toEqual(
+    new Set(["wrong/correct", "correct/partly", "correct/wrong"]),
+  );
+});
+
+test("of nothing says so, and never NaN", () => {
+  const { accuracy, precision, recall, kappa } = calibration([]);
+  for (const figure of [accuracy, precision, recall, kappa]) {
+    expect(figure).toEqual({ value: null, n: 0, low: null, high: null });
+  }
+});
+
+const asks = (id: number, ...message_ids: string[]): Question => ({
+  ...{
+    id,
+    question: String(id),
+    answer: "",
+    message_ids,
+    how_realistic: 1,
+    inbox_address: "a@x",
+    query_date: "2001-01-01",
+  },
+});
+
+/** Twelve mails with the gold one at rank `place`. */
+const listWith = (place: number, gold: string) =>
+  Array.from({ length: 12 }, (_, i) => (i + 1 === place ? gold : `<other${i}@x>`));
+
+const itself = (id: string) => id;
+
+describe("the quality of a search", () => {
+  const places: Record<string, number> = { 1: 1, 2: 2, 3: 5, 4: 6, 5: 10, 6: 11 };
+  const questions = [...Object.keys(places).map((id) => asks(Number(id), "<gold@x>")), asks(7)];
+
+  it("is recall among the first 1, 5 and 10 and the mean of 1/rank, over the questions with gold mail", () => {
+    const quality = measureSearch(questions, ({ id }) => listWith(places[id] ?? 0, "<gold@x>"), itself);
+    expect(quality).toMatchObject({ questions: 6, recallAt1: 1 / 6, recallAt5: 3 / 6, recallAt10: 5 / 6, missed: [6] });
+    expect(quality.mrrAt10).toBeCloseTo((1 + 1 / 2 + 1 / 5 + 1 / 6 + 1 / 10) / 6, 12);
+  });
+
+  it("counts a copy of a gold mail as that mail, and the first of several gold mails", () => {
+    const search = () => ["<none@x>", "<copy@x>", "<second@x>"];
+    const sameMail = (id: string) => (id === "<copy@x>" ? "<gold@x>" : id);
+    expect(measureSearch([asks(1, "<gold@x>")], search, sameMail)).toMatchObject({
+      recallAt1: 0,
+      recallAt5: 1,
+      mrrAt10: 0.5,
+    });
+    expect(measureSearch([asks(1, "<second@x>", "<copy@x>")], search, sameMail).mrrAt10).toBe(0.5);
+    expect(measureSearch([asks(1, "<gold@x>")], search, itself)).toMatchObject({
+      recallAt10: 0,
+      mrrAt10: 0,
+      missed: [1],
+    });
+  });
+
+  it("gives the rank of every question, and intervals that hold the figures", () => {
+    const { ranks, estimates } = measureSearch(questions, ({ id }) => listWith(places[id] ?? 0, "<gold@x>"), itself);
+    expect(ranks.map(({ id, rank }) => [id, rank])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 5],
+      [4, 6],
+      [5, 10],
+      [6, null],
+    ]);
+    expect(estimates.recallAt5).toMatchObject({ value: 0.5, n: 6, ...wilson(3, 6), method: "wilson" });
+    const { value, low, high, method } = estimates.mrrAt10;
+    expect([Number(low) < Number(value), Number(value) < Number(high), method]).toEqual([true, true, "wilson_mean"]);
+  });
+
+  it("has its latency by the nearest rank, and no figures over nothing", () => {
+    const { latencyMs } = measureSearch([asks(1, "<g@x>")], () => [], itself);
+    expect(new Set([latencyMs.p50, latencyMs.p95, latencyMs.p99]).size).toBe(1);
+    const nothing = { questions: 0, recallAt1: null, recallAt5: null, recallAt10: null, mrrAt10: null, missed: [] };
+    expect(measureSearch([asks(7)], () => [], itself)).toMatchObject({
+      ...nothing,
+      ranks: [],
+      latencyMs: { p50: null, p95: null, p99: null },
+    });
+  });
+});

@@ -1,0 +1,293 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  countRecipients,
+  countSentFolderSenders,
+  listImportedInboxes,
+  listOwners,
+  readOwnerMap,
+} from "../../src/mail/import-owners.js";
+import { UserError } from "../../src/platform/errors.js";
+import type { Db } from "../../src/store/open-store.js";
+import { mail, openWithMails } from "./corpus-setup.js";
+import { AUTHORED, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
+
+describe("an owner map", () => {
+  const { path, write } = importFolder();
+  const mapOf = (text: string) => Object.fromEntries(readOwnerMap(write("owners.tsv", text)));
+
+  it("is read line by line, with or without a heading, comments, blank lines and further columns", () => {
+    const wanted = { "doe-j": "jane.doe@example.com", "roe-r": "r.roe@example.com" };
+    const lines = ["doe-j\tJane.Doe@Example.com", "roe-r \t r.roe@example.com\t12 mails\tsure"];
+    expect(mapOf(lines.join("\n"))).toEqual(wanted);
+    expect(mapOf(["folder\taddress", ...lines, ""].join("\r\n"))).toEqual(wanted);
+    expect(mapOf(["folder\taddress", "# the board", "", lines[0], "   ", lines[1]].join("\n"))).toEqual(wanted);
+  });
+
+  it("behind a byte order mark keeps the name of its first folder", () => {
+    expect(mapOf("\ufeffdoe-j\tjane.doe@example.com\n")).toEqual({ "doe-j": "jane.doe@example.com" });
+  });
+
+  it("may be empty", () => {
+    expect(mapOf("")).toEqual({});
+  });
+
+  it.each([
+    ["a folder without an address", "doe-j\tj@x.com\nroe-r\n", 2, "roe-r"],
+    ["an address that is none", "doe-j\tj@x.com\n\n# note\nroe-r\tsomeone\n", 4, "roe-r\tsomeone"],
+    ["an address without a folder", "folder\taddress\n\tj@x.com\n", 2, "\tj@x.com"],
+    ["spaces for a tab", "doe-j\tj@x.com\r\nroe-r r@x.com\r\n", 2, "roe-r r@x.com"],
+  ])("with %s names the line", (_, text, line, found) => {
+    const file = write("broken.tsv", text);
+    const message = `${file}, line ${line}: expected an owner folder, a tab and an address, found "${found}".`;
+    expect(() => readOwnerMap(file)).toThrow(expect.objectContaining({ code: "owner_map_row", exitCode: 2, message }));
+  });
+
+  it("that is not there is named", () => {
+    expect(() => readOwnerMap(path("none.tsv"))).toThrow(UserError);
+    expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}: ENOENT`);
+  });
+});
+
+const sentFrom = (path: string, sender: string, changes = {}) =>
+  mail({ path, owner: path.split("/")[0] ?? null, sender, ...changes });
+
+describe("who sends from an owner's sent folders", () => {
+  it.each(["sent", "sent_items", "_sent_mail", "Sent Items", ".Sent/cur", "old/sent", "my_sent", "sent/2001"])(
+    "is counted in %s",
+    async (folder) => {
+      const { db, close } = await openWithMails(sentFrom(`lee-k/${folder}/1.`, "kim@x.example"));
+      expect([...countSentFolderSenders(db).values()]).toEqual([[{ address: "kim@x.example", mails: 1 }]]);
+      close();
+    },
+  );
+
+  it.each(["inbox", "presentations", "consent", "essential/x", "deleted_items"])(
+    "is not counted in %s",
+    async (folder) => {
+      const { db, close } = await openWithMails(sentFrom(`lee-k/${folder}/1.`, "kim@x.example"));
+      expect(countSentFolderSenders(db).size).toBe(0);
+      close();
+    },
+  );
+
+  it("is counted for every owner alone, whoever sends most first, then by address; no sender is nobody", async () => {
+    const { db, close } = await openWithMails(
+      sentFrom("sentry-a/sent/1.", "zoe@x.example"),
+      sentFrom("sentry-a/sent/2.", "zoe@x.example"),
+      sentFrom("sentry-a/sent/3.", "bob@x.example"),
+      sentFrom("sentry-a/sent/4.", "amy@x.example"),
+      sentFrom("sentry-a/sent/5.", ""),
+      sentFrom("sentry-a/inbox/1.", "amy@x.example"),
+      sentFrom("lee-k/sent/1.", "kim@x.example"),
+    );
+    const folders = new Map(listOwners(db).map((owner) => [owner.id, owner.folder]));
+    const counts = [...countSentFolderSenders(db)].map(([id, list]) => [
+      folders.get(id),
+      list.map(({ address, mails }) => `${address} ${mails}`),
+    ]);
+    expect(Object.fromEntries(counts)).toEqual({
+      "sentry-a": ["zoe@x.example 2", "amy@x.example 1", "bob@x.example 1"],
+      "lee-k": ["kim@x.example 1"],
+    });
+    close();
+  });
+});
+
+describe("whom an owner's mail is addressed to", () => {
+  it("is counted over the different mails of the owner's folders, most first", async () => {
+    const twice = sentFrom("lee-k/inbox/1.", "bob@x.example", { to: ["kim@x.example"], cc: ["all@x.example"] });
+    const { db, close } = await openWithMails(
+      twice,
+      { ...twice, messageId: "<copy@x>", path: "lee-k/inbox/2." },
+      sentFrom("lee-k/inbox/3.", "bob@x.example", { to: ["kim@x.example"] }),
+      sentFrom("other-o/inbox/1.", "bob@x.example", { to: ["all@x.example"] }),
+    );
+    const id = listOwners(db).find(({ folder }) => folder === "lee-k")?.id ?? -1;
+    expect([...countRecipients(db, [id])]).toEqual([
+      [
+        id,
+        [
+          { address: "kim@x.example", mails: 2 },
+          { address: "all@x.example", mails: 1 },
+        ],
+      ],
+    ]);
+    expect(countRecipients(db, []).size).toBe(0);
+    close();
+  });
+});
+
+describe("the inboxes that were imported", () => {
+  it("are those of the owners whose address is known, and of the addresses that a source names", async () => {
+    const { db, close } = await openWithMails(
+      sentFrom("lee-k/sent/1.", "kim.lee@x.example"),
+      sentFrom("ghost-g/inbox/1.", "", { to: [] }),
+      mail({ inbox: "named@x.example" }),
+    );
+    expect(listImportedInboxes(db)).toEqual(new Set(["kim.lee@x.example", "named@x.example"]));
+    expect(listOwners(db).map(({ folder, address, basis }) => [folder, address, basis])).toEqual([
+      ["ghost-g", null, null],
+      ["lee-k", "kim.lee@x.example", "sent"],
+      ["named@x.example", "named@x.example", "source"],
+    ]);
+    close();
+  });
+});
+
+describe("resolve owners", () => {
+  const { emptyDb, path, write } = importFolder();
+
+  const ownersOf = (db: Db): Record<string, (string | null)[]> =>
+    Object.fromEntries(
+      (db.prepare("SELECT folder, address, basis FROM owners ORDER BY folder").raw().all() as string[][]).map(
+        ([folder, ...found]) => [folder, found],
+      ),
+    );
+
+  interface Filed {
+    readonly folder: string;
+    readonly from: string;
+    readonly to: string;
+    readonly times?: number;
+  }
+
+  let sources = 0;
+
+  /** The owners of a mail root of which only senders, recipients and folders matter. */
+  async function ownersFrom(mails: readonly Filed[], options: Parameters<typeof importFrom>[2] = {}) {
+    const root = `owners-${sources++}`;
+    let n = 0;
+    for (const { folder, from, to, times = 1 } of mails) {
+      for (let i = 0; i < times; i++) {
+        const fields = { "Message-ID": `<${++n}@example.com>`, From: from, To: to, Subject: `mail ${n}` };
+        write(`${root}/${folder}/${n}.`, mailText(fields));
+      }
+    }
+    const db = emptyDb();
+    await importFrom(db, path(root), options);
+    return { db, root: path(root), owners: ownersOf(db) };
+  }
+
+  const JANE = "jane.doe@example.com";
+  const PAT = "pat.smith@example.com";
+
+  describe("the address of an owner folder", () => {
+    it("is for the demo mailbox what its page says", async () => {
+      const page = readFileSync(join(DEMO, "../README.md"), "utf8");
+      const listed = [...page.matchAll(/^\| `([a-z-]+)` \| (\S+@\S+) \|/gm)].map(([, folder, address]) => [
+        folder,
+        address,
+      ]);
+      expect(listed).toHaveLength(3);
+      const db = emptyDb();
+      await importFrom(db, DEMO);
+      expect(Object.entries(ownersOf(db)).map(([folder, [address]]) => [folder, address])).toEqual(listed);
+    });
+
+    it("is that of the authored mails' owners", async () => {
+      const db = emptyDb();
+      await importFrom(db, AUTHORED);
+      expect(ownersOf(db)).toMatchObject({
+        "birch-j": ["joan.birch@example.com", "received"],
+        "cedar-l": ["leo.cedar@example.com", "sent"],
+      });
+    });
+
+    it.each(["sent", "sent_items", "_sent_mail", "Sent Items"])("is whoever sends from the folder %s", async (sent) => {
+      const mails = [
+        { folder: `doe-j/${sent}`, from: JANE, to: PAT },
+        { folder: "doe-j/inbox", from: PAT, to: JANE, times: 5 },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
+    });
+
+    it("is the person of the folder's name, where an assistant sends more from the sent folder", async () => {
+      const mails = [
+        { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 30 },
+        { folder: "doe-j/sent", from: JANE, to: "x@example.com" },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
+    });
+
+    it("is the one addressed, where only an assistant sends", async () => {
+      const mails = [
+        { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 3 },
+        { folder: "doe-j/inbox", from: "x@example.com", to: `${PAT}, ${JANE}` },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
+    });
+
+    it("is without sent mail the addressee who bears the folder's name, though a list is addressed more often", async () => {
+      const mails = [
+        { folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com", times: 9 },
+        { folder: "doe-j/inbox", from: PAT, to: `${JANE}, all.staff@example.com` },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
+    });
+
+    it("is found though the folder's name is misspelt at its end", async () => {
+      const mails = [{ folder: "crandell-s/inbox", from: PAT, to: "x@example.com, sean.crandall@example.com" }];
+      expect((await ownersFrom(mails)).owners).toEqual({ "crandell-s": ["sean.crandall@example.com", "received"] });
+    });
+
+    it("is that of the right one of two with the same last name", async () => {
+      const mails = [
+        { folder: "doe-j/inbox", from: PAT, to: "martin.doe@example.com", times: 5 },
+        { folder: "doe-j/inbox", from: PAT, to: JANE },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
+    });
+
+    it("is not there where no mail tells", async () => {
+      const { db, owners } = await ownersFrom([{ folder: "doe-j/inbox", from: "", to: "" }]);
+      expect(owners).toEqual({ "doe-j": [null, null] });
+      expect((await importFrom(db, AUTHORED)).summary.unresolvedOwners).toBe(1);
+    });
+
+    it("is found by a later source that tells", async () => {
+      const { db } = await ownersFrom([{ folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com" }]);
+      write("later/doe-j/sent/1.", mailText({ "Message-ID": "<later@x>", From: JANE, To: PAT }));
+      await importFrom(db, path("later"));
+      expect(ownersOf(db)["doe-j"]).toEqual([JANE, "sent"]);
+    });
+  });
+
+  describe("an owner map", () => {
+    const mails = [
+      { folder: "doe-j/sent", from: JANE, to: PAT, times: 3 },
+      { folder: "roe-r/sent", from: "r.roe@example.com", to: PAT },
+    ];
+    const ownerMap = new Map([
+      ["doe-j", "j.doe@elsewhere.example"],
+      ["nobody-n", "n@example.com"],
+    ]);
+
+    it("says more than the mail, and only of the folders that are there", async () => {
+      expect((await ownersFrom(mails, { ownerMap })).owners).toEqual({
+        "doe-j": ["j.doe@elsewhere.example", "map"],
+        "roe-r": ["r.roe@example.com", "sent"],
+      });
+    });
+
+    it("stays in force for later imports without one, and gives way to a newer one", async () => {
+      const { db, root } = await ownersFrom(mails, { ownerMap });
+      await importFrom(db, root);
+      expect(ownersOf(db)["doe-j"]).toEqual(["j.doe@elsewhere.example", "map"]);
+      await importFrom(db, root, { ownerMap: new Map([["doe-j", JANE]]) });
+      expect(ownersOf(db)["doe-j"]).toEqual([JANE, "map"]);
+    });
+
+    it("given with mail that is all there already, changes the inboxes and the fingerprint", async () => {
+      const { db, root } = await ownersFrom(mails);
+      const fingerprint = () => db.prepare("SELECT fingerprint FROM corpus_state").pluck().get();
+      const before = fingerprint();
+      const { summary } = await importFrom(db, root, { ownerMap });
+      expect(summary).toMatchObject({ stored: 0, duplicates: 4 });
+      expect(fingerprint()).not.toBe(before);
+      const inboxes = db.prepare("SELECT DISTINCT inbox FROM emails ORDER BY 1").pluck().all();
+      expect(inboxes).toEqual(["j.doe@elsewhere.example", "r.roe@example.com"]);
+    });
+  });
+});

@@ -1,0 +1,218 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { openMailboxListing, openMailLookup } from "../../src/mail/mailbox.js";
+import { openMailSearch } from "../../src/mail/search.js";
+import { largestInboxes, openMailCount } from "../../src/mail/search-postings.js";
+import { openAddressBook } from "../../src/mail/search-query.js";
+import type { Db } from "../../src/store/open-store.js";
+import { FOLDERS, randomMails } from "./random-corpus.js";
+import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
+
+describe("mail lookup", () => {
+  const [EVE, FLO, GUS] = ["eve@hills.example", "flo@hills.example", "gus@hills.example"];
+  const COPIED = { subject: "Copied", body: "One mail, filed three times." };
+  const PARTIES = { body: "gas for all", to: [BEN], cc: [CAT], bcc: [DAN], owner: "eve-e" };
+
+  const db = openCorpus(
+    [
+      mail("c", { ...COPIED, owner: "eve-e" }),
+      mail("a", { ...COPIED, owner: "gus-g" }),
+      mail("b", COPIED),
+      mail("all", PARTIES),
+      mail("other", { sender: FLO, to: [GUS], body: "gas for Gus" }),
+      mail("alone", { sender: "", to: [], body: "no one" }),
+      mail("twice", { to: [BEN, CAT, BEN], cc: [CAT, DAN, FLO], bcc: [DAN, GUS, BEN], body: "named twice" }),
+      // As some systems write them.
+      { ...mail("x", { body: "without brackets" }), messageId: "bare@plains.example" },
+      { ...mail("x", { body: "with spaces" }), messageId: "<sp ace@plains.example>" },
+    ],
+    { "eve-e": EVE, "gus-g": GUS },
+  );
+
+  const mails = openMailLookup(db);
+  const search = openMailSearch(db);
+
+  afterAll(() => db.close());
+
+  describe("a mail is not found", () => {
+    test.each(["", " ", "<>", "<nobody@plains.example>", "a@plains", "%", "<A@PLAINS.EXAMPLE>", "\0", "\ud83d"])(
+      "under %j, which then names itself only",
+      (id) => {
+        expect(mails.get(id)).toBeNull();
+        expect(mails.canonicalId(id)).toBe(id);
+      },
+    );
+  });
+
+  describe("a mail", () => {
+    test.each([
+      "<a@plains.example>",
+      "a@plains.example",
+      " <a@plains.example>\n",
+      "<a@plains.example",
+      "a@plains.example>",
+    ])("is found under %j", (id) => {
+      expect(mails.get(id)).toMatchObject({ messageId: "<a@plains.example>", ...COPIED });
+      expect(mails.canonicalId(id)).toBe("<a@plains.example>");
+    });
+
+    test.each(["bare@plains.example", "<sp ace@plains.example>", "sp ace@plains.example"])(
+      "whose Message-ID is written oddly is found under %j",
+      (id) => {
+        expect(mails.get(id)).not.toBeNull();
+      },
+    );
+
+    test("is one under all of its Message-IDs, and found once by a search, under the first", () => {
+      const copies = ["c", "a", "b"].map((id) => `<${id}@plains.example>`);
+      expect(copies.map((id) => mails.get(id)?.messageId)).toEqual(copies);
+      expect(new Set(copies.map((id) => mails.get(id)?.mailId)).size).toBe(1);
+      expect(copies.map((id) => mails.canonicalId(id))).toEqual(Array(3).fill("<a@plains.example>"));
+      expect(idsOf(search.newestFirst(query("filed three times")))).toEqual(["a"]);
+    });
+
+    test("comes whole, its recipients apart", () => {
+      expect(mails.get("<all@plains.example>")).toEqual({
+        mailId: expect.any(Number),
+        messageId: "<all@plains.example>",
+        subject: "",
+        sender: ANN,
+        to: [BEN],
+        cc: [CAT],
+        bcc: [DAN],
+        date: "2001-05-14T10:00:00Z",
+        body: "gas for all",
+      });
+    });
+
+    test("names each recipient once, where it stands first", () => {
+      expect(mails.get("<twice@plains.example>")).toMatchObject({ to: [BEN, CAT], cc: [DAN, FLO], bcc: [GUS] });
+      expect(mails.get("<alone@plains.example>")).toMatchObject({ to: [], cc: [], bcc: [], sender: "" });
+    });
+  });
+
+  describe("a mail lies in the mailbox", () => {
+    const isIn = (id: string, address: string) => mails.isInInbox(mails.get(id)?.mailId ?? -1, addressId(db, address));
+    const found = (address: string) => idsOf(search.newestFirst(query("gas", { inboxId: addressId(db, address) })));
+
+    test.each([
+      ["its sender", ANN],
+      ["a recipient", BEN],
+      ["one it went to in copy", CAT],
+      ["one it went to in blind copy", DAN],
+      ["the owner of the folder it was filed in", EVE],
+    ])("of %s, for reading as for searching", (_, address) => {
+      expect(isIn("all@plains.example", address)).toBe(true);
+      expect(found(address)).toEqual(["all"]);
+    });
+
+    test.each([FLO, GUS])("of nobody else: not of %s", (address) => {
+      expect(isIn("all@plains.example", address)).toBe(false);
+      expect(found(address)).toEqual(["other"]);
+    });
+
+    test("of everybody in whose folders a copy lies", () => {
+      for (const id of ["a", "b", "c"]) {
+        const inboxes = [ANN, BEN, CAT, DAN, EVE, FLO, GUS].filter((address) => isIn(`${id}@plains.example`, address));
+        expect(inboxes).toEqual([ANN, BEN, EVE, GUS]);
+      }
+    });
+
+    test("of no address whose number begins or ends with the same digits", () => {
+      const to = Array.from({ length: 30 }, (_, i) => `p${i}@crowd.example`);
+      const crowd = openCorpus(to.map((address, i) => mail(`${i}`, { sender: "", to: [address], body: `gas ${i}` })));
+      const book = openAddressBook(crowd);
+      const inCrowd = openMailSearch(crowd);
+      for (const [i, address] of to.entries()) {
+        expect(idsOf(inCrowd.newestFirst(query("gas", { inboxId: book.idOf(address) })))).toEqual([`${i}`]);
+      }
+      crowd.close();
+    });
+
+    test("not where there is no such mail, or no such address", () => {
+      expect(mails.isInInbox(999, addressId(db, ANN))).toBe(false);
+      expect(mails.isInInbox(1, 999)).toBe(false);
+    });
+  });
+});
+
+describe("a listing of a mailbox", () => {
+  const day = (number: number) => `2001-05-${String(number).padStart(2, "0")}T10:00:00Z`;
+
+  const db = openCorpus([
+    ...[1, 2, 3, 4].map((n) => mail(`a${n}`, { subject: `number ${n}`, date: day(n) })),
+    mail("b1", { subject: "of another mailbox", sender: CAT, to: [DAN] }),
+  ]);
+
+  afterAll(() => db.close());
+
+  const listing = openMailboxListing(db, BEN, null);
+
+  test("is newest first, in pages that follow each other", () => {
+    const first = listing.list(null, 3);
+    expect(first.map(({ messageId, subject, sender, date }) => ({ messageId, subject, sender, date }))).toEqual(
+      [4, 3, 2].map((n) => ({
+        messageId: `<a${n}@plains.example>`,
+        subject: `number ${n}`,
+        sender: ANN,
+        date: day(n),
+      })),
+    );
+    expect(listing.list(first.at(-1)?.cursor ?? null, 3).map(({ subject }) => subject)).toEqual(["number 1"]);
+  });
+
+  test("ends before the cutoff", () => {
+    const early = openMailboxListing(db, BEN, day(3));
+    expect(early.list(null, 9).map(({ subject }) => subject)).toEqual(["number 2", "number 1"]);
+    expect(early.complete("a", 9)).toEqual({ ids: ["<a1@plains.example>", "<a2@plains.example>"], hasMore: false });
+  });
+
+  test("completes a prefix, and says whether there are more", () => {
+    const ids = [1, 2, 3, 4].map((n) => `<a${n}@plains.example>`);
+    expect(listing.complete("a", 4)).toEqual({ ids, hasMore: false });
+    expect(listing.complete(" <a", 3)).toEqual({ ids: ids.slice(0, 3), hasMore: true });
+    expect(listing.complete("a4", 3)).toEqual({ ids: ids.slice(3), hasMore: false });
+    expect(listing.complete("b", 3)).toEqual({ ids: [], hasMore: false });
+  });
+
+  test("of an address that no mail names is empty", () => {
+    const nobody = openMailboxListing(db, "nobody@plains.example", null);
+    expect(nobody.list(null, 9)).toEqual([]);
+    expect(nobody.complete("a", 9)).toEqual({ ids: [], hasMore: false });
+  });
+});
+
+describe("mailbox sizes", () => {
+  const open: Db[] = [];
+
+  afterAll(() => {
+    for (const db of open) db.close();
+  });
+
+  function corpus(...args: Parameters<typeof openCorpus>): Db {
+    const db = openCorpus(...args);
+    open.push(db);
+    return db;
+  }
+
+  test("the largest inboxes are counted as searches count them, most mail first", () => {
+    const db = corpus(randomMails(100, 3), FOLDERS);
+    const inboxes = largestInboxes(db, 100);
+    const count = openMailCount(db);
+    expect(inboxes.length).toBeGreaterThan(4);
+    for (const { address, mails } of inboxes) expect(mails).toBe(count(addressId(db, address)));
+    expect(inboxes.map(({ mails }) => mails)).toEqual(inboxes.map(({ mails }) => mails).sort((a, b) => b - a));
+    expect(largestInboxes(db, 2)).toEqual(inboxes.slice(0, 2));
+  });
+
+  test("words of the mail that look like the index's own are no inboxes", () => {
+    const db = corpus([mail("one", { subject: "in1 in2 in77", body: "in1 in2 in77" }), mail("two", { to: [ANN] })]);
+    expect(largestInboxes(db, 9)).toEqual([
+      { address: ANN, mails: 2 },
+      { address: BEN, mails: 1 },
+    ]);
+  });
+
+  test("without mail there are none", () => {
+    expect(largestInboxes(corpus([]), 9)).toEqual([]);
+  });
+});

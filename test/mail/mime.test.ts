@@ -1,0 +1,681 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { calendarText } from "../../src/mail/calendar.js";
+import type { Email } from "../../src/mail/email.js";
+import {
+  isoSeconds,
+  parseAddresses,
+  parseIsoDate,
+  parseMailDate,
+  splitMessage,
+  withLineFeeds,
+} from "../../src/mail/mime.js";
+import { MAX_MAIL_BYTES, parseEmail } from "../../src/mail/mime-body.js";
+
+describe("parseAddresses", () => {
+  it.each([
+    ["nothing", ""],
+    ["an empty address", "<>"],
+    ["an empty group", "undisclosed-recipients:;"],
+    ["commas", " , ,"],
+    ["a lone quote", '"'],
+  ])("finds none in %s", (_what, field) => {
+    expect(parseAddresses(field)).toEqual([]);
+  });
+
+  it.each([
+    ["a list", "a@example.com, b@example.com,\tc@example.com", ["a@example.com", "b@example.com", "c@example.com"]],
+    ["capitals and repeats", "A@Example.com, b@example.com, a@EXAMPLE.com", ["a@example.com", "b@example.com"]],
+    [
+      "display names",
+      '"Cedar, Leo" <leo@example.com>, Mia Alder <mia@example.com>',
+      ["leo@example.com", "mia@example.com"],
+    ],
+    [
+      "a group",
+      "Team: a@example.com, B <b@example.com>;, c@example.com",
+      ["a@example.com", "b@example.com", "c@example.com"],
+    ],
+    ["dots in a row", "k..allen@example.com", ["k..allen@example.com"]],
+    ["a leading dot behind a name", "legal <.hall@example.com>", [".hall@example.com"]],
+    ["an apostrophe", "p..o'neil@example.com", ["p..o'neil@example.com"]],
+    ["quotes around a whole address", "'pat@example.com', \"sam@example.com\"", ["pat@example.com", "sam@example.com"]],
+    ["a quoted local part", '"kirk.(e-mail)"@example.com', ["kirk.(e-mail)@example.com"]],
+    ["the same in brackets", '<"kirk.(e-mail)"@example.com>', ["kirk.(e-mail)@example.com"]],
+    ["the same without quotes", "kirk.(e-mail)@example.com", ["kirk.(e-mail)@example.com"]],
+    ["one pair of brackets around two", "<a@example.com, b@example.com>", ["a@example.com", "b@example.com"]],
+    ["a bracket that never opens", "a@example.com>", ["a@example.com"]],
+    ["an encoded name", "=?utf-8?Q?a=2C_b?= <x@example.com>", ["x@example.com"]],
+    ["semicolons", "a@example.com; b@example.com", ["a@example.com", "b@example.com"]],
+  ])("finds %s", (_what, field, addresses) => {
+    expect(parseAddresses(field)).toEqual(addresses);
+  });
+
+  it("keeps a text without an address only where there is nothing better", () => {
+    expect(parseAddresses("Board Room 3, postmaster")).toEqual(["board room 3", "postmaster"]);
+    expect(parseAddresses("Board Room 3, a@example.com")).toEqual(["a@example.com"]);
+  });
+
+  it("gives the same when it reads its own addresses", () => {
+    const once = parseAddresses('"Cedar, Leo" <\'leo@example.com\'>, <"kirk.(e-mail)"@example.com>, .x@example.com');
+    expect(parseAddresses(once.join(", "))).toEqual(once);
+  });
+});
+
+describe("parseMailDate", () => {
+  it.each([
+    "",
+    "some day soon",
+    "Mon, 31 Feb 2001 10:00:00 +0000",
+    "Mon, 0 Jan 2001 10:00:00 +0000",
+    "Mon, 1 Foo 2001 10:00:00 +0000",
+    "Mon, 1 Jan 2001 24:00:00 +0000",
+    "Mon, 1 Jan 2001 10:61:00 +0000",
+    "1 Jan 2001",
+    "Sat, 01 Jan 0000 00:00:00 +0100",
+    "Fri, 31 Dec 9999 23:00:00 -0200",
+    "(((",
+  ])("reads no date from %j", (header) => {
+    expect(parseMailDate(header)).toBeNull();
+  });
+
+  it.each([
+    ["Mon, 14 May 2001 09:39:00 -0700 (PDT)", "2001-05-14T16:39:00Z"],
+    ["14 May 2001 09:39 +0000", "2001-05-14T09:39:00Z"],
+    ["Thu, 29 Feb 2000 23:59:59 -1200", "2000-03-01T11:59:59Z"],
+    ["Mon, 31 Dec 1979 16:00:00 -0800 (PST)", "1980-01-01T00:00:00Z"],
+    ["Mon, 1 Jan 0001 00:00:00 +0000", "0001-01-01T00:00:00Z"],
+    ["Mon, 04 Jan 2044 10:00:00 -0500", "2044-01-04T15:00:00Z"],
+  ])("reads %j", (header, iso) => {
+    expect(parseMailDate(header)).toBe(iso);
+  });
+
+  it.each([
+    ["two-digit years below 50", "Mon, 10 Sep 01 09:05:00 GMT", "2001-09-10T09:05:00Z"],
+    ["two-digit years from 50 on", "Mon, 10 Sep 50 09:05:00 GMT", "1950-09-10T09:05:00Z"],
+    ["three-digit years", "Mon, 10 Sep 101 09:05:00 GMT", "2001-09-10T09:05:00Z"],
+    ["names of zones", "Mon, 10 Sep 2001 09:05:00 PDT", "2001-09-10T16:05:00Z"],
+    ["military zones, which mean nothing", "Mon, 10 Sep 2001 09:05:00 K", "2001-09-10T09:05:00Z"],
+    ["no zone", "Mon, 10 Sep 2001 09:05:00", "2001-09-10T09:05:00Z"],
+    ["nested comments", "Mon, 10 (the (very) tenth) Sep 2001 09:05:00 (a) +0100", "2001-09-10T08:05:00Z"],
+    ["white space around colons", "Mon , 10 Sep 2001 09 : 05 : 07 +0000", "2001-09-10T09:05:07Z"],
+    ["hyphens", "10-Sep-2001 09:05:00 +0000", "2001-09-10T09:05:00Z"],
+    ["a leap second", "Sun, 31 Dec 2000 23:59:60 +0000", "2001-01-01T00:00:00Z"],
+  ])("reads the obsolete and the odd: %s", (_what, header, iso) => {
+    expect(parseMailDate(header)).toBe(iso);
+  });
+});
+
+describe("parseIsoDate", () => {
+  it.each(["", "2001", "2001-13-01", "2001-02-30", "2001-05-14T25:00:00Z", "14 May 2001", "12001-01-01"])(
+    "reads no date from %j",
+    (text) => {
+      expect(parseIsoDate(text)).toBeNull();
+    },
+  );
+
+  it.each([
+    ["2001-05-14T16:39:00Z", "2001-05-14T16:39:00Z"],
+    ["2001-05-14 16:39:00.123", "2001-05-14T16:39:00Z"],
+    ["2001-05-14T16:39:00+02:00", "2001-05-14T14:39:00Z"],
+    ["2001-05-14", "2001-05-14T00:00:00Z"],
+    ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"],
+  ])("reads %j", (text, iso) => {
+    expect(parseIsoDate(text)).toBe(iso);
+  });
+});
+
+describe("isoSeconds", () => {
+  it("has no text for what is no date", () => {
+    expect(isoSeconds(new Date(Number.NaN))).toBeNull();
+    expect(isoSeconds(new Date(8.64e15))).toBeNull();
+  });
+});
+
+const PIECES = ["Subject", "subject", "To", "Cc", "X-To", "Received", ":", ": ", " ", "\t", "\r\n", "\n", "\r", "a@x"];
+const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));
+
+describe("line ends", () => {
+  it("CRLF, LF and CR all become LF, as by one pattern", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(withLineFeeds(text)).toBe(text.replace(/\r\n?/g, "\n"));
+      }),
+    );
+  });
+});
+
+describe("header fields", () => {
+  /** RFC 5322 2.2.3 step by step: line ends, unfolding, lines, fields. */
+  function fieldsOf(header: string, names: readonly string[]): [string, string[]][] {
+    const lines = header
+      .replace(/\r\n?/g, "\n")
+      .replace(/\n(?=[ \t])/g, "")
+      .split("\n");
+    const fields = lines.flatMap((line) => {
+      const [, name = "", value = ""] = /^([^:]+):(.*)$/s.exec(line) ?? [];
+      return names.includes(name.trimEnd().toLowerCase()) ? [[name.trimEnd().toLowerCase(), value.trim()]] : [];
+    });
+    return names.flatMap((name) => {
+      const values = fields.filter(([found]) => found === name).map(([, value = ""]) => value);
+      return values.length === 0 ? [] : [[name, values]];
+    });
+  }
+
+  it("are unfolded and gathered by name, whatever stands between them", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        // Without blank lines, which would end the header.
+        const header = `From: a@x\n${text}`.replace(/[\r\n]{2,}/g, "\r\n").trimEnd();
+        const { headers } = splitMessage(Buffer.from(`${header}\n\nSubject: in the body`));
+        const names = ["subject", "to", "cc"];
+        const found = names.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
+        expect(found).toEqual(fieldsOf(header, names));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+async function parsed(raw: string | Buffer): Promise<Email> {
+  const email = await parseEmail(Buffer.isBuffer(raw) ? raw : Buffer.from(raw));
+  if (typeof email === "string") throw new Error(email);
+  return email;
+}
+
+describe("parseEmail refuses", () => {
+  it.each([
+    ["nothing", "", "it is empty"],
+    ["a text without header", "Hello,\n\nworld", "it has no mail header (Message-ID, Date, From, To or Subject)"],
+    [
+      "fields that no mail is known by",
+      "Colour: blue\n\nSubject: no",
+      "it has no mail header (Message-ID, Date, From, To or Subject)",
+    ],
+    ["binary data", "\x7fELF\0\0\0", "it is binary data, not a mail"],
+  ])("%s", async (_what, raw, reason) => {
+    expect(await parseEmail(Buffer.from(raw))).toBe(reason);
+  });
+
+  it("more than 64 MB", async () => {
+    expect(await parseEmail(Buffer.alloc(MAX_MAIL_BYTES + 1, "Subject: x\n"))).toBe("it is larger than 64 MB");
+  });
+});
+
+describe("parseEmail reads headers", () => {
+  it("with CRLF, LF and CR as line ends alike", async () => {
+    const lf = "Message-ID: <1@example.com>\nTo: a@example.com,\n\tb@example.com\nSubject: Hi\n\nOne\n\nTwo\n";
+    const wanted = await parsed(lf);
+    expect(wanted).toMatchObject({ to: ["a@example.com", "b@example.com"], subject: "Hi", body: "One\n\nTwo" });
+    expect(await parsed(lf.replaceAll("\n", "\r\n"))).toEqual(wanted);
+    expect(await parsed(lf.replaceAll("\n", "\r"))).toEqual(wanted);
+    expect(await parsed(lf.replace(/\n/g, (end, at: number) => (at % 2 === 0 ? end : "\r\n")))).toEqual(wanted);
+  });
+
+  it("behind a byte order mark, blank lines or an mbox line", async () => {
+    for (const before of [
+      "\ufeff",
+      "\r\n\n",
+      "From joan Mon May 14 16:39:00 2001\n",
+      ">From joan Mon May 14 16:39:00 2001\n",
+    ]) {
+      expect(await parsed(`${before}Subject: Hi\n\nBody`)).toMatchObject({ subject: "Hi", body: "Body" });
+    }
+  });
+
+  it("whatever the case of their names, with white space before the colon", async () => {
+    expect(await parsed("SUBJECT : Hi\nfrom:a@example.com\n\n")).toMatchObject({
+      subject: "Hi",
+      sender: "a@example.com",
+    });
+  });
+
+  it("without a body", async () => {
+    expect(await parsed("Subject: Hi")).toMatchObject({ subject: "Hi", body: "" });
+  });
+
+  it("with a byte that is not UTF-8, which becomes U+FFFD", async () => {
+    expect((await parsed(Buffer.from("Subject: caf\xe9 \xfc\n\n", "latin1"))).subject).toBe("caf\ufffd \ufffd");
+  });
+
+  it("with UTF-8, RFC 2047 words, folds and NUL in the subject", async () => {
+    expect((await parsed("Subject:\n  Grüße   =?utf-8?Q?aus_?=\n\t=?utf-8?Q?K=C3=B6ln?= \0\n\n")).subject).toBe(
+      "Grüße aus Köln \ufffd",
+    );
+  });
+
+  it("taking all of a repeated To and the first of anything else", async () => {
+    const email = await parsed(
+      "To: a@example.com\nSubject: one\nTo: b@example.com\nSubject: two\nX-To: c@example.com\n\n",
+    );
+    expect(email).toMatchObject({ to: ["a@example.com", "b@example.com"], subject: "one" });
+  });
+
+  it("taking the Sender where there is no From", async () => {
+    expect((await parsed("Sender: list@example.com\n\n")).sender).toBe("list@example.com");
+  });
+
+  it.each([
+    ["<1@example.com>", "<1@example.com>"],
+    [" <1@example.com> (added)", "<1@example.com>"],
+    ["\n\t<1@\n example.com>", "<1@example.com>"],
+    ["1@example.com", "<1@example.com>"],
+  ])("the Message-ID %j", async (header, messageId) => {
+    expect((await parsed(`Message-ID: ${header}\nSubject: x\n\n`)).messageId).toBe(messageId);
+  });
+
+  it("making up a Message-ID that depends on the content alone", async () => {
+    const raw = "Message-ID: \nFrom: a@example.com\nSubject: x\n\nBody\n";
+    const { messageId } = await parsed(raw);
+    expect(messageId).toMatch(/^<[0-9a-f]{32}@missing>$/);
+    expect((await parsed(`X-Folder: other\r\n${raw.replaceAll("\n", "\r\n")}`)).messageId).toBe(messageId);
+    expect((await parsed(raw.replace("Body", "Bodies"))).messageId).not.toBe(messageId);
+  });
+});
+
+describe("parseEmail reads bodies", () => {
+  const withType = (type: string, encoding: string, body: string) =>
+    Buffer.from(`Subject: x\nContent-Type: ${type}\nContent-Transfer-Encoding: ${encoding}\n\n${body}`, "latin1");
+
+  it.each([
+    ["latin1", "text/plain; charset=iso-8859-1", "8bit", "Z\xfcrich \xa3", "Zürich £"],
+    [
+      "windows-1252 under any Western name",
+      'text/plain; charset="us-ascii"',
+      "7bit",
+      "\x93don\x92t\x94 \x80",
+      "“don’t” €",
+    ],
+    ["UTF-8", "text/plain; charset=UTF-8", "8bit", "Z\xc3\xbcrich", "Zürich"],
+    ["UTF-8 under the label of what it was", "text/plain; charset=iso-8859-1", "8bit", "Z\xc3\xbcrich", "Zürich"],
+    ["what is no UTF-8 though it says so", "text/plain; charset=utf-8", "8bit", "Z\xfcrich", "Z\ufffdrich"],
+    ["another charset", "text/plain; charset=koi8-r", "8bit", "\xf0\xf2\xe9", "ПРИ"],
+    [
+      "quoted-printable",
+      "text/plain; charset=ANSI_X3.4-1968",
+      "Quoted-Printable",
+      "a=3Db=\r\nc=  \nd =E9 =zz =",
+      "a=bcd é =zz",
+    ],
+    ["quoted-printable in UTF-8", "text/plain; charset=utf-8", "quoted-printable", "Z=C3=BCrich", "Zürich"],
+    ["base64", "text/plain; charset=us-ascii", "base64", "SGVsbG8=", "Hello"],
+    ["an encoding of no meaning", "text/plain", "x-unknown", "Hello", "Hello"],
+    ["flowed text", "text/plain; format=flowed", "7bit", "one \ntwo\n", "one two"],
+    ["other kinds of text", "text/enriched", "7bit", "<bold>a</bold>", "<bold>a</bold>"],
+    ["base64 of other kinds of text", "text/x-notes", "base64", "SGVsbG8=", "Hello"],
+    ["a type that is none", "text", "7bit", "Hello", "Hello"],
+    ["HTML", "text/html; charset=windows-1252", "8bit", "<p>Caf\xe9 &amp; bar<br>open</p>", "Café & bar\nopen"],
+    [
+      "a picture, which has no text",
+      "image/gif",
+      "base64",
+      "R0lGODlh",
+      "Attachments:\n- (no name) (image/gif, 6 bytes)",
+    ],
+    ["an invitation", "text/calendar", "7bit", "BEGIN:VCALENDAR", "BEGIN:VCALENDAR"],
+    ["text with a name", "text/plain; name=a.txt", "base64", "SGVsbG8=", "Hello"],
+    ["multipart without parts, which has no text", "multipart/mixed; boundary=x", "7bit", "lost", ""],
+  ])("in %s", async (_what, type, encoding, body, text) => {
+    expect((await parsed(withType(type, encoding, body))).body).toBe(text);
+  });
+
+  it("taking the plain one of two versions, with attachments behind it", async () => {
+    const body = [
+      "--b",
+      "Content-Type: multipart/alternative; boundary=a",
+      "",
+      "--a",
+      "Content-Type: text/plain",
+      "",
+      "Plain",
+      "--a",
+      "Content-Type: text/html",
+      "",
+      "<p>HTML</p>",
+      "--a--",
+      "--b",
+      "Content-Type: text/plain",
+      "Content-Disposition: attachment; filename=a.txt",
+      "",
+      "Attached",
+      "--b--",
+      "",
+    ].join("\r\n");
+    expect((await parsed(withType("multipart/mixed; boundary=b", "7bit", body))).body).toBe(
+      "Plain\n\nAttachments:\n- a.txt (text/plain, 9 bytes)\n\n----- Attachment: a.txt -----\n\nAttached",
+    );
+  });
+
+  it("as they stand where their structure is refused", async () => {
+    let nested = "deep";
+    for (let i = 0; i < 300; i++) nested = `--b${i}\nContent-Type: multipart/mixed; boundary=b${i - 1}\n\n${nested}`;
+    const email = await parsed(withType("multipart/mixed; boundary=b299", "7bit", nested));
+    expect(email.body).toContain("deep");
+  });
+
+  it("without blank lines before or white space after, keeping what lies between", async () => {
+    expect((await parsed("Subject: x\n\n\r\n \t\n  a \n\n\nb\t\r\n \n\n")).body).toBe("  a \n\n\nb");
+  });
+
+  it("with headers and mbox lines in them", async () => {
+    const body = "Message-ID: <2@example.com>\nFrom joan Mon May 14 16:39:00 2001\n>From here on\nSubject: inner";
+    expect(await parsed(`Message-ID: <1@example.com>\n\n${body}`)).toMatchObject({
+      messageId: "<1@example.com>",
+      subject: "",
+      body,
+    });
+  });
+
+  it("with NUL as U+FFFD", async () => {
+    expect((await parsed("Subject: x\n\na\0b")).body).toBe("a\ufffdb");
+  });
+});
+
+interface PartText {
+  readonly type: string;
+  readonly content: string | Buffer;
+  readonly headers?: readonly string[];
+}
+
+const text = (content: string, type = "text/plain; charset=utf-8", headers: readonly string[] = []): PartText => ({
+  type,
+  content,
+  headers,
+});
+
+const attached = (name: string) => `Content-Disposition: attachment; filename="${name}"`;
+let made = 0;
+
+/** A mail as mail programs write it, every part in base64. */
+function mailOf(parts: readonly PartText[], type = "multipart/mixed", subject = "Numbers"): Buffer {
+  const boundary = `b${++made}x`;
+  const lines = [
+    "From: Ann <ann@plains.example>",
+    "To: ben@plains.example",
+    "Date: Mon, 14 May 2001 10:00:00 +0000",
+    `Subject: ${subject}`,
+    "MIME-Version: 1.0",
+    `Content-Type: ${type}; boundary=${boundary}`,
+    "",
+  ];
+  for (const part of parts) {
+    const isMail = part.type.startsWith("message/rfc822");
+    const encoding = isMail ? "8bit" : "base64";
+    lines.push(`--${boundary}`, `Content-Type: ${part.type}`, `Content-Transfer-Encoding: ${encoding}`);
+    lines.push(...(part.headers ?? []), "");
+    lines.push(isMail ? part.content.toString() : Buffer.from(part.content).toString("base64"));
+  }
+  return Buffer.from([...lines, `--${boundary}--`, ""].join("\r\n"));
+}
+
+async function bodyOf(raw: Buffer): Promise<string> {
+  const email = await parseEmail(raw);
+  if (typeof email === "string") throw new Error(email);
+  return email.body;
+}
+
+const INVITATION = [
+  "BEGIN:VCALENDAR",
+  "METHOD:REQUEST",
+  "BEGIN:VTIMEZONE",
+  "TZID:Europe/Berlin",
+  "BEGIN:STANDARD",
+  "DTSTART:16010101T030000",
+  "END:STANDARD",
+  "END:VTIMEZONE",
+  "BEGIN:VEVENT",
+  "SUMMARY;LANGUAGE=en-us:Budget review\\, second",
+  "  round",
+  "DTSTART;TZID=Europe/Berlin:20010312T140000",
+  "DTEND;TZID=Europe/Berlin:20010312T153000",
+  "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;UNTIL=20010401T000000Z",
+  "LOCATION:Room 5\\; second floor",
+  'ORGANIZER;CN="Hale; Ann":mailto:ann@plains.example',
+  "ATTENDEE;ROLE=REQ-PARTICIPANT;PARTSTAT=ACCEPTED;CN=Ben:MAILTO:ben@plains.example",
+  "ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:cy@plains.example",
+  "DESCRIPTION:Bring numbers.\\nAnd coffee.",
+  "BEGIN:VALARM",
+  "DESCRIPTION:Reminder",
+  "END:VALARM",
+  "END:VEVENT",
+  "END:VCALENDAR",
+].join("\r\n");
+
+const INVITED = [
+  "Invitation",
+  "",
+  "Event: Budget review, second round",
+  "When: 2001-03-12 14:00 to 15:30 Europe/Berlin",
+  "Repeats: weekly, every 2, on MO, TH, until 2001-04-01",
+  "Where: Room 5; second floor",
+  "Organizer: Hale; Ann <ann@plains.example>",
+  "Attendees: Ben <ben@plains.example> (accepted), cy@plains.example",
+  "",
+  "Bring numbers.",
+  "And coffee.",
+].join("\n");
+
+describe("calendar parts", () => {
+  it("are read as what, when, where and who", async () => {
+    const body = await bodyOf(mailOf([text("See below."), text(INVITATION, "text/calendar; method=REQUEST")]));
+    expect(body).toContain(`----- Attachment: text/calendar -----\n\n${INVITED}`);
+    const named = mailOf([text("x"), { type: "application/octet-stream; name=a.ics", content: INVITATION }]);
+    expect(await bodyOf(named)).toContain(INVITED);
+  });
+
+  it.each(["7bit", "base64"])("are so too where one in %s is the whole mail", async (encoding) => {
+    const content = encoding === "base64" ? Buffer.from(INVITATION).toString("base64") : INVITATION;
+    const headers = ["From: a@b.example", "Content-Type: text/calendar", `Content-Transfer-Encoding: ${encoding}`];
+    expect(await bodyOf(Buffer.from(`${headers.join("\r\n")}\r\n\r\n${content}`))).toBe(INVITED);
+  });
+
+  it.each([
+    ["DTSTART;VALUE=DATE:20010312\nDTEND;VALUE=DATE:20010313", "When: 2001-03-12"],
+    ["DTSTART;VALUE=DATE:20010312\nDTEND;VALUE=DATE:20010315", "When: 2001-03-12 to 2001-03-14"],
+    ["DTSTART:20010312T140000Z\nDURATION:PT1H30M", "When: 2001-03-12 14:00 UTC for 1 h 30 min"],
+    ["DTSTART:20010312T220000Z\nDTEND:20010313T010000Z", "When: 2001-03-12 22:00 to 2001-03-13 01:00 UTC"],
+    ["DTSTART:some day\nSTATUS:CANCELLED", "When: some day\nStatus: cancelled"],
+  ])("with %j say %j", (lines, said) => {
+    const source = `BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\n${lines}\nEND:VEVENT\nEND:VCALENDAR`;
+    expect(calendarText(source)).toBe(`Event: x\n${said}`);
+  });
+
+  it("that hold no event, or are cut off, stay as they are", () => {
+    for (const source of ["", "no calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x"]) {
+      expect(calendarText(source)).toBe(source);
+    }
+  });
+});
+
+describe("attachments", () => {
+  it("are listed with name, type and size behind the body, and what is text stands behind the list", async () => {
+    const body = await bodyOf(
+      mailOf([
+        text("Please see below."),
+        {
+          type: "application/pdf; name=old.pdf",
+          content: Buffer.alloc(12_345, 7),
+          headers: [attached("Q3 budget.pdf")],
+        },
+        text("a,b\n1,2\n", "text/csv", [attached("zebra.csv")]),
+        {
+          type: "image/png; name=logo.png",
+          content: "png",
+          headers: ["Content-ID: <1>", "Content-Disposition: inline"],
+        },
+      ]),
+    );
+    expect(body).toBe(
+      [
+        "Please see below.",
+        "",
+        "Attachments:",
+        "- Q3 budget.pdf (application/pdf, 12,345 bytes)",
+        "- zebra.csv (text/csv, 8 bytes)",
+        "- logo.png (image/png, 3 bytes)",
+        "",
+        "----- Attachment: zebra.csv -----",
+        "",
+        "a,b",
+        "1,2",
+      ].join("\n"),
+    );
+  });
+
+  it.each([
+    [
+      "in another charset",
+      text("", "text/plain; charset=windows-1251", [attached("a.txt")]),
+      Buffer.from([0xcc, 0xee]),
+      "Мо",
+    ],
+    ["in no charset, valid UTF-8", text("", "text/plain", [attached("a.txt")]), "Zürich", "Zürich"],
+    [
+      "in no charset, windows-1252",
+      text("", "text/plain", [attached("a.txt")]),
+      Buffer.from([0x93, 0xfc, 0x94]),
+      "“ü”",
+    ],
+    ["as UTF-16", text("", "text/plain", [attached("a.txt")]), Buffer.from("\ufeffGrüße", "utf16le"), "Grüße"],
+    ["as a type that says nothing", text("", "application/octet-stream", [attached("a.log")]), "failed", "failed"],
+    ["as JSON", text("", "application/json", [attached("a.json")]), '{"a":1}', '{"a":1}'],
+    ["as HTML", text("", "text/html", [attached("a.html")]), "<p>Caf&eacute;</p>", "Café"],
+    [
+      "as a calendar entry",
+      text("", "text/calendar; method=REQUEST"),
+      "BEGIN:VCALENDAR\r\nEND:VCALENDAR",
+      "BEGIN:VCALENDAR\nEND:VCALENDAR",
+    ],
+  ])("are read %s", async (_how, part, content, read) => {
+    const body = await bodyOf(mailOf([text("See below."), { ...part, content }]));
+    expect(body.split(/^----- Attachment: .* -----\n\n/m)[1]).toBe(read);
+  });
+
+  it.each([
+    ["rich text", "text/rtf", "a.rtf", "{\\rtf1 zebra}"],
+    ["bytes that call themselves text", "text/plain", "a.txt", "zebra\0\0\x01"],
+    ["a program", "application/octet-stream", "a.exe", "zebra"],
+  ])("that are %s are listed, not read", async (_what, type, name, content) => {
+    const body = await bodyOf(mailOf([text("See below."), text(content, type, [attached(name)])]));
+    expect(body).toBe(`See below.\n\nAttachments:\n- ${name} (${type}, ${content.length} bytes)`);
+  });
+
+  it("that are texts within the body are listed, and not repeated", async () => {
+    const inline = text("the notes", "text/plain; name=notes.txt", ["Content-Disposition: inline; filename=notes.txt"]);
+    const body = await bodyOf(mailOf([text("Notes:"), inline]));
+    expect(body).toBe("Notes:\nthe notes\n\nAttachments:\n- notes.txt (text/plain, 9 bytes)");
+  });
+
+  it("have names on one line, whatever is in them, and may have none", async () => {
+    const encoded = "=?utf-8?B?R3LDvMOfZSAyMDAx?=.pdf";
+    const body = await bodyOf(
+      mailOf([
+        text("See below."),
+        text("x", "application/pdf", [attached(encoded)]),
+        text("x", "application/pdf", [`Content-Disposition: attachment; filename*=utf-8''a%0A%0A-%20b.pdf`]),
+        text("x", "application/pdf"),
+      ]),
+    );
+    expect(body.split("\n").slice(2)).toEqual([
+      "Attachments:",
+      "- Grüße 2001.pdf (application/pdf, 1 byte)",
+      "- a - b.pdf (application/pdf, 1 byte)",
+      "- (no name) (application/pdf, 1 byte)",
+    ]);
+  });
+
+  it("are all there is in a mail that is one file", async () => {
+    const one = (type: string, disposition: string) =>
+      Buffer.from(`Subject: x\nContent-Type: ${type}\n${disposition}\n\nzebra\n`);
+    expect(await bodyOf(one("application/pdf; name=a.pdf", "X-None: 1"))).toContain(
+      "- a.pdf (application/pdf, 6 bytes)",
+    );
+    expect(await bodyOf(one("text/plain", attached("a.txt")))).toBe(
+      "Attachments:\n- a.txt (text/plain, 6 bytes)\n\n----- Attachment: a.txt -----\n\nzebra",
+    );
+  });
+
+  it("of a million characters and more are cut, and say so", async () => {
+    const body = await bodyOf(
+      mailOf([text("See below."), text("x".repeat(1_000_010), "text/plain", [attached("a.txt")])]),
+    );
+    expect(body).toMatch(/x\n\[cut here: 10 more characters\]$/);
+  });
+});
+
+describe("a forwarded mail", () => {
+  const inner = mailOf(
+    [text("The zebra is striped."), text("k,v", "text/csv", [attached("inner.csv")])],
+    "multipart/mixed",
+    "Stripes",
+  );
+
+  it.each([
+    ["attached", ["Content-Disposition: attachment; filename=stripes.eml"], "- stripes.eml (message/rfc822"],
+    ["inline", ["Content-Disposition: inline"], "- (no name) (message/rfc822"],
+    ["without a disposition", [], "- (no name) (message/rfc822"],
+  ])("that is %s stands behind the body with its header and its own attachments", async (_how, headers, listed) => {
+    const body = await bodyOf(mailOf([text("FYI"), { type: "message/rfc822", content: inner, headers }]));
+    expect(body).toContain(listed);
+    expect(body).toContain(
+      [
+        "----- Forwarded mail: Stripes -----",
+        "",
+        "From: ann@plains.example",
+        "To: ben@plains.example",
+        "Date: 2001-05-14T10:00:00Z",
+        "Subject: Stripes",
+        "",
+        "The zebra is striped.",
+        "",
+        "Attachments:",
+        "- inner.csv (text/csv, 3 bytes)",
+        "",
+        "----- Attachment: inner.csv -----",
+        "",
+        "k,v",
+      ].join("\n"),
+    );
+    expect(body.split("The zebra is striped.")).toHaveLength(2);
+  });
+
+  it("in a digest, and as a file whose type says nothing, is one too", async () => {
+    const digest = mailOf([text("one"), { type: "message/rfc822", content: inner }], "multipart/digest");
+    expect(await bodyOf(digest)).toContain("----- Forwarded mail: Stripes -----");
+    const file = { type: "application/octet-stream", content: inner, headers: [attached("stripes.eml")] };
+    expect(await bodyOf(mailOf([text("FYI"), file]))).toContain("----- Forwarded mail: Stripes -----");
+  });
+
+  it("in a forwarded mail in a forwarded mail is read five deep, and listed deeper", async () => {
+    let raw = mailOf([text("innermost zebra")], "multipart/mixed", "level 0");
+    for (let level = 1; level <= 7; level++) {
+      raw = mailOf(
+        [text(`body ${level}`), { type: "message/rfc822", content: raw }],
+        "multipart/mixed",
+        `level ${level}`,
+      );
+    }
+    const body = await bodyOf(raw);
+    for (const level of [6, 5, 4, 3, 2]) expect(body).toContain(`----- Forwarded mail: level ${level} -----`);
+    expect(body).not.toContain("level 1");
+    expect(body.match(/message\/rfc822/g)).toHaveLength(6);
+  });
+
+  it("without a header is kept as text", async () => {
+    const body = await bodyOf(mailOf([text("FYI"), { type: "message/rfc822", content: "no header here" }]));
+    expect(body).toBe(
+      "FYI\n\nAttachments:\n- (no name) (message/rfc822, 15 bytes)\n\n----- Attachment: message/rfc822 -----\n\nno header here",
+    );
+  });
+
+  it("returned by a mail server is kept with the report", async () => {
+    const report = { type: "message/delivery-status", content: "Final-Recipient: rfc822; cat@plains.example\n" };
+    const body = await bodyOf(
+      mailOf([text("Undeliverable."), report, { type: "message/rfc822", content: inner }], "multipart/report"),
+    );
+    expect(body).toContain(
+      "----- Attachment: message/delivery-status -----\n\nFinal-Recipient: rfc822; cat@plains.example",
+    );
+    expect(body).toContain("----- Forwarded mail: Stripes -----");
+  });
+});

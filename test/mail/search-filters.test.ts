@@ -1,0 +1,199 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { openMailSearch } from "../../src/mail/search.js";
+import { endOfDay, openAddressBook } from "../../src/mail/search-query.js";
+import { ANN, addressId, BEN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
+
+describe("address book", () => {
+  const KAY = "kay.mann@plains.example";
+  const LONG_KAY = "mckay.mann@plains.example";
+  const crowd = (count: number) => Array.from({ length: count }, (_, i) => `p${i}@crowd.example`);
+
+  const db = openCorpus([
+    mail("1", { body: "gas", to: [KAY, LONG_KAY, "50%_off@shop.example"] }),
+    mail("2", { body: "gas", sender: KAY, to: crowd(200) }),
+    mail("3", { body: "gas", sender: "o'neil@plains.example", to: ["late@crowd.example2"] }),
+  ]);
+
+  const book = openAddressBook(db);
+
+  afterAll(() => db.close());
+
+  const addressesOf = (text: string) => {
+    const match = book.matching(text);
+    if (match.found !== "some") return match;
+    return match.ids.map((id) => db.prepare("SELECT address FROM addresses WHERE id = ?").pluck().get(id)).sort();
+  };
+
+  describe("the address book finds", () => {
+    test.each(["", " ", "\t\n", "nobody", "nobody@plains.example", "*", '"', "\0", "🙂", "ann ben"])(
+      "none for %j",
+      (text) => {
+        expect(book.matching(text)).toEqual({ found: "none" });
+        expect(book.idOf(text)).toBeNull();
+      },
+    );
+
+    test("too many for what says too little, and how many that are at least", () => {
+      expect(book.matching("@")).toEqual({ found: "too_many", count: 201 });
+      expect(book.matching("crowd.example")).toEqual({ found: "too_many", count: 201 });
+    });
+
+    test("as many as are allowed", () => {
+      expect(book.matching("@crowd.example")).toEqual({ found: "too_many", count: 201 });
+      expect(addressesOf("p1@crowd")).toHaveLength(1);
+      const fits = openCorpus([mail("1", { to: crowd(200) })]);
+      expect(openAddressBook(fits).matching("crowd")).toMatchObject({ found: "some", ids: { length: 200 } });
+      fits.close();
+    });
+
+    test.each([KAY, KAY.toUpperCase(), ` ${KAY}\n`])("the address itself for %j, not those that contain it", (text) => {
+      expect(addressesOf(text)).toEqual([KAY]);
+      expect(book.idOf(text)).toBe(addressId(db, KAY));
+    });
+
+    test.each([
+      ["part of an address", "mann@", [KAY, LONG_KAY]],
+      ["a name as people write it", "Kay  Mann", [KAY, LONG_KAY]],
+      ["a name in other letters", "MCKAY", [LONG_KAY]],
+      ["a percent sign as such", "%", ["50%_off@shop.example"]],
+      ["an underscore as such", "_", ["50%_off@shop.example"]],
+      ["an apostrophe as such", "o'n", ["o'neil@plains.example"]],
+    ])("every address with %s", (_, text, addresses) => {
+      expect(addressesOf(text)).toEqual(addresses);
+    });
+  });
+
+  describe("a filter", () => {
+    const search = openMailSearch(db);
+    const found = (changes: Parameters<typeof query>[1]) =>
+      idsOf(search.newestFirst(query("gas", changes))).sort((a, b) => a.localeCompare(b));
+    const ids = (...addresses: string[]) => addresses.map((address) => addressId(db, address));
+
+    test("by sender finds what was sent by one of them, not what went to them", () => {
+      expect(found({ fromIds: ids(KAY) })).toEqual(["2"]);
+      expect(found({ fromIds: ids(KAY, ANN) })).toEqual(["1", "2"]);
+    });
+
+    test("by recipient finds what went to one of them, not what they sent", () => {
+      expect(found({ toIds: ids(KAY) })).toEqual(["1"]);
+      expect(found({ toIds: ids(KAY, "p7@crowd.example") })).toEqual(["1", "2"]);
+      expect(found({ toIds: ids(ANN) })).toEqual([]);
+    });
+
+    test("holds together with the others, in both ways of searching", () => {
+      const both = { fromIds: ids(ANN, KAY), toIds: ids(KAY, "p7@crowd.example"), inboxId: addressId(db, ANN) };
+      expect(found(both)).toEqual(["1"]);
+      expect(idsOf(search.bestFirst(query("gas unheard", both)).hits)).toEqual(["1"]);
+    });
+
+    test("of 200 addresses is not too long for the index", () => {
+      const some = book.matching("p1");
+      const all = ids(...crowd(200));
+      expect(some.found).toBe("some");
+      expect(found({ toIds: all, fromIds: all })).toEqual([]);
+      expect(found({ toIds: all })).toEqual(["2"]);
+      expect(idsOf(search.bestFirst(query("gas", { toIds: all })).hits)).toEqual(["2"]);
+    });
+
+    test("of nobody's address does not exist: Ben is not in this mail", () => {
+      expect(book.idOf(BEN)).toBeNull();
+    });
+  });
+});
+
+describe("date range", () => {
+  const DATES = {
+    old: "1999-12-31T23:59:59Z",
+    first: "2001-05-14T00:00:00Z",
+    twin: "2001-05-14T00:00:00Z",
+    noon: "2001-05-14T12:00:00Z",
+    last: "2001-05-14T23:59:59Z",
+    next: "2001-05-15T00:00:00Z",
+  } as const;
+
+  const db = openCorpus([
+    ...Object.entries(DATES).map(([id, date]) => mail(id, { body: `gas of ${id}`, date })),
+    mail("undated", { body: "gas of no day", date: null }),
+  ]);
+
+  const search = openMailSearch(db);
+
+  afterAll(() => db.close());
+
+  const inPeriod = (after: string | null, before: string | null) =>
+    idsOf(search.newestFirst(query("gas", { period: { after, before }, limit: 50 }))).sort();
+
+  test("newest first is the order of the file, mail without a date behind all other", () => {
+    const ids = idsOf(search.newestFirst(query("gas", { limit: 50 })));
+    // The twins are of one second: either may come first.
+    expect(ids.map((id) => (id === "twin" ? "first" : id))).toEqual(
+      "next last noon first first old undated".split(" "),
+    );
+  });
+
+  describe("a period", () => {
+    test.each<[string, string | null, string | null, string[]]>([
+      ["without bounds holds everything, mail without a date too", null, null, [...Object.keys(DATES), "undated"]],
+      ["begins with its first second", DATES.first, null, ["first", "last", "next", "noon", "twin"]],
+      ["leaves out what is a second older", "2001-05-14T00:00:01Z", null, ["last", "next", "noon"]],
+      ["ends before its last second", null, DATES.next, ["first", "last", "noon", "old", "twin"]],
+      ["leaves in what is a second older than that", null, "2001-05-15T00:00:01Z", Object.keys(DATES)],
+      ["of one day holds that day", DATES.first, DATES.next, ["first", "last", "noon", "twin"]],
+      ["of one second holds all mail of it", DATES.first, "2001-05-14T00:00:01Z", ["first", "twin"]],
+      ["between two mails is empty", "2001-05-14T13:00:00Z", "2001-05-14T14:00:00Z", []],
+      ["without length is empty", DATES.noon, DATES.noon, []],
+      ["that ends before it begins is empty", DATES.next, DATES.first, []],
+      ["before all mail is empty", null, "1990-01-01T00:00:00Z", []],
+      ["after all mail is empty, mail without a date or not", "2010-01-01T00:00:00Z", null, []],
+      ["in days begins and ends where the days begin", "2001-05-14", "2001-05-15", ["first", "last", "noon", "twin"]],
+    ])("%s", (_, after, before, ids) => {
+      expect(inPeriod(after, before)).toEqual([...ids].sort());
+    });
+
+    test("that is bounded never holds mail without a date, however far its bounds", () => {
+      expect(inPeriod("0000-01-01T00:00:00Z", null)).not.toContain("undated");
+      expect(inPeriod(null, "9999-12-31T23:59:59Z")).not.toContain("undated");
+    });
+
+    test("narrows best match, its weights and its total as well", () => {
+      const { hits, total } = search.bestFirst(
+        query("gas noon", { period: { after: DATES.first, before: DATES.next } }),
+      );
+      expect(hits[0]).toMatchObject({ messageId: "<noon@plains.example>", match: "all_words" });
+      expect(idsOf(hits).sort()).toEqual(["first", "last", "noon", "twin"]);
+      expect(total).toBe(4);
+    });
+
+    test("of a file without mail is empty", () => {
+      const empty = openCorpus([]);
+      for (const period of [
+        { after: null, before: null },
+        { after: DATES.old, before: DATES.next },
+      ]) {
+        expect(openMailSearch(empty).bestFirst(query("gas", { period }))).toEqual({ hits: [], total: 0 });
+      }
+      empty.close();
+    });
+  });
+
+  describe("the end of a day", () => {
+    test.each([
+      ["2001-05-14", "2001-05-15T00:00:00Z"],
+      ["2001-05-31", "2001-06-01T00:00:00Z"],
+      ["2001-12-31", "2002-01-01T00:00:00Z"],
+      ["2000-02-28", "2000-02-29T00:00:00Z"],
+      ["2001-02-28", "2001-03-01T00:00:00Z"],
+      ["2001-05-14T18:30:00Z", "2001-05-15T00:00:00Z"],
+    ])("%s is %s", (day, end) => {
+      expect(endOfDay(day)).toBe(end);
+    });
+
+    test("as a cutoff leaves the whole day to be seen, and nothing later", () => {
+      expect(inPeriod(null, endOfDay("2001-05-14"))).toEqual(["first", "last", "noon", "old", "twin"]);
+    });
+
+    test("of the last day that can be written is after all mail of it", () => {
+      expect(endOfDay("9999-12-31") > "9999-12-31T23:59:59Z").toBe(true);
+    });
+  });
+});

@@ -1,0 +1,324 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { openMailSearch } from "../../src/mail/search.js";
+import { distinctTerms, snippet, termMatcher } from "../../src/mail/search-matches.js";
+import { tokenize } from "../../src/mail/search-query.js";
+import { stemOf } from "../../src/text/porter.js";
+import { idsOf, mail, openCorpus, query } from "./small-corpus.js";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const ENDINGS = [
+  ..."s es ed ing ly er y e ies ied al ic able ible ability ibility ance ence ation ational ization ize izer ator ive".split(
+    " ",
+  ),
+  ..."iveness ness ful fulness ous ously ousness ment ement ent ion ee eed ll lle bl ble bli logy logi iti ism ate".split(
+    " ",
+  ),
+];
+
+/** The words of what is written in this repository, with every ending on some of them. */
+function englishWords(): string[] {
+  const texts = readdirSync(ROOT)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => readFileSync(join(ROOT, name), "utf8"));
+  const written = [
+    ...new Set(
+      texts
+        .join(" ")
+        .toLowerCase()
+        .match(/[a-z]{2,}/g),
+    ),
+  ];
+  const roots = written.filter((_, i) => i % 7 === 0);
+  const known = "possibility possible possibly agreed agree agreeing dies dying die ties tying tie skies sky by".split(
+    " ",
+  );
+  return [...new Set([...known, ...written, ...roots.flatMap((root) => ENDINGS.map((ending) => root + ending))])];
+}
+
+const words = englishWords();
+
+const finds = (term: string, text: string) => termMatcher([term])(text).length === 1;
+
+describe("of the words with one stem", () => {
+  const byStem = new Map<string, string[]>();
+  for (const word of words) byStem.set(stemOf(word), [...(byStem.get(stemOf(word)) ?? []), word]);
+  const families = [...byStem.values()].filter((family) => family.length > 1);
+
+  test("each finds every other one", () => {
+    expect(families.length).toBeGreaterThan(1_000);
+    const missed = families.flatMap((family) =>
+      family.flatMap((a) => family.filter((b) => !finds(a, b)).map((b) => `${a} does not find ${b}`)),
+    );
+    expect(missed).toEqual([]);
+  });
+
+  test("each finds letters at random with the same stem", () => {
+    const letters = fc.string({ unit: fc.constantFrom(..."aeiybdlnst"), minLength: 1, maxLength: 5 });
+    const word = fc.tuple(letters, fc.constantFrom("", ...ENDINGS)).map((parts) => parts.join(""));
+    const pair = fc.tuple(word, fc.constantFrom("", ...ENDINGS)).map(([a, ending]) => [a, stemOf(a) + ending] as const);
+    fc.assert(
+      fc.property(pair, ([a, b]) => {
+        if (stemOf(a) === stemOf(b)) expect([a, b, finds(a, b), finds(b, a)]).toEqual([a, b, true, true]);
+      }),
+      { seed: 3, numRuns: 20_000 },
+    );
+  });
+
+  test("the first stands for all, in the order they were asked in", () => {
+    expect(distinctTerms(["prices", "gas", "pricing", "gas", "price", "zebra"])).toEqual(["prices", "gas", "zebra"]);
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...words.slice(0, 300)), { maxLength: 20 }), (list) => {
+        const stems = distinctTerms(list).map((word) => stemOf(word));
+        expect(stems).toEqual([...new Set(list.map((word) => stemOf(word)))]);
+      }),
+      { seed: 4 },
+    );
+  });
+});
+
+describe("what the index finds by a word", () => {
+  test("is found in the text by that word, and nothing else is", () => {
+    const sample = words.filter((_, i) => i % 11 === 0 || i < 20);
+    const db = openCorpus(sample.map((word, i) => mail(`${i}`, { body: word })));
+    const search = openMailSearch(db);
+    const wrong = sample.flatMap((asked) => {
+      const hits = new Set(idsOf(search.newestFirst(query(asked, { limit: 1_000 }))).map((id) => sample[Number(id)]));
+      const find = termMatcher([asked]);
+      return sample.filter((word) => hits.has(word) !== find(word).length > 0).map((word) => `${asked}: ${word}`);
+    });
+    expect(wrong).toEqual([]);
+    db.close();
+  });
+
+  test.each([
+    ["possibility", "possible"],
+    ["agreed", "agree"],
+    ["agree", "agreeing"],
+    ["dies", "died"],
+    ["happy", "happiness"],
+    ["skies", "skied"],
+    ["meeting", "MEETINGS"],
+    ["rating", "rate"],
+    ["ai", "ays"],
+    ["CAFÉ", "CAFÉ"],
+    ["İstanbul", "İstanbul"],
+    [`${"x".repeat(63)}s`, "x".repeat(63)],
+    [`${"x".repeat(64)}s`, `${"x".repeat(64)}s`],
+  ])("%s finds %s, in both", (asked, written) => {
+    const db = openCorpus([mail("1", { body: `So ${written}, then.` })]);
+    const [hit] = openMailSearch(db).newestFirst(query(asked));
+    expect(hit?.messageId).toBe("<1@plains.example>");
+    expect(termMatcher([asked])(`So ${written}, then.`)).toEqual([{ start: 3, end: 3 + written.length, term: 0 }]);
+    db.close();
+  });
+});
+
+describe("an occurrence", () => {
+  test("is a whole word, says where it stands and which term it is", () => {
+    const find = termMatcher(["gas", "price"]);
+    expect(find("Gas: gasoline, bigas, gas_price; PRICES")).toEqual([
+      { start: 0, end: 3, term: 0 },
+      { start: 22, end: 25, term: 0 },
+      { start: 26, end: 31, term: 1 },
+      { start: 33, end: 39, term: 1 },
+    ]);
+  });
+
+  test("has letters beyond ASCII in its word, as the index does", () => {
+    const find = termMatcher(["caf", "café", "🙂"]);
+    expect(find("café caf🙂 🙂 caf")).toEqual([
+      { start: 0, end: 4, term: 1 },
+      { start: 11, end: 13, term: 2 },
+      { start: 14, end: 17, term: 0 },
+    ]);
+  });
+
+  test("ends at curly quotes and dashes, and has its accents with it, however they are written", () => {
+    const find = termMatcher(["resume", "ask"]);
+    expect(find("a ‘Résumé’ re\u0301sume\u0301s—ask…")).toEqual([
+      { start: 3, end: 9, term: 0 },
+      { start: 11, end: 20, term: 0 },
+      { start: 21, end: 24, term: 1 },
+    ]);
+  });
+
+  test("of a script without spaces stands wherever it is written, and words end there", () => {
+    const find = termMatcher(["会議", "budget", "𠮟𠮷", "年"]);
+    expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
+      { start: 1, end: 3, term: 0 },
+      { start: 5, end: 11, term: 1 },
+      { start: 12, end: 14, term: 0 },
+      { start: 17, end: 21, term: 2 },
+      { start: 26, end: 27, term: 3 },
+    ]);
+  });
+
+  test("is one of the terms that were asked for, where not all are", () => {
+    const find = termMatcher(["gas", "price", "oil"]);
+    expect(find("oil and gas prices", [0, 2]).map(({ term }) => term)).toEqual([2, 0]);
+    expect(find("oil and gas prices", [])).toEqual([]);
+  });
+
+  test("of a word too long for the index to stem has every letter of it", () => {
+    const long = "x".repeat(64);
+    expect(termMatcher([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
+  });
+
+  test("of two words stands where both do, with nothing but separators between them", () => {
+    const find = termMatcher(["trade mark"]);
+    expect(find("trade Trade-marks, mark; trades (Märk) trade of mark trade")).toEqual([
+      { start: 6, end: 17, term: 0 },
+      { start: 25, end: 37, term: 0 },
+    ]);
+    expect(find("fairtrade mark, trade market")).toEqual([]);
+  });
+
+  test("that ends in an asterisk is the beginning of words", () => {
+    const find = termMatcher(["config*", "москв*"]);
+    expect(find("Configuration, config reconfigure CONFIGS Москве")).toEqual([
+      { start: 0, end: 13, term: 0 },
+      { start: 15, end: 21, term: 0 },
+      { start: 34, end: 41, term: 0 },
+      { start: 42, end: 48, term: 1 },
+    ]);
+  });
+
+  test("stands where it stood before capitals were made small", () => {
+    const find = termMatcher(["gas"]);
+    expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);
+  });
+
+  test("is found in one text as in another, and there is none without terms", () => {
+    const find = termMatcher(["gas"]);
+    expect([find("gas"), find("x"), find("gas")].map((found) => found.length)).toEqual([1, 0, 1]);
+    expect(termMatcher([])("gas")).toEqual([]);
+  });
+});
+
+/** What is shown: 240 characters, dots at both ends with their spaces. */
+const LONGEST = 248;
+
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+const finder = (words: string) => termMatcher(distinctTerms(tokenize(words)));
+
+const shown = (body: string, words: string) => snippet(body, finder(words)(body));
+
+const filler = (length: number) => "lorem ipsum ".repeat(length / 12 + 1).slice(0, length);
+
+describe("a snippet", () => {
+  test("of a short body is the body, its white space collapsed", () => {
+    expect(shown("Gas\n\n  is\tdear. ", "gas")).toBe("Gas is dear.");
+    expect(shown("", "gas")).toBe("");
+    expect(shown(" \n ", "gas")).toBe("");
+  });
+
+  test("of a body without the words is its beginning, and says that there is more", () => {
+    const text = shown(filler(1_000), "gas");
+    expect(text).toMatch(/^lorem ipsum .* \.\.\.$/);
+    expect(text.length).toBeLessThanOrEqual(LONGEST);
+  });
+
+  test("says that it does not begin at the beginning", () => {
+    expect(shown(`${filler(500)} gas`, "gas")).toMatch(/^\.\.\. .*gas$/);
+  });
+
+  test("shows where most of the words stand together, not where the first one stands", () => {
+    const body = `gas ${filler(400)} gas contract ${filler(400)} the price of the gas in the contract ${filler(400)}`;
+    const text = shown(body, "gas contract price");
+    expect(text).toContain("the price of the gas in the contract");
+    expect(text).toMatch(/^\.\.\. .* \.\.\.$/);
+  });
+
+  test("counts different words, not how often one stands there", () => {
+    const text = shown(`${"gas ".repeat(50)} ${filler(400)} gas and the contract ${filler(400)}`, "gas contract");
+    expect(text).toContain("gas and the contract");
+  });
+
+  test("shows the first of equally good places", () => {
+    expect(shown(`first gas ${filler(600)} second gas`, "gas")).toContain("first gas");
+  });
+
+  test("finds other forms of a word", () => {
+    expect(shown(`${filler(400)} the pricing of it ${filler(400)}`, "prices")).toContain("pricing");
+  });
+
+  test("is looked for far into a long mail where a word is not in its beginning, unless the subject has it", () => {
+    const body = `a zebra ${filler(22_000)} zebra and horse ${filler(1_000)}`;
+    const shownOf = (subject: string) =>
+      openMailSearch(openCorpus([mail("1", { subject, body })])).bestFirst(query("zebra horse")).hits[0]?.snippet;
+    expect(shownOf("nothing")).toContain("zebra and horse");
+    expect(shownOf("Horses")).toMatch(/^a zebra lorem/);
+  });
+
+  test.each(["bestFirst", "newestFirst"] as const)(
+    "shows a word at the far end of what is read, and the beginning where it stands behind it (%s)",
+    (order) => {
+      const at = (length: number) => {
+        const search = openMailSearch(openCorpus([mail("1", { body: `${filler(length)} zebra ${filler(1_000)}` })]));
+        const [hit] =
+          order === "bestFirst" ? search.bestFirst(query("zebra")).hits : search.newestFirst(query("zebra"));
+        return hit?.snippet;
+      };
+      expect(at(100)).toContain("zebra");
+      expect(at(3_990)).toContain("zebra");
+      expect(at(7_990)).toContain("zebra");
+      expect(at(59_900)).toContain("zebra");
+      expect(at(60_100)).toMatch(/^lorem ipsum/);
+    },
+  );
+
+  test.each([
+    ["a word longer than a snippet", `${filler(300)} ${"x".repeat(3_000)} gas`, "x".repeat(3_000), "xxxxxxxx"],
+    ["a body without a space", `${"-".repeat(500)}gas${"-".repeat(500)}`, "gas", "gas"],
+    ["a body of white space for the most part", `${"\n".repeat(500)}gas${" ".repeat(2_000)}end`, "gas", "gas"],
+    ["a rule before the word", `${"=".repeat(300)} gas ${"=".repeat(300)}`, "gas", "gas"],
+    ["a very long word behind it", `${filler(300)} gas ${"x".repeat(3_000)}`, "gas", "gas"],
+  ])("of %s shows the word, and is no longer than others", (_, body, words, within) => {
+    const text = shown(body, words);
+    expect(text).toContain(within);
+    expect(text.length).toBeLessThanOrEqual(LONGEST);
+  });
+
+  test("shows a word of the query, is of bounded length, on one line and cuts no character in two", () => {
+    const part = fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom("lorem", "ipsum", "dolor,", "--", "(sit)", "amet.") },
+      { weight: 1, arbitrary: fc.constantFrom("gas", "Contracts", "PRICING", "zebra", "café") },
+      { weight: 2, arbitrary: fc.constantFrom("🙂", "🙂🙂🙂", "🧑‍🚀", "ééé", "日本語") },
+      { weight: 1, arbitrary: fc.constantFrom("\n", "\n\n\n", "\t", "     ", " ".repeat(60)) },
+      { weight: 1, arbitrary: fc.constantFrom("x".repeat(70), "=".repeat(300), "🙂".repeat(150)) },
+    );
+    const body = fc
+      .array(fc.tuple(part, fc.constantFrom(" ", " ", " ", "\n", ", ", "/")), { maxLength: 300, size: "max" })
+      .map((parts) => parts.flat().join(""));
+    const words = fc.constantFrom("gas", "contract price", "zebra gas", "café", "unheard", "gas contract price zebra");
+    let within = 0;
+    fc.assert(
+      fc.property(body, words, (text, asked) => {
+        const find = finder(asked);
+        const result = snippet(text, find(text));
+        expect(result.length).toBeLessThanOrEqual(LONGEST);
+        expect(result).not.toMatch(LONE);
+        expect(result).not.toMatch(/[\n\t]| {2}/);
+        if (find(text).length === 0) return;
+        expect(find(result)).not.toEqual([]);
+        within++;
+      }),
+      { seed: 7, numRuns: 1_000 },
+    );
+    expect(within).toBeGreaterThan(300);
+  });
+
+  test("comes with every hit, made of the words of the query", () => {
+    const db = openCorpus([mail("1", { body: `${filler(500)} the meetings ${filler(500)} gas` })]);
+    const search = openMailSearch(db);
+    for (const { hits } of [{ hits: search.newestFirst(query("meeting")) }, search.bestFirst(query("what meeting?"))]) {
+      expect(hits.map((hit) => hit.snippet)).toEqual([expect.stringMatching(/^\.\.\. .* the meetings .* \.\.\.$/)]);
+    }
+    db.close();
+  });
+});

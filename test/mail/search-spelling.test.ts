@@ -1,0 +1,212 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { type MailQuery, openMailSearch } from "../../src/mail/search.js";
+import { editVariants } from "../../src/mail/search-spelling.js";
+import type { Db } from "../../src/store/open-store.js";
+import { ANN, addressId, BEN, CAT, DAN, fill, idsOf, mail, openCorpus, query } from "./small-corpus.js";
+
+describe("corrected search", () => {
+  /** Words that are in no mail of a mailbox are searched for in another spelling. */
+
+  const on = (day: number) => `2001-05-${String(day).padStart(2, "0")}T10:00:00Z`;
+
+  const db = openCorpus([
+    mail("hanevold", { body: "Please ask Hanevold about the price of gas.", date: on(1) }),
+    mail("trade-mark", {
+      body: "Our trade-mark is registered in Oslo, whatever trade does with the mark.",
+      date: on(2),
+    }),
+    mail("apart", { body: "The mark is fair, and so is the trade.", date: on(2) }),
+    mail("daylight", { body: "We sail in daylight.", date: on(3) }),
+    mail("configuration", { body: "The configuration is on the desk.", date: on(4) }),
+    mail("only", { body: "There is only one.", date: on(5) }),
+    mail("moscow", { body: "Встреча в Москва, кафе Müller", date: on(6) }),
+    mail("budget", { body: "会議室の予算 part AB1200 of invoice 2001", date: on(7) }),
+    mail("january", { body: "It opens in January.", date: on(8) }),
+    mail("long-words", { body: "International registration takes a year and many dollars.", date: on(8) }),
+    mail("of-others", { body: "Kristofersen knows the secret sunflower", sender: CAT, to: [DAN], date: on(9) }),
+    mail("of-cat", { body: "contract price", sender: CAT, date: on(10) }),
+    mail("contact", { body: "contact me", sender: DAN, date: on(11) }),
+    mail("later", { body: "Andersson and Hanewold came late.", date: on(20) }),
+    mail("later-too", { body: "Hanewold once more.", date: on(21) }),
+  ]);
+
+  const opened: Db[] = [db];
+
+  afterAll(() => {
+    for (const one of opened) one.close();
+  });
+
+  const search = openMailSearch(db);
+
+  /** Ben's mail up to the 14th. */
+  const ofBen = (words: string, changes: Partial<MailQuery> = {}) =>
+    query(words, {
+      inboxId: addressId(db, BEN),
+      period: { after: null, before: "2001-05-15T00:00:00Z" },
+      ...changes,
+    });
+
+  const correctionsOf = (asked: MailQuery, of = search) =>
+    of.explainBestFirst(asked).corrections.map(({ word, taken, by, mails }) => [word, taken, by, mails]);
+
+  describe("a word that is in no mail", () => {
+    it.each([
+      ["Hanvold", ["hanvold", "hanevold", "spelling", 1], "hanevold"],
+      ["hanevodl", ["hanevodl", "hanevold", "spelling", 1], "hanevold"],
+      ["Tanevold", ["tanevold", "hanevold", "spelling", 1], "hanevold"],
+      ["trademark", ["trademark", "trade mark", "split", 1], "trade-mark"],
+      ["day light", ["light", "daylight", "joined", 1], "daylight"],
+      ["ofregisteredtrademarks", null, null],
+      [
+        "internationalregistration",
+        ["internationalregistration", "international registration", "split", 1],
+        "long-words",
+      ],
+      ["day-light", ["light", "daylight", "joined", 1], "daylight"],
+      ["config", ["config", "config*", "prefix", 1], "configuration"],
+      ["janaury", ["janaury", "january", "spelling", 1], "january"],
+      ["Маsква", null, null],
+      ["москвы", ["москвы", "москва", "spelling", 1], "moscow"],
+      ["Mülller", ["mulller", "muller", "spelling", 1], "moscow"],
+    ])("%s: %s", (words, correction, found) => {
+      expect(correctionsOf(ofBen(words))).toEqual(correction === null ? [] : [correction]);
+      expect(search.bestFirst(ofBen(words)).hits.map(({ match }) => match)).toEqual(
+        found === null ? [] : ["best_match"],
+      );
+      expect(idsOf(search.bestFirst(ofBen(words)).hits)).toEqual(found === null ? [] : [found]);
+    });
+
+    it.each([
+      ["numbers", "2002 12000 20011"],
+      ["part numbers", "AB1201 Q3x"],
+      ["characters of a script without spaces", "会議室の子算 予算案会議室"],
+      ["short words", "gaz prixe1 dsk"],
+      ["a word with the stem of a word near it", "online"],
+      ["a word with nothing near it", "Kowalczyk"],
+      ["a word near one that mails have in another form alone", "collar"],
+      ["a very long word", `${"hanevold".repeat(500)} gaspriceofthegaspriceofthegaspriceofthe`],
+    ])("%s stay as they are", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
+
+    it("is not corrected to a word of the query, or twice", () => {
+      expect(correctionsOf(ofBen("Hanvold Hanevold"))).toEqual([]);
+      expect(correctionsOf(ofBen("daylihgt daylights"))).toEqual([]);
+      expect(correctionsOf(ofBen("config configuration"))).toEqual([]);
+      expect(correctionsOf(ofBen("hanvold hanevodl"))).toEqual([["hanvold", "hanevold", "spelling", 1]]);
+    });
+
+    it("is one of at most four that are corrected", () => {
+      const words = ["hanvold", "trademark", "config", "janaury", "daylihgt"];
+      expect(correctionsOf(ofBen(words.join(" "))).map(([word]) => word)).toEqual(words.slice(0, 4));
+    });
+
+    it("shows in the snippet and the score as the word that was taken", () => {
+      const long = "nothing of note. ".repeat(40);
+      const other = openCorpus([mail("long", { body: `${long} Signed, Hanevold. ${long}` })]);
+      opened.push(other);
+      const { hits } = openMailSearch(other).explainBestFirst(query("hanvold"));
+      expect(hits[0]?.snippet).toContain("Signed, Hanevold.");
+      expect(hits[0]?.explanation.words).toEqual([expect.objectContaining({ word: "hanevold", inBody: 1 })]);
+    });
+
+    it("counts for the ranking signals as what was taken", () => {
+      const { hits } = search.explainBestFirst(ofBen("What did it say in Janaury?"));
+      expect(hits[0]?.explanation.signals.map(({ signal }) => signal)).toEqual(["sent_month"]);
+    });
+
+    it("takes the word of most mails", () => {
+      expect(correctionsOf(ofBen("hane-old hanexold", { period: { after: null, before: null } }))).toEqual([
+        ["hanexold", "hanewold", "spelling", 2],
+      ]);
+    });
+  });
+
+  describe("other words", () => {
+    it("are searched for as they are typed", () => {
+      const plain = openMailSearch(db, undefined, []);
+      for (const words of ["gas price", "trade mark", "Hanevold config", "contract", "会議室 2001", "only Москва"]) {
+        const asked = ofBen(words.replace("config", "configuration"));
+        expect(search.bestFirst(asked)).toEqual(plain.bestFirst(asked));
+        expect(search.newestFirst(asked)).toEqual(plain.newestFirst(asked));
+      }
+    });
+
+    it("that the mailbox has from another sender, or from earlier, are not corrected", () => {
+      expect(correctionsOf(ofBen("contract", { fromIds: [addressId(db, DAN)] }))).toEqual([]);
+      const after = { after: on(11), before: "2001-05-15T00:00:00Z" };
+      expect(correctionsOf(ofBen("contract", { period: after }))).toEqual([]);
+      // Where it is in no mail of the mailbox, only what the filter lets through is taken.
+      expect(correctionsOf(ofBen("contacct", { fromIds: [addressId(db, DAN)] }))).toEqual([
+        ["contacct", "contact", "spelling", 1],
+      ]);
+      expect(correctionsOf(ofBen("contacct", { fromIds: [addressId(db, CAT)] }))).toEqual([]);
+    });
+
+    it("newest first finds mails with every word as typed alone", () => {
+      expect(search.newestFirst(ofBen("Hanvold"))).toEqual([]);
+      expect(search.newestFirst(ofBen("trademark"))).toEqual([]);
+    });
+  });
+
+  describe("what other mail holds does not show", () => {
+    it("mail of other mailboxes", () => {
+      for (const words of ["Kristoffersen", "sunflowr", "sunflo", "sun flower"]) {
+        expect(search.explainBestFirst(ofBen(words))).toEqual({ hits: [], total: 0, corrections: [] });
+      }
+      const ofDan = ofBen("Kristoffersen", { inboxId: addressId(db, DAN) });
+      expect(correctionsOf(ofDan)).toEqual([["kristoffersen", "kristofersen", "spelling", 1]]);
+    });
+
+    it("mail after the end of the time that is searched", () => {
+      expect(correctionsOf(ofBen("Anderson"))).toEqual([]);
+      expect(correctionsOf(ofBen("Hanexold"))).toEqual([["hanexold", "hanevold", "spelling", 1]]);
+      expect(correctionsOf(ofBen("Anderson", { period: { after: null, before: null } }))).toEqual([
+        ["anderson", "andersson", "spelling", 1],
+      ]);
+    });
+
+    it("an empty time has nothing to take", () => {
+      expect(correctionsOf(ofBen("Hanvold", { period: { after: null, before: "1990-01-01T00:00:00Z" } }))).toEqual([]);
+    });
+  });
+
+  it("an import in between is seen at once", () => {
+    const grown = openCorpus([mail("first", { body: "gas" })]);
+    opened.push(grown);
+    const before = openMailSearch(grown);
+    expect(correctionsOf(query("Hanvold"), before)).toEqual([]);
+    fill(grown, [mail("second", { body: "from Hanevold" })]);
+    expect(correctionsOf(query("Hanvold"), before)).toEqual([["hanvold", "hanevold", "spelling", 1]]);
+    fill(grown, [mail("third", { body: "from Hanvold", sender: ANN })]);
+    expect(correctionsOf(query("Hanvold"), before)).toEqual([]);
+  });
+});
+
+describe("words a letter away", () => {
+  it("are all of those, once each, without the word itself", () => {
+    const variants = editVariants("ab");
+    expect(variants).toEqual(expect.arrayContaining(["a", "b", "ba", "zb", "az", "zab", "azb", "abz"]));
+    // Two left out, one swap, 2 x 25 changed, and 26 put in at three positions, of which "aab" and "abb" come twice.
+    expect(variants).toHaveLength(2 + 1 + 50 + 3 * 26 - 2);
+    expect(new Set(variants).size).toBe(variants.length);
+    expect(variants).not.toContain("ab");
+  });
+
+  it.each([
+    ["hanvold", "hanevold"],
+    ["hannevold", "hanevold"],
+    ["hanefold", "hanevold"],
+    ["hanevlod", "hanevold"],
+    ["anevold", "hanevold"],
+    ["москав", "москва"],
+    ["мсква", "москва"],
+    ["αθινα", "αθηνα"],
+    ["straße", "strasße"],
+    ["תשובח", "תשוב"],
+    ["תושבח", "תשובח"],
+  ])("%s has %s", (word, other) => expect(editVariants(word)).toContain(other));
+
+  it("puts in letters of the word's own script, and none of a script without a list", () => {
+    expect(editVariants("мсква").join("")).not.toMatch(/[a-z]/);
+    expect(editVariants("תשובח")).toHaveLength(5 + 4);
+  });
+});

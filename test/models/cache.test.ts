@@ -1,0 +1,338 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cacheKey, cachingReplies, digest, requestKey } from "../../src/models/cache.js";
+import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { withPrices } from "../../src/models/prices.js";
+import { recording, replayModel } from "../../src/models/replay.js";
+import { UserError } from "../../src/platform/errors.js";
+
+const never = new AbortController().signal;
+
+describe("replay", () => {
+  let folder: string;
+  let file: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "replay-"));
+    file = join(folder, "replies.jsonl");
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const asked = (question: string, turns = 0): ModelRequest => ({
+    system: "s",
+    messages: [
+      { role: "user", content: question },
+      ...Array.from({ length: turns }, () => ({ role: "assistant" as const, content: "", toolCalls: [] })),
+    ],
+    tools: [],
+    toolChoice: "auto",
+    maxTokens: 10,
+  });
+
+  const protocol = { name: "ModelError", kind: "protocol", retryable: false };
+
+  describe("replay refuses", () => {
+    test.each([
+      ["not JSON", '{"taskQuestion": "q", "replies": []}\n{"task', "line 2"],
+      ["something else", '{"hello": 1}', "entry 1"],
+      ["a misspelt field", '[{"replies": [{"contents": "x"}]}]', "replies.0"],
+      ["half a recording", '{"key": "x", "model": "m"}', "completion"],
+    ])("a file that holds %s", async (_, text, where) => {
+      writeFileSync(file, text);
+      const error = await replayModel(file).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UserError);
+      expect((error as UserError).message).toContain(where);
+      expect((error as UserError).message).toContain(file);
+    });
+
+    test("a request that no entry answers", async () => {
+      writeFileSync(file, '{"taskQuestion": "known", "replies": [{"content": "a"}]}');
+      const model = await replayModel(file);
+      await expect(model.complete(asked("unknown"), never)).rejects.toMatchObject(protocol);
+    });
+
+    test("a turn after the script's last", async () => {
+      writeFileSync(file, '{"replies": [{"content": "a"}]}');
+      const model = await replayModel(file);
+      await expect(model.complete(asked("q", 1), never)).rejects.toMatchObject(protocol);
+    });
+
+    test("to answer after an abort", async () => {
+      writeFileSync(file, '{"replies": [{"content": "a"}]}');
+      const model = await replayModel(file);
+      await expect(model.complete(asked("q"), AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
+    });
+  });
+
+  describe("a script", () => {
+    const search = { toolCalls: [{ name: "email_search", arguments: { query: "x" } }] };
+    const one = { taskQuestion: "one", replies: [search, { content: "first", finishReason: "length" }] };
+    const any = { replies: [{ content: "any", usage: { inputTokens: 5, outputTokens: 1, cachedInputTokens: 0 } }] };
+
+    test.each([
+      ["as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
+      ["as one list", JSON.stringify([one, any], null, 2)],
+    ])("%s answers each question by its turn, in any order", async (_, text) => {
+      writeFileSync(file, text);
+      const model = await replayModel(file);
+      expect(model.id).toBe(`replay/${file}`);
+      expect(await model.complete(asked(" one ", 1), never)).toMatchObject({
+        content: "first",
+        finishReason: "length",
+      });
+      expect(await model.complete(asked("other"), never)).toMatchObject({ content: "any", usage: { inputTokens: 5 } });
+      for (let i = 0; i < 2; i++) {
+        expect(await model.complete(asked("one"), never)).toEqual({
+          content: "",
+          toolCalls: [{ id: "call_1_1", name: "email_search", arguments: { query: "x" } }],
+          finishReason: "tool_calls",
+          rawFinishReason: "tool_calls",
+          usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+          latencyMs: 0,
+          retries: [],
+        });
+      }
+    });
+  });
+
+  describe("a recording", () => {
+    /** Says how often it was asked. */
+    function counting(): Model {
+      let calls = 0;
+      return {
+        id: "openai/m",
+        async complete(request): Promise<Completion> {
+          const content = `${request.messages[0]?.content} ${++calls}`;
+          return {
+            content,
+            toolCalls: [],
+            finishReason: "stop",
+            rawFinishReason: "stop",
+            usage: null,
+            latencyMs: 12,
+            retries: [{ attempt: 1, reason: "429", waitedMs: 3 }],
+            providerState: { provider: "openai-chat", value: { reasoning: "hm" } },
+          };
+        },
+      };
+    }
+
+    test("is answered from: the nth time the nth reply, then no more", async () => {
+      let text = "";
+      const live = recording(counting(), (line) => {
+        text += line;
+      });
+      const given = [];
+      for (const question of ["a", "b", "a"]) given.push(await live.complete(asked(question), never));
+      writeFileSync(file, text);
+      const model = await replayModel(file);
+      expect(await model.complete(asked("a"), never)).toEqual(given[0]);
+      expect(await model.complete(asked("a"), never)).toEqual(given[2]);
+      expect(await model.complete(asked("b"), never)).toEqual(given[1]);
+      await expect(model.complete(asked("b"), never)).rejects.toMatchObject(protocol);
+      await expect(model.complete({ ...asked("a"), maxTokens: 11 }, never)).rejects.toMatchObject(protocol);
+    });
+
+    test("fails again where the call had failed for good, or outlasted its task", async () => {
+      const retries = [{ attempt: 1, reason: "500", waitedMs: 3 }];
+      const failure = new ModelError("server", "x/y: 500 (after 2 attempts)", { retryable: true, retries });
+      const late = new DOMException("late", "TimeoutError");
+      let text = "";
+      for (const error of [failure, late]) {
+        const broken: Model = { id: "x/y", complete: () => Promise.reject(error) };
+        const live = recording(broken, (line) => {
+          text += line;
+        });
+        await expect(live.complete(asked("a"), never)).rejects.toBe(error);
+      }
+      writeFileSync(file, text);
+      const model = await replayModel(file);
+      const { kind, message } = failure;
+      await expect(model.complete(asked("a"), never)).rejects.toMatchObject({
+        kind,
+        message,
+        retries,
+        retryable: false,
+      });
+      await expect(model.complete(asked("a"), never)).rejects.toMatchObject({ name: "TimeoutError" });
+    });
+
+    test("does not hold calls that were interrupted", async () => {
+      let text = "";
+      const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
+      const live = recording(broken, (line) => {
+        text += line;
+      });
+      await expect(live.complete(asked("a"), never)).rejects.toThrow("no");
+      expect(text).toBe("");
+    });
+  });
+
+  test("a key depends on everything that decides a reply, and on no order of keys", () => {
+    const base = asked("q");
+    const tool = { name: "t", description: "d", parameters: { a: 1, b: 2 } };
+    const swapped = { name: "t", description: "d", parameters: { b: 2, a: 1 } };
+    expect(requestKey("m", { ...base, tools: [tool] })).toBe(requestKey("m", { ...base, tools: [swapped] }));
+    expect(requestKey("m", { ...base, temperature: undefined })).toBe(requestKey("m", base));
+    const keys = [
+      requestKey("m", base),
+      requestKey("n", base),
+      requestKey("m", { ...base, system: "t" }),
+      requestKey("m", { ...base, temperature: 0 }),
+      requestKey("m", { ...base, toolChoice: "required" }),
+      requestKey("m", { ...base, tools: [tool] }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});
+
+describe("reply cache", () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "replies-"));
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const SERVER = { model: "openai/m", baseUrl: null, wireApi: "chat" } as const;
+  const USAGE = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 1 };
+
+  const asked = (question: string, epoch = 1): ModelRequest => ({
+    system: "s",
+    messages: [{ role: "user", content: question }],
+    tools: [],
+    toolChoice: "auto",
+    maxTokens: 10,
+    task: { id: 1, epoch },
+  });
+
+  /** Answers every question with its number in the order of asking. */
+  function counting(answer = (call: number) => `answer ${call}`) {
+    const state = { calls: 0 };
+    const model: Model = {
+      id: SERVER.model,
+      async complete(): Promise<Completion> {
+        return {
+          content: answer(++state.calls),
+          toolCalls: [{ id: "c", name: "echo", arguments: { b: 1, a: 2 } }],
+          finishReason: "tool_calls",
+          rawFinishReason: "tool_calls",
+          usage: USAGE,
+          latencyMs: 12.5,
+          retries: [{ attempt: 1, reason: "429", waitedMs: 3 }],
+          providerState: { provider: "openai-chat", value: { reasoning: "hm" } },
+        };
+      },
+    };
+    return { model, state };
+  }
+
+  const opened = (model: Model, price = 0.5) =>
+    cachingReplies(
+      withPrices(model, () => price),
+      SERVER,
+      folder,
+    );
+
+  const files = () =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(json|tmp)$/.test(name));
+
+  describe("a reply that is kept", () => {
+    test("comes again with its latency, usage, cost and retries, marked", async () => {
+      const { model, state } = counting();
+      const first = await opened(model).complete(asked("q"), never);
+      expect(first).toMatchObject({ content: "answer 1", costUsd: 0.5 });
+      expect(first.cached).toBeUndefined();
+      expect(await opened(model, 99).complete(asked("q"), never)).toEqual({ ...first, cached: true });
+      expect(state.calls).toBe(1);
+    });
+
+    test("is of its repeat, and of whichever task asks the same", async () => {
+      const { model, state } = counting();
+      const cache = opened(model);
+      await cache.complete(asked("q"), never);
+      expect((await cache.complete(asked("q", 2), never)).cached).toBeUndefined();
+      expect(await cache.complete({ ...asked("q"), task: { id: 2, epoch: 1 } }, never)).toMatchObject({ cached: true });
+      expect(state.calls).toBe(2);
+    });
+
+    test.each([
+      ["cut in its middle", (text: string) => text.slice(0, text.length / 2)],
+      ["empty", () => ""],
+      ["of other bytes", (text: string) => text.replace("answer 1", "answer 7")],
+      ["another request's", (text: string) => text.replace(/"key":"./, '"key":"-')],
+      ["of another form", () => '{"key": 1}'],
+    ])("is a miss where its file is %s, and is written anew", async (_, damage) => {
+      const { model, state } = counting();
+      await opened(model).complete(asked("q"), never);
+      const path = join(folder, files()[0] ?? "");
+      writeFileSync(path, damage(readFileSync(path, "utf8")));
+      expect(await opened(model).complete(asked("q"), never)).toMatchObject({ content: "answer 2" });
+      expect(await opened(model).complete(asked("q"), never)).toMatchObject({ content: "answer 2", cached: true });
+      expect(state.calls).toBe(2);
+    });
+
+    test("is whole whenever it is read while 256 write it, and nothing is left beside it", async () => {
+      // Large, so that writing takes a while, and each of a length of its own.
+      const { model } = counting((call) => `answer ${call} ${"x".repeat(30_000 + 100 * call)}`);
+      const [one, other] = [opened(model), opened(model)];
+      let written = false;
+      const writing = Promise.all(
+        Array.from({ length: 256 }, (_, i) => (i % 2 ? one : other).complete(asked(`q${i % 4}`), never)),
+      ).finally(() => {
+        written = true;
+      });
+      const seen = new Set<string>();
+      while (!written) {
+        await new Promise(setImmediate);
+        for (const name of files().filter((each) => each.endsWith(".json"))) {
+          const { key, sha256, completion } = JSON.parse(readFileSync(join(folder, name), "utf8"));
+          expect({ key: `${key}.json`, sha256 }).toEqual({ key: basename(name), sha256: digest(completion) });
+          seen.add(sha256);
+        }
+      }
+      await writing;
+      expect(seen.size, "too few were read to show anything").toBeGreaterThan(4);
+      expect(files()).toHaveLength(4);
+      expect(files().every((name) => name.endsWith(".json"))).toBe(true);
+      for (let i = 0; i < 4; i++) expect(await one.complete(asked(`q${i}`), never)).toMatchObject({ cached: true });
+    });
+  });
+
+  test("errors are not kept", async () => {
+    const broken: Model = {
+      id: "openai/m",
+      complete: () => Promise.reject(new ModelError("server", "500", { retryable: true })),
+    };
+    await expect(opened(broken).complete(asked("q"), never)).rejects.toThrow("500");
+    expect(files()).toEqual([]);
+  });
+
+  test("a folder that cannot be written to costs no reply", async () => {
+    writeFileSync(join(folder, "file"), "");
+    const cache = cachingReplies(counting().model, SERVER, join(folder, "file"));
+    expect(await cache.complete(asked("q"), never)).toMatchObject({ content: "answer 1" });
+  });
+
+  test("a key depends on the server and on everything that decides a reply", () => {
+    const base = asked("q");
+    const keys = [
+      cacheKey(SERVER, base),
+      cacheKey({ ...SERVER, model: "openai/n" }, base),
+      cacheKey({ ...SERVER, baseUrl: "http://localhost:1" }, base),
+      cacheKey({ ...SERVER, wireApi: "responses" }, base),
+      cacheKey(SERVER, asked("r")),
+      cacheKey(SERVER, asked("q", 2)),
+      cacheKey(SERVER, { ...base, system: "t" }),
+      cacheKey(SERVER, { ...base, maxTokens: 11 }),
+      cacheKey(SERVER, { ...base, temperature: 0 }),
+      cacheKey(SERVER, { ...base, toolChoice: "required" }),
+      cacheKey(SERVER, { ...base, tools: [{ name: "t", description: "", parameters: {} }] }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});

@@ -1,0 +1,454 @@
+import { getEventListeners } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { openaiHeaders } from "../../src/models/endpoint.js";
+import {
+  jsonBytes,
+  jsonHeaders,
+  openDeadline,
+  postJson,
+  sdkFetch,
+  timeLimitReached,
+  withDeadline,
+} from "../../src/models/http.js";
+import type { ModelError } from "../../src/models/model.js";
+import { resolveModel } from "../../src/models/open-model.js";
+import { toModelError } from "../../src/models/provider-errors.js";
+import { openaiClient } from "../../src/models/providers/openai-responses.js";
+import { DEFAULT_RETRY } from "../../src/platform/retry.js";
+import { WIRE_FORMATS } from "../providers/wire-request.js";
+import { REQUEST } from "./wire.js";
+
+describe("post json", () => {
+  interface Canned {
+    readonly status: number;
+    readonly body: string;
+    readonly headers?: Record<string, string>;
+  }
+
+  let canned: Canned = { status: 200, body: "{}" };
+  const received: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = [];
+
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => {
+      body += chunk.toString("utf8");
+    });
+    request.on("end", () => {
+      received.push({ headers: request.headers, body, url: request.url });
+      response.writeHead(canned.status, { "content-type": "application/json", ...canned.headers }).end(canned.body);
+    });
+  });
+
+  let baseUrl = "";
+
+  beforeAll(async () => {
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  });
+
+  afterAll(() => server.closeAllConnections());
+
+  const BODY = { model: "m", messages: [{ role: "user", content: "naïve – 💰" }] };
+  const endpoint = () => ({ apiKey: "sk-test-0123456789", baseUrl, timeoutMs: 5_000 });
+  const signal = () => new AbortController().signal;
+  const options = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
+
+  const ours = () =>
+    postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), options());
+
+  const sdk = () =>
+    openaiClient(endpoint()).post("/chat/completions", {
+      body: BODY,
+      headers: openaiHeaders(endpoint()),
+      signal: signal(),
+    });
+
+  /** Answers every connection with these bytes. */
+  async function rawServer(bytes: string): Promise<{ url: string; close(): void }> {
+    const raw = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end(bytes));
+    });
+    await new Promise<void>((listening) => raw.listen(0, "127.0.0.1", listening));
+    return { url: `127.0.0.1:${(raw.address() as AddressInfo).port}`, close: () => void raw.close() };
+  }
+
+  /** What the rest of the program sees of a failed call. */
+  async function failure(call: () => Promise<unknown>) {
+    const error = await call().then(
+      () => null,
+      (thrown: unknown) => toModelError(thrown, endpoint().apiKey) as ModelError,
+    );
+    if (error === null) throw new Error("it did not fail");
+    const { kind, status, retryable, retryAfterMs, message } = error;
+    return { kind, status, retryable, retryAfterMs, message };
+  }
+
+  describe("beside the OpenAI SDK", () => {
+    it("the same request is sent", async () => {
+      canned = { status: 200, body: '{"id":"1","text":"naïve – 💰"}' };
+      received.length = 0;
+      expect(await ours()).toEqual(await sdk());
+      const [a, b] = received;
+      expect({ url: a?.url, body: a?.body }).toEqual({ url: b?.url, body: b?.body });
+      for (const name of ["authorization", "content-type", "accept", "content-length"]) {
+        expect(a?.headers[name], name).toBe(b?.headers[name]);
+      }
+    });
+
+    const said = (message: string, code?: string) => JSON.stringify({ error: { message, code } });
+    it.each<[string, Canned]>([
+      ["400", { status: 400, body: said("no such thing") }],
+      ["400 for a context that is full", { status: 400, body: said("too long", "context_length_exceeded") }],
+      ["401", { status: 401, body: said("Incorrect API key provided: sk-test-0123456789.", "invalid_api_key") }],
+      ["404", { status: 404, body: said("no such model", "model_not_found") }],
+      ["408", { status: 408, body: said("too slow") }],
+      ["429", { status: 429, body: said("slow down"), headers: { "retry-after": "7" } }],
+      ["429 in ms", { status: 429, body: said("slow down"), headers: { "retry-after-ms": "1500" } }],
+      ["429 without money", { status: 429, body: said("pay", "insufficient_quota") }],
+      ["500 in HTML", { status: 500, body: "<h1>no</h1>", headers: { "content-type": "text/html" } }],
+      ["503", { status: 503, body: said("busy") }],
+    ])("status %s means the same", async (_, answer) => {
+      canned = answer;
+      expect(await failure(ours)).toEqual(await failure(sdk));
+    });
+
+    it("an error in a form of the server's own is told, which the SDK leaves out", async () => {
+      canned = { status: 422, body: '{"detail":"messages: field required"}' };
+      expect(await failure(ours)).toMatchObject({
+        kind: "bad_request",
+        message: '422 {"detail":"messages: field required"}',
+      });
+      expect((await failure(sdk)).message).not.toContain("field required");
+    });
+
+    it("an error without a body is told by its status", async () => {
+      canned = { status: 502, body: "" };
+      expect(await failure(ours)).toMatchObject({ kind: "server", retryable: true, message: "502 without a body" });
+    });
+
+    it.each<[string, Canned]>([
+      ["401 whose body cannot be unpacked", { status: 401, body: "", headers: { "content-encoding": "gzip" } }],
+      ["500 with a body of 9 MB", { status: 500, body: "a".repeat(9_000_000) }],
+    ])("status %s means what the status says", async (_, answer) => {
+      canned = answer;
+      expect(await failure(ours)).toEqual({
+        ...(await failure(sdk)),
+        message: `${answer.status} without a body`,
+      });
+      expect(await failure(ours)).toMatchObject(
+        answer.status === 401 ? { kind: "auth", retryable: false } : { kind: "server", retryable: true },
+      );
+    });
+
+    it("a reply that is no JSON is a fault of the protocol", async () => {
+      canned = { status: 200, body: '{"id":' };
+      expect(await failure(ours)).toMatchObject({ kind: "protocol", retryable: true });
+      expect(await failure(ours)).toEqual(await failure(sdk));
+    });
+  });
+
+  describe("a server that does not speak HTTP", () => {
+    const asked = (url: string) => () => postJson(url, {}, jsonBytes(BODY), options());
+
+    it.each([
+      ["garbage", "garbage\r\n\r\n"],
+      ["a chunk of no size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n"],
+      ["nothing", ""],
+    ])("is a fault of the network where it sends %s", async (_, bytes) => {
+      const raw = await rawServer(bytes);
+      expect(await failure(asked(`http://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
+      raw.close();
+    });
+
+    it("nor TLS, likewise", async () => {
+      const raw = await rawServer("HTTP/1.1 400 Bad Request\r\n\r\n");
+      expect(await failure(asked(`https://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
+      raw.close();
+    });
+  });
+
+  it("is given up at once where the connection is still being made", async () => {
+    // It takes connections and never says a word, so that the handshake waits.
+    const silent = createTcpServer(() => undefined);
+    await new Promise<void>((listening) => silent.listen(0, "127.0.0.1", listening));
+    const { port } = silent.address() as AddressInfo;
+    const reason = new Error("enough");
+    const call = (signal: AbortSignal, timeoutMs: number) =>
+      postJson(`https://127.0.0.1:${port}/v1`, {}, jsonBytes(BODY), { signal, timeoutMs });
+    await expect(call(AbortSignal.abort(reason), 5_000)).rejects.toBe(reason);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 100);
+    await expect(call(controller.signal, 5_000)).rejects.toBe(reason);
+    await expect(call(signal(), 50)).rejects.toMatchObject({ kind: "timeout", retryable: true });
+    silent.close();
+  });
+
+  it.each([301, 302, 307, 308])(
+    "follows a server that has moved within its origin (%s), with the same bytes",
+    async (status) => {
+      const bodies: string[] = [];
+      const moved = createServer((request, response) => {
+        if (request.url === "/v1") response.writeHead(status, { location: "/v2" }).end();
+        else {
+          request.on("data", (chunk: Buffer) => bodies.push(`${request.method} ${chunk}`));
+          request.on("end", () => response.end('{"id":"there"}'));
+        }
+      });
+      await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
+      const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
+      expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
+      expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
+      moved.closeAllConnections();
+      moved.close();
+    },
+  );
+
+  it("follows no circle", async () => {
+    let asked = 0;
+    const circle = createServer((_, response) => {
+      asked++;
+      response.writeHead(307, { location: "/v1" }).end();
+    });
+    await new Promise<void>((listening) => circle.listen(0, "127.0.0.1", listening));
+    const url = `http://127.0.0.1:${(circle.address() as AddressInfo).port}/v1`;
+    expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options()))).toMatchObject({
+      kind: "not_found",
+      retryable: false,
+      message: "307 redirects more than 5 times",
+    });
+    expect(asked).toBe(6);
+    circle.closeAllConnections();
+    circle.close();
+  });
+
+  describe("a server that is slower than its time", () => {
+    const HEAD = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
+    const TIMEOUT = { kind: "timeout", retryable: true, message: "no complete reply within 0.15 s" };
+
+    it.each([
+      ["says nothing", ""],
+      ["stops in the middle of its reply", `${HEAD}{"id":`],
+    ])("is given up where it %s, and its connection closed", async (_, bytes) => {
+      let open = 0;
+      const slow = createTcpServer((socket) => {
+        open++;
+        socket.on("error", () => undefined).on("close", () => open--);
+        socket.once("data", () => socket.write(bytes));
+      });
+      await new Promise<void>((listening) => slow.listen(0, "127.0.0.1", listening));
+      const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/v1`;
+      expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options(150)))).toMatchObject(TIMEOUT);
+      await expect.poll(() => open).toBe(0);
+      slow.close();
+    });
+
+    it("is given up where it has moved to another that says nothing", async () => {
+      const moved = createServer((request, response) => {
+        if (request.url === "/v1") response.writeHead(307, { location: "/there" }).end();
+      });
+      await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
+      const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
+      expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options(150)))).toMatchObject(TIMEOUT);
+      moved.closeAllConnections();
+      moved.close();
+    });
+
+    it("has none of it left once it has answered: a later abort changes nothing", async () => {
+      canned = { status: 200, body: '{"id":"1"}' };
+      const controller = new AbortController();
+      const url = `${baseUrl}/chat/completions`;
+      const reply = await postJson(url, {}, jsonBytes(BODY), { signal: controller.signal, timeoutMs: 60_000 });
+      expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+      controller.abort();
+      expect(reply).toEqual({ id: "1" });
+    });
+  });
+});
+
+describe("sdk fetch", () => {
+  type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+  const BODY = JSON.stringify({ said: "naïve – 💰" });
+
+  const compressed = (encoding: string, bytes: Buffer): Answer => {
+    return (_, response) => response.writeHead(200, { "content-encoding": encoding }).end(bytes);
+  };
+
+  const ANSWERS: Readonly<Record<string, Answer>> = {
+    "/plain": (_, response) => response.end(BODY),
+    "/gzip": compressed("gzip", gzipSync(BODY)),
+    "/deflate": compressed("deflate", deflateSync(BODY)),
+    "/br": compressed("br", brotliCompressSync(BODY)),
+    "/cut": compressed("gzip", gzipSync(BODY).subarray(0, 20)),
+    "/bomb": compressed("gzip", gzipSync(Buffer.alloc(50_000_000))),
+    "/huge": (_, response) => response.end(Buffer.alloc(9_000_000, "a")),
+    "/mark": (_, response) => response.end(`\ufeff${BODY}`),
+    "/moved": (_, response) => response.writeHead(307, { location: "/headers" }).end(),
+    "/headers": (request, response) => response.end(JSON.stringify(request.headers)),
+  };
+
+  const server = createServer((request, response) => ANSWERS[request.url ?? ""]?.(request, response));
+  let url = "";
+
+  beforeAll(async () => {
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterAll(() => server.closeAllConnections());
+
+  const ask = (path: string, init: RequestInit = {}) => sdkFetch(`${url}${path}`, init);
+
+  describe("a reply is read whole", () => {
+    it.each(["/plain", "/gzip", "/deflate", "/br", "/mark"])("as it comes from %s", async (path) => {
+      expect(await (await ask(path)).json()).toEqual(JSON.parse(BODY));
+    });
+
+    it("and is refused where it is cut off while packed, to be asked for again", async () => {
+      await expect((await ask("/cut")).text()).rejects.toMatchObject({ kind: "protocol", retryable: true });
+    });
+
+    it.each(["/bomb", "/huge"])("and is refused where it is larger than any reply, as that of %s", async (path) => {
+      await expect((await ask(path)).text()).rejects.toMatchObject({ kind: "protocol", retryable: false });
+    });
+  });
+
+  describe("a request", () => {
+    const init = { method: "POST", body: "{}", headers: { authorization: "Bearer k", "x-other": "1", cookie: "a=b" } };
+
+    it.each(["/headers", "/moved"])("carries only the headers of a plain one, to %s", async (path) => {
+      const sent = (await (await ask(path, init)).json()) as Record<string, string>;
+      expect(sent.authorization).toBe("Bearer k");
+      expect(sent).not.toHaveProperty("x-other");
+      expect(sent).not.toHaveProperty("cookie");
+    });
+  });
+});
+
+const never = new AbortController().signal;
+const forever = () => new Promise<never>(() => undefined);
+
+it("gives what the work gives, and leaves nothing behind on the signal", async () => {
+  expect(await withDeadline(never, 60_000, async () => 7)).toBe(7);
+  await expect(withDeadline(never, 60_000, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  const thrown = () => {
+    throw new Error("at once");
+  };
+  await expect(withDeadline(never, 60_000, thrown)).rejects.toThrow("at once");
+  expect(getEventListeners(never, "abort")).toEqual([]);
+});
+
+it("is a time-out that may be tried again, though the work never ends", async () => {
+  let inner: AbortSignal | undefined;
+  const call = withDeadline(never, 20, (signal) => {
+    inner = signal;
+    return forever();
+  });
+  await expect(call).rejects.toMatchObject({ kind: "timeout", retryable: true, message: /within 0.02 s/ });
+  expect(inner?.aborted).toBe(true);
+});
+
+it("ends with the outer signal's reason, whatever the work says of it", async () => {
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const hanging = withDeadline(controller.signal, 60_000, forever);
+  const complaining = withDeadline(controller.signal, 60_000, async (signal) => {
+    await delay(60_000, undefined, { signal }).catch(() => undefined);
+    throw new Error("Request was aborted.");
+  });
+  controller.abort(reason);
+  await expect(hanging).rejects.toBe(reason);
+  await expect(complaining).rejects.toBe(reason);
+  await expect(withDeadline(controller.signal, 60_000, async () => 7)).rejects.toBe(reason);
+});
+
+it("stands on the outer signal once for all that are open, and not when none is", () => {
+  const outer = new AbortController();
+  const open = () => openDeadline(outer.signal, 60_000, timeLimitReached);
+  const listeners = () => getEventListeners(outer.signal, "abort").length;
+  const [first, second, third] = [open(), open(), open()];
+  expect(listeners()).toBe(1);
+  first.close();
+  second.close();
+  expect(listeners()).toBe(1);
+  third.close();
+  expect(listeners()).toBe(0);
+  const alone = open();
+  third.close();
+  expect(listeners()).toBe(1);
+  alone.close();
+  const [fourth, closed, sixth] = [open(), open(), open()];
+  closed.close();
+  outer.abort(new Error("enough"));
+  const late = open();
+  for (const { signal, hasPassed } of [fourth, sixth, late]) {
+    expect({ reason: signal.reason, hasPassed }).toEqual({ reason: outer.signal.reason, hasPassed: false });
+  }
+  expect([first.signal.aborted, closed.signal.aborted]).toEqual([false, false]);
+  for (const one of [fourth, sixth, late]) one.close();
+  expect(listeners()).toBe(0);
+});
+
+describe("redirects", () => {
+  /** A model server that sends its callers elsewhere must not make them take the key and the prompt along. */
+
+  const received: string[] = [];
+
+  const stranger = createServer((request, response) => {
+    received.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    response.end("{}");
+  });
+
+  let status = 307;
+
+  const server = createServer((_, response) => {
+    response.writeHead(status, { location: `${urlOf(stranger)}/v1?key=1` }).end();
+  });
+
+  const urlOf = (at: Server) => `http://127.0.0.1:${(at.address() as AddressInfo).port}`;
+
+  beforeAll(async () => {
+    for (const at of [stranger, server]) await new Promise<void>((up) => at.listen(0, "127.0.0.1", up));
+  });
+
+  afterAll(() => {
+    for (const at of [stranger, server]) at.close().closeAllConnections();
+  });
+
+  test.each(WIRE_FORMATS.flatMap((format) => [301, 302, 303, 307, 308].map((code) => [format, code] as const)))(
+    "%s: a redirect (%s) to another host is an error that names the host, and nothing goes there",
+    async (format, code) => {
+      status = code;
+      const provider = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
+      const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+      const baseUrl = format.startsWith("openai") ? `${urlOf(server)}/v1` : urlOf(server);
+      const connection = { apiKey: "sk-secret-0123456789", baseUrl, wireApi, timeoutMs: 5_000 } as const;
+      const model = await resolveModel({ provider, name: "m", id: `${provider}/m` }, connection, {
+        ...DEFAULT_RETRY,
+        attempts: 1,
+      });
+      const error = (await model
+        .complete(REQUEST, new AbortController().signal)
+        .catch((e: unknown) => e)) as ModelError;
+      expect(received).toEqual([]);
+      expect(error).toMatchObject({ retryable: false, retries: [] });
+      expect(error.message).not.toContain("sk-secret");
+      // A 303 asks for another request, which is none of ours.
+      if (code !== 303) {
+        expect(error.kind).toBe("not_found");
+        expect(error.message).toContain(`${code} redirects to ${urlOf(stranger)}, which is sent neither`);
+      }
+    },
+  );
+});

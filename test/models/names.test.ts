@@ -1,0 +1,288 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { EndpointSettings } from "../../src/models/endpoint.js";
+import {
+  ANSWERING_MODELS,
+  API_KEY_VARIABLES,
+  DEFAULT_MODEL,
+  JUDGE_MODELS,
+  parseModelName,
+  successorOf,
+} from "../../src/models/names.js";
+import { resolveModel } from "../../src/models/open-model.js";
+import { priceOf } from "../../src/models/prices.js";
+import { UserError } from "../../src/platform/errors.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { WIRE_FORMATS } from "../providers/wire-request.js";
+import { REQUEST } from "./wire.js";
+
+function refusal(id: string, provider: string | null): UserError {
+  try {
+    parseModelName(id, provider);
+  } catch (error) {
+    if (error instanceof UserError) return error;
+  }
+  throw new Error(`${id} was accepted`);
+}
+
+describe("parseModelName refuses", () => {
+  test("two providers at once, naming both flags", () => {
+    const error = refusal("anthropic/claude-sonnet-4-5", "openai");
+    expect(error.message).toContain("--model-provider openai");
+    expect(error.message).toContain("--model-id anthropic/claude-sonnet-4-5");
+    expect(error.hint).toContain("--base-url");
+  });
+
+  test("an unknown prefix with nobody to ask, listing the providers", () => {
+    expect(refusal("meta-llama/Llama-3", null).hint).toContain("anthropic, openai, google, offline, replay");
+  });
+
+  test("an unknown provider", () => {
+    expect(refusal("x", "mistral").message).toContain("mistral");
+  });
+
+  test.each(["llama3", "my-model", "gpt-oss-20b", "gemma-3-27b-it", "sonnet", "openai"])(
+    "the bare name %s, which is no provider's, with the spelling that works",
+    (id) => {
+      const error = refusal(id, null);
+      expect(error.code).toBe("unknown_model");
+      const [spelling = ""] = error.hint?.match(/openai\/[^ ]+/) ?? [];
+      expect(parseModelName(spelling, null)).toMatchObject({ provider: "openai", name: id });
+    },
+  );
+
+  test.each(["", "  ", "anthropic/", "replay/"])("no name: %j", (id) => {
+    expect(refusal(id, null).code).toBe("no_model");
+  });
+});
+
+describe("parseModelName reads", () => {
+  test.each([
+    ["anthropic/claude-sonnet-4-5", null, "anthropic", "claude-sonnet-4-5"],
+    ["anthropic/claude-sonnet-4-5", "anthropic", "anthropic", "claude-sonnet-4-5"],
+    ["claude-sonnet-4-5", null, "anthropic", "claude-sonnet-4-5"],
+    ["gpt-4.1", "openai", "openai", "gpt-4.1"],
+    ["gpt-4.1", null, "openai", "gpt-4.1"],
+    ["gpt-6.1-terra", null, "openai", "gpt-6.1-terra"],
+    ["o3", null, "openai", "o3"],
+    ["o4-mini-2025-04-16", null, "openai", "o4-mini-2025-04-16"],
+    ["ft:gpt-4o:acme::x", null, "openai", "ft:gpt-4o:acme::x"],
+    ["gemini-4-argon", null, "google", "gemini-4-argon"],
+    ["claude-haiku-5-5", null, "anthropic", "claude-haiku-5-5"],
+    ["baseline", null, "offline", "baseline"],
+    ["llama3", "openai", "openai", "llama3"],
+    ["gpt-4.1", "anthropic", "anthropic", "gpt-4.1"],
+    [" google/gemini-2.5-pro ", null, "google", "gemini-2.5-pro"],
+    ["meta-llama/Llama-3", "openai", "openai", "meta-llama/Llama-3"],
+    ["openai/meta-llama/Llama-3:free", null, "openai", "meta-llama/Llama-3:free"],
+    ["replay/runs/one.jsonl", null, "replay", "runs/one.jsonl"],
+    ["replay//tmp/one.jsonl", null, "replay", "/tmp/one.jsonl"],
+    ["offline/baseline", null, "offline", "baseline"],
+  ])("%s with %s", (id, given, provider, name) => {
+    expect(parseModelName(id, given)).toEqual({ provider, name, id: `${provider}/${name}` });
+  });
+
+  test("another provider's prefix as part of the name at an own server", () => {
+    const name = parseModelName("anthropic/claude-x", "openai", true);
+    expect(name).toEqual({ provider: "openai", name: "anthropic/claude-x", id: "openai/anthropic/claude-x" });
+  });
+});
+
+const SUCCESSIONS = [
+  ["anthropic/claude-sonnet-4-5", "claude-sonnet-5-5"],
+  ["anthropic/claude-sonnet-4-5-20250929", "claude-sonnet-5-5"],
+  ["anthropic/claude-sonnet-5", "claude-sonnet-5-5"],
+  ["anthropic/claude-3-7-sonnet-latest", "claude-sonnet-5-5"],
+  ["anthropic/claude-haiku-4-5", "claude-haiku-5-5"],
+  ["anthropic/claude-3-opus-latest", "claude-opus-5-5"],
+  ["openai/gpt-4.1", "gpt-6.1-sol"],
+  ["openai/gpt-4o-2024-08-06", "gpt-6.1-sol"],
+  ["openai/gpt-4.1-mini", "gpt-6-luna"],
+  ["openai/gpt-5-mini-2025-08-07", "gpt-6.1-terra"],
+  ["openai/o3", "gpt-6.1-sol"],
+  ["google/gemini-2.5-pro", "gemini-3.8-flash"],
+  ["google/gemini-2.5-flash", "gemini-3.5-flash-lite"],
+  ["google/gemini-3.7-flash", "gemini-3.8-flash"],
+] as const;
+
+describe("after a model came", () => {
+  test.each(SUCCESSIONS)("%s: %s", (id, successor) => {
+    const name = parseModelName(id, null);
+    expect(successorOf(name)).toBe(successor);
+    // Which is the last of its line, and one that can be paid for.
+    expect(successorOf({ ...name, name: successor })).toBeNull();
+    expect(
+      priceOf(`${name.provider}/${successor}`, { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }),
+    ).toBeGreaterThan(0);
+  });
+
+  test.each([
+    "anthropic/claude-sonet-9",
+    "anthropic/claude-sonnet-5-7",
+    "openai/gpt-7",
+    "openai/gpt-4o-transcribe",
+    "openai/llama3",
+    "google/gemini-9",
+  ])("%s: nobody says", (id) => {
+    expect(successorOf(parseModelName(id, null))).toBeNull();
+  });
+});
+
+test("the models taken by default are the last of their lines and have a price", () => {
+  const judges = Object.entries(JUDGE_MODELS).map(([provider, name]) => `${provider}/${name}`);
+  for (const id of [DEFAULT_MODEL, ...Object.values(ANSWERING_MODELS), ...judges]) {
+    expect(successorOf(parseModelName(id, null)), id).toBeNull();
+    expect(priceOf(id, { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }), id).toBeGreaterThan(0);
+  }
+});
+
+test("a model that is not found any more is told with the one after it, other errors are as they were", async () => {
+  const provider = await startFakeProvider([
+    { fail: "status", status: 404, message: "model: claude-sonnet-4-5" },
+    { fail: "status", status: 400, message: "a bad request" },
+  ]);
+  try {
+    const connection = { apiKey: "k", baseUrl: provider.baseUrl("anthropic"), wireApi: null, timeoutMs: 5_000 };
+    const model = await resolveModel(parseModelName("claude-sonnet-4-5", null), connection);
+    const failing = () => model.complete(REQUEST, new AbortController().signal);
+    await expect(failing()).rejects.toThrow(
+      "anthropic/claude-sonnet-4-5: 404 model: claude-sonnet-4-5; after claude-sonnet-4-5 came anthropic/claude-sonnet-5-5",
+    );
+    await expect(failing()).rejects.toThrow(/^anthropic\/claude-sonnet-4-5: 400 a bad request$/);
+  } finally {
+    await provider.close();
+  }
+});
+
+const connection: EndpointSettings = { apiKey: "test-key", baseUrl: null, wireApi: null, timeoutMs: 5000 };
+
+const request = {
+  system: "",
+  messages: [{ role: "user" as const, content: "Hello" }],
+  tools: [],
+  toolChoice: "auto" as const,
+  maxTokens: 100,
+};
+
+const never = new AbortController().signal;
+
+function resolve(id: string, changes: Partial<EndpointSettings>, provider: string | null = null) {
+  const merged = { ...connection, ...changes };
+  return resolveModel(parseModelName(id, provider, merged.baseUrl !== null), merged);
+}
+
+describe("resolveModel refuses", () => {
+  test.each([
+    ["anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"],
+    ["openai/gpt-4.1", "OPENAI_API_KEY"],
+    ["google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
+  ])("%s without a key, naming %s", async (id, variable) => {
+    for (const apiKey of [null, "", "  "]) {
+      const error = await resolve(id, { apiKey }).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UserError);
+      expect((error as UserError).message).toContain(variable);
+      expect((error as UserError).hint).toContain("offline/baseline");
+    }
+  });
+
+  test("a key that no header can hold, without repeating it", async () => {
+    const error = await resolve("openai/gpt-4.1", { apiKey: "sk-secret\nkey" }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UserError);
+    expect(String(error)).not.toContain("secret");
+  });
+
+  test.each(["localhost:8000", "ftp://host/v1", "http://user:pass@host/v1", "/v1", "not a url"])(
+    "the base URL %s",
+    async (baseUrl) => {
+      await expect(resolve("openai/x", { baseUrl })).rejects.toThrow("--base-url");
+    },
+  );
+
+  test("a wire format for a provider that has one only", async () => {
+    await expect(resolve("google/gemini-2.5-pro", { wireApi: "chat" })).rejects.toThrow("--wire-api chat");
+  });
+
+  test("an offline model there is not, and a replay file there is not", async () => {
+    await expect(resolve("offline/gpt", {})).rejects.toThrow(UserError);
+    await expect(resolve("replay/no-such-file.jsonl", {})).rejects.toThrow("no-such-file.jsonl");
+  });
+});
+
+describe("resolveModel", () => {
+  let provider: FakeProvider | undefined;
+  afterEach(() => provider?.close());
+
+  test.each([
+    ["chat" as const, "/v1/chat/completions"],
+    ["responses" as const, "/v1/responses"],
+    [null, "/v1/chat/completions"],
+  ])("asks another server for the wire format %s", async (wireApi, path) => {
+    provider = await startFakeProvider([{ content: "hi" }]);
+    const model = await resolve("openai/x", { wireApi, baseUrl: `${provider.url}/v1/` });
+    await model.complete(request, never);
+    expect(provider.requests[0]?.path).toBe(path);
+  });
+
+  test("needs no key for an own openai server", async () => {
+    provider = await startFakeProvider([{ content: "hi" }]);
+    const model = await resolve("openai/llama", { apiKey: null, baseUrl: `${provider.url}/v1` });
+    await model.complete(request, never);
+    expect(provider.requests[0]?.headers.authorization).toBe("Bearer no-key-needed");
+  });
+
+  test("keeps the offline providers without a key", async () => {
+    const model = await resolve("offline/baseline", { apiKey: null });
+    expect(model.id).toBe("offline/baseline");
+  });
+
+  test("knows where the door finds each key", () => {
+    expect(API_KEY_VARIABLES.google).toEqual(["GOOGLE_API_KEY", "GEMINI_API_KEY"]);
+    expect(API_KEY_VARIABLES.offline).toEqual([]);
+  });
+});
+
+describe("sdk environment", () => {
+  /** The SDKs read environment variables by themselves; only what is handed in may reach a request. */
+
+  const STRANGE = {
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
+    ANTHROPIC_API_KEY: "leak-1",
+    ANTHROPIC_AUTH_TOKEN: "leak-2",
+    ANTHROPIC_CUSTOM_HEADERS: "Authorization: leak-3\nX-Api-Key: leak-4\nX-Leak: leak-5",
+    OPENAI_BASE_URL: "http://127.0.0.1:9",
+    OPENAI_API_KEY: "leak-6",
+    OPENAI_ORG_ID: "leak-7",
+    OPENAI_PROJECT_ID: "leak-8",
+    OPENAI_ADMIN_KEY: "leak-9",
+    OPENAI_CUSTOM_HEADERS: "authorization: leak-10\nX-Leak: leak-11",
+    GOOGLE_API_KEY: "leak-12",
+  };
+
+  let provider: FakeProvider;
+  const before = { ...process.env };
+
+  beforeAll(async () => {
+    Object.assign(process.env, STRANGE);
+    provider = await startFakeProvider(() => ({ content: "hi" }));
+  });
+
+  afterAll(async () => {
+    process.env = before;
+    await provider.close();
+  });
+
+  test.each(WIRE_FORMATS)("nothing of the environment is in a request over %s", async (format) => {
+    const company = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
+    const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+    const connection = { apiKey: "ours", baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 5000 } as const;
+    const model = await resolveModel({ provider: company, name: "m", id: `${company}/m` }, connection);
+    const messages = [{ role: "user" as const, content: "Hello" }];
+    await model.complete(
+      { system: "", messages, tools: [], toolChoice: "auto", maxTokens: 9 },
+      new AbortController().signal,
+    );
+    const headers = provider.requests.at(-1)?.headers ?? {};
+    expect(JSON.stringify(headers)).not.toContain("leak");
+    if (format === "google") expect(headers["x-goog-api-key"]).toBe("ours");
+    else expect(headers.authorization).toBe("Bearer ours");
+  });
+});

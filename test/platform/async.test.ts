@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { batchCalls, isProcessAlive } from "../../src/platform/async.js";
+
+it("joins calls that come while one is under way, and gives each its own result", async () => {
+  const calls: (readonly number[])[] = [];
+  let finish: () => void = () => undefined;
+  const double = batchCalls(async (items: readonly number[]) => {
+    calls.push(items);
+    if (calls.length === 1) await new Promise<void>((resolve) => (finish = resolve));
+    return items.map((item) => item * 2);
+  });
+  const first = double(1);
+  await new Promise(setImmediate);
+  const rest = [double(2), double(3), double(4)];
+  finish();
+  expect(await Promise.all([first, ...rest])).toEqual([2, 4, 6, 8]);
+  expect(calls).toEqual([[1], [2, 3, 4]]);
+  expect(await double(5)).toBe(10);
+});
+
+it("a call that fails fails for those that were joined in it, and for no other", async () => {
+  const odd = batchCalls(async (items: readonly number[]) => {
+    if (items.includes(2)) throw new Error("even");
+    return items;
+  });
+  const together = await Promise.allSettled([odd(1), odd(2)]);
+  expect(together.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await odd(3)).toBe(3);
+});
+
+it("this process and the first are alive, one that has ended is not, nor is what is no process id", () => {
+  const ended = spawnSync(process.execPath, ["-e", ""]).pid;
+  expect([process.pid, 1, ended, 2 ** 40].map(isProcessAlive)).toEqual([true, true, false, false]);
+});

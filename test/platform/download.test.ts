@@ -1,0 +1,377 @@
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { downloadFile } from "../../src/platform/download.js";
+import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
+import { type Handler, ONCE, QUICK, sendFile, sendUntil, startHub } from "./hub-server.js";
+
+describe("download file", () => {
+  const { cache, target, hub, request, left } = downloadSetup();
+
+  describe("what is refused", () => {
+    it("a file that is not there, with how to do without", async () => {
+      const server = await hub((_, res) => res.writeHead(404).end("Entry not found"));
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        name: "UserError",
+        code: "download_failed",
+        message: `could not download ${server.endpoint}/data/test.parquet: the server answered 404 (Not Found)`,
+        hint: expect.stringContaining("--dataset FILE"),
+      });
+      expect(server.seen).toHaveLength(1);
+      expect(await left()).toEqual([]);
+    });
+
+    it("a file one may not read, naming HF_TOKEN and the hub's own reason", async () => {
+      const server = await hub((_, res) => res.writeHead(401, { "x-error-message": "Invalid credentials" }).end());
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        message: expect.stringContaining("401 (Invalid credentials)"),
+        hint: expect.stringContaining("HF_TOKEN"),
+      });
+      expect(server.seen).toHaveLength(1);
+    });
+
+    it("a page that is no Parquet file, though it came with 200", async () => {
+      const page = Buffer.from("<html><body>Please sign in to the network</body></html>");
+      const server = await hub((req, res) => sendFile(req, res, page));
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        message: expect.stringContaining("does not begin and end with PAR1"),
+      });
+      expect(await left()).toEqual([]);
+    });
+
+    it("a file whose end is missing, though the server called it whole", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE.subarray(0, THIRD)));
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({ code: "download_failed" });
+      expect(await left()).toEqual([]);
+    });
+
+    it("a file of another size than the known one, before it is transferred", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await expect(downloadFile(request(server.endpoint, { expectedSize: 999 }))).rejects.toMatchObject({
+        message: expect.stringContaining(`has ${FILE.length} bytes, not 999`),
+      });
+      expect(await left()).toEqual([]);
+    });
+
+    it("a file of another SHA-256 than the known one", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await expect(downloadFile(request(server.endpoint, { expectedSha256: "0".repeat(64) }))).rejects.toMatchObject({
+        message: expect.stringContaining(SHA256),
+      });
+      expect(await left()).toEqual([]);
+    });
+
+    it("more bytes than the known size, from a server that names no length", async () => {
+      const server = await hub((_, res) => {
+        res.write(FILE);
+        res.end(FILE);
+      });
+      await expect(downloadFile(request(server.endpoint, { expectedSize: FILE.length }))).rejects.toMatchObject({
+        message: expect.stringContaining("more than"),
+      });
+      expect(await left()).toEqual([]);
+    });
+
+    it("a server that fails again and again, after as many attempts as allowed", async () => {
+      const server = await hub((_, res) => res.writeHead(503).end());
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        code: "download_failed",
+        exitCode: 1,
+      });
+      expect(server.seen).toHaveLength(QUICK.attempts);
+    });
+
+    it("a server that asks to wait longer than the longest wait", async () => {
+      const server = await hub((_, res) => res.writeHead(429, { "retry-after": "3600" }).end());
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        hint: expect.stringContaining("wait some minutes"),
+      });
+      expect(server.seen).toHaveLength(1);
+    });
+
+    it("a host that does not listen", async () => {
+      const server = await startHub(() => {});
+      await server[Symbol.asyncDispose]();
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        message: expect.stringContaining("ECONNREFUSED"),
+        hint: expect.stringContaining("Check the connection"),
+      });
+    });
+
+    it("a cache folder whose place is taken by a file", async () => {
+      await writeFile(cache(), "");
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
+        code: "cache_unusable",
+        hint: expect.stringContaining("--cache-dir"),
+      });
+    });
+  });
+
+  describe("a download", () => {
+    it("leaves the file and its record, and nothing else", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      const progress: [number, number | null][] = [];
+      const record = await downloadFile(
+        request(server.endpoint, { onProgress: (bytes, total) => void progress.push([bytes, total]) }),
+      );
+      expect(await readFile(target())).toEqual(FILE);
+      expect(record).toMatchObject({ revision: "a".repeat(40), size: FILE.length, sha256: SHA256, etag: '"v1"' });
+      expect(JSON.parse(await readFile(`${target()}.json`, "utf8"))).toEqual(record);
+      expect(progress.at(-1)).toEqual([FILE.length, FILE.length]);
+      expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
+    });
+
+    it("is not made again while the cached file is right", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      const first = await downloadFile(request(server.endpoint));
+      expect(await downloadFile(request(server.endpoint))).toEqual(first);
+      expect(server.seen).toHaveLength(1);
+    });
+
+    it.each([
+      ["has one byte changed", () => writeFile(target(), Buffer.from(FILE).fill(0x58, 100, 101))],
+      ["is cut short", () => writeFile(target(), FILE.subarray(0, THIRD))],
+      ["is gone", () => rm(target())],
+      ["has lost its record", () => rm(`${target()}.json`)],
+      ["has a torn record", () => writeFile(`${target()}.json`, '{"url": "http')],
+    ])("is made again where the cached file %s", async (_, damage) => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      await damage();
+      await downloadFile(request(server.endpoint));
+      expect(server.seen).toHaveLength(2);
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("is made again for another revision", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      const record = await downloadFile(request(server.endpoint, { revision: "b".repeat(40) }));
+      expect(record.revision).toBe("b".repeat(40));
+      expect(server.seen).toHaveLength(2);
+    });
+
+    it("waits as a 429 says and goes on", async () => {
+      const server = await hub((req, res, count) => {
+        if (count === 1) res.writeHead(429, { "retry-after": "0" }).end();
+        else sendFile(req, res, FILE);
+      });
+      await downloadFile(request(server.endpoint));
+      expect(server.seen).toHaveLength(2);
+    });
+
+    it("works where the server names neither length nor ETag", async () => {
+      const server = await hub((_, res) => res.end(FILE));
+      const record = await downloadFile(request(server.endpoint));
+      expect(record).toMatchObject({ size: FILE.length, etag: null });
+    });
+
+    it("follows a redirect to another host without showing it the token", async () => {
+      const cdn = await hub((req, res) => sendFile(req, res, FILE));
+      const server = await hub((_, res) => res.writeHead(302, { location: `${cdn.endpoint}/blob?signed=1` }).end());
+      const record = await downloadFile(request(server.endpoint, { headers: { authorization: "Bearer hf_secret" } }));
+      expect(server.seen[0]?.headers.authorization).toBe("Bearer hf_secret");
+      expect(cdn.seen.map((seen) => seen.path)).toEqual(["/blob?signed=1"]);
+      expect(cdn.seen[0]?.headers.authorization).toBeUndefined();
+      expect(record.url).toBe(`${server.endpoint}/data/test.parquet`);
+    });
+
+    it("follows a redirect on the same host with the token", async () => {
+      const server = await hub((req, res) => {
+        if (req.url === "/renamed") sendFile(req, res, FILE);
+        else res.writeHead(307, { location: "/renamed" }).end();
+      });
+      await downloadFile(request(server.endpoint, { headers: { authorization: "Bearer hf_secret" } }));
+      expect(server.seen[1]?.headers.authorization).toBe("Bearer hf_secret");
+    });
+  });
+});
+
+describe("resume download", () => {
+  const { cache, target, hub, request, left } = downloadSetup();
+
+  /** A server that stops at each of these places, once the client holds the bytes; then it sends the rest. */
+  function cuttingAt(places: readonly number[], file = FILE) {
+    let stop: { place: number; cut: () => void } | null = null;
+    const handler: Handler = (req, res, count) => {
+      const place = places[count - 1];
+      if (place === undefined) sendFile(req, res, file);
+      else stop = { place, cut: sendUntil(req, res, file, place) };
+    };
+    const onProgress = (bytes: number) => {
+      if (bytes === stop?.place) stop.cut();
+    };
+    return { handler, onProgress };
+  }
+
+  describe("an interrupted download", () => {
+    it("goes on after each of two cuts from where it stopped", async () => {
+      const { handler, onProgress } = cuttingAt([THIRD, 2 * THIRD]);
+      const server = await hub(handler);
+      await downloadFile(request(server.endpoint, { onProgress }));
+      expect(server.seen.map((seen) => seen.headers.range)).toEqual([
+        undefined,
+        `bytes=${THIRD}-`,
+        `bytes=${2 * THIRD}-`,
+      ]);
+      expect(server.seen.slice(1).map((seen) => seen.headers["if-range"])).toEqual(['"v1"', '"v1"']);
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("fails after too many cuts, keeps its part, and a later run goes on from it", async () => {
+      const { handler, onProgress } = cuttingAt([THIRD]);
+      const server = await hub(handler);
+      await expect(downloadFile(request(server.endpoint, { onProgress, retry: ONCE }))).rejects.toMatchObject({
+        message: expect.stringContaining(`stopped after ${THIRD} of ${FILE.length} bytes`),
+      });
+      expect(await left()).toEqual(["test.parquet.partial"]);
+      await downloadFile(request(server.endpoint));
+      expect(server.seen[1]?.headers.range).toBe(`bytes=${THIRD}-`);
+      expect(await readFile(target())).toEqual(FILE);
+      expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
+    });
+
+    it("that brought much each time may be cut more often than the attempts allow", async () => {
+      const large = Buffer.concat([FILE, Buffer.alloc(4 << 20, 7), FILE]);
+      const { handler, onProgress } = cuttingAt(
+        [1, 2, 3].map((n) => n * (1 << 20) + n),
+        large,
+      );
+      const server = await hub(handler);
+      await downloadFile(request(server.endpoint, { onProgress, retry: { ...QUICK, attempts: 2 } }));
+      expect(server.seen).toHaveLength(4);
+      expect(large.equals(await readFile(target()))).toBe(true);
+    });
+
+    it("by the user rejects with the signal's reason, leaves no final file, and can be continued", async () => {
+      const abort = new AbortController();
+      const reason = new Error("the user pressed Ctrl-C");
+      const server = await hub((req, res, count) => {
+        if (count === 1) sendUntil(req, res, FILE, THIRD);
+        else sendFile(req, res, FILE);
+      });
+      const onProgress = (bytes: number) => {
+        if (bytes === THIRD) abort.abort(reason);
+      };
+      await expect(downloadFile(request(server.endpoint, { onProgress, signal: abort.signal }))).rejects.toBe(reason);
+      expect(await left()).toEqual(["test.parquet.partial"]);
+      await downloadFile(request(server.endpoint));
+      expect(server.seen[1]?.headers.range).toBe(`bytes=${THIRD}-`);
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("stops waiting when the user interrupts it", async () => {
+      const abort = new AbortController();
+      const server = await hub((_, res) => {
+        res.writeHead(429, { "retry-after": "250" }).end(() => abort.abort(new Error("enough")));
+      });
+      const patient = { ...QUICK, totalMs: 600_000 };
+      await expect(downloadFile(request(server.endpoint, { signal: abort.signal, retry: patient }))).rejects.toThrow(
+        "enough",
+      );
+      expect(await left()).toEqual([]);
+    });
+  });
+
+  describe("strange states", () => {
+    /** A part of an earlier run: its bytes, and the ETag they came under. */
+    async function leavePart(name: string, bytes: Buffer, etag: string): Promise<void> {
+      const path = join(cache(), name);
+      await mkdir(path, { recursive: true });
+      await writeFile(join(path, "bytes"), bytes);
+      await writeFile(join(path, "state.json"), JSON.stringify({ etag }));
+    }
+
+    it("the file has changed on the server: it is fetched anew", async () => {
+      await leavePart("test.parquet.partial", Buffer.alloc(THIRD), '"older"');
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      expect(server.seen[0]?.headers["if-range"]).toBe('"older"');
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("the server ignores Range: what it sends is taken as the whole file", async () => {
+      await leavePart("test.parquet.partial", FILE.subarray(0, THIRD), '"v1"');
+      const server = await hub((_, res) => {
+        res.writeHead(200, { "content-length": FILE.length }).end(FILE);
+      });
+      await downloadFile(request(server.endpoint));
+      expect(server.seen).toHaveLength(1);
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("the server heeds Range but not If-Range: the part of another file is not joined on", async () => {
+      await leavePart("test.parquet.partial", Buffer.alloc(THIRD), '"older"');
+      const server = await hub((req, res, count) => {
+        if (count === 1) {
+          const range = `bytes ${THIRD}-${FILE.length - 1}/${FILE.length}`;
+          res.writeHead(206, { etag: '"v1"', "content-range": range }).end(FILE.subarray(THIRD));
+        } else sendFile(req, res, FILE);
+      });
+      await downloadFile(request(server.endpoint));
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("the part is damaged: the SHA-256 tells, and the file is fetched anew", async () => {
+      await leavePart("test.parquet.partial", Buffer.alloc(THIRD, "P"), '"v1"');
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint, { magic: undefined, expectedSha256: SHA256 }));
+      expect(server.seen.map((seen) => seen.headers.range)).toEqual([`bytes=${THIRD}-`, undefined]);
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("the part is the whole file: a 416 says so, and nothing is sent again", async () => {
+      await leavePart("test.parquet.partial", FILE, '"v1"');
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      const record = await downloadFile(request(server.endpoint));
+      expect(record.sha256).toBe(SHA256);
+      expect(server.seen).toHaveLength(1);
+    });
+
+    it("the part is longer than the file: it is fetched anew", async () => {
+      await leavePart("test.parquet.partial", Buffer.concat([FILE, FILE]), '"v1"');
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      expect(await readFile(target())).toEqual(FILE);
+    });
+
+    it("a killed process left a part: it is taken over", async () => {
+      const machine = hostname().replace(/[^\w.-]/g, "_");
+      // No process has this id: it is above the highest that Linux, macOS and Windows give.
+      await leavePart(`test.parquet.partial-${machine}-2147483646-0a1b2c3d`, FILE.subarray(0, THIRD), '"v1"');
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      expect(server.seen[0]?.headers.range).toBe(`bytes=${THIRD}-`);
+      expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
+    });
+
+    it("a running process has a part: it is left alone", async () => {
+      const machine = hostname().replace(/[^\w.-]/g, "_");
+      const name = `test.parquet.partial-${machine}-${process.ppid}-0a1b2c3d`;
+      await leavePart(name, FILE.subarray(0, THIRD), '"v1"');
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      expect(server.seen[0]?.headers.range).toBeUndefined();
+      expect(await left()).toEqual(["test.parquet", "test.parquet.json", name]);
+    });
+
+    it("many downloads of one file at once: each is right and nothing is left over", async () => {
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      const records = await Promise.all(Array.from({ length: 8 }, () => downloadFile(request(server.endpoint))));
+      expect(new Set(records.map((record) => record.sha256))).toEqual(new Set([SHA256]));
+      expect(await readFile(target())).toEqual(FILE);
+      expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
+    });
+
+    it("a file put in place by hand, without a record, is not trusted", async () => {
+      await mkdir(cache(), { recursive: true });
+      await writeFile(join(cache(), "other"), FILE.subarray(0, THIRD));
+      await rename(join(cache(), "other"), target());
+      const server = await hub((req, res) => sendFile(req, res, FILE));
+      await downloadFile(request(server.endpoint));
+      expect(await readFile(target())).toEqual(FILE);
+    });
+  });
+});

@@ -1,0 +1,87 @@
+import { execFileSync } from "node:child_process";
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { commandLine, shellWord, showDatabase } from "../../src/platform/command-line.js";
+import { parseJsonOrNull } from "../../src/platform/json.js";
+import { didYouMean, nearestNames, splitShellWords } from "../../src/platform/text.js";
+
+it.each([
+  ["rnu", ["run", "ask", "mcp"], ["run"]],
+  ["exprot-traces", ["export-traces", "import"], ["export-traces"]],
+  ["export", ["export-traces", "report"], ["export-traces", "report"]],
+  ["BASELINE", ["baseline", "noop"], ["baseline"]],
+  ["x", ["run", "ask"], []],
+  ["frobnicate", ["run", "import"], []],
+  ["--limt", ["--limit", "--list", "--lines", "--lint"], ["--limit", "--list", "--lint"]],
+])("%s is near %j: %j", (mistyped, known, near) => expect(nearestNames(mistyped, known)).toEqual(near));
+
+it("says nothing where nothing is near", () => {
+  expect(didYouMean("rnu", ["run"])).toBe("Did you mean run? ");
+  expect(didYouMean("frobnicate", ["run"])).toBe("");
+});
+
+it.each([
+  ["white space separates", "  python3\tagent.py  -x ", ["python3", "agent.py", "-x"]],
+  ["quotes keep a word together", `'/my programs/node' "a b.mjs"`, ["/my programs/node", "a b.mjs"]],
+  ["quotes of one kind are text within the other", `node -e 'run("y z")'`, ["node", "-e", 'run("y z")']],
+  ["quotes join what touches them", `--name="b c"d e'f g'`, ["--name=b cd", "ef g"]],
+  ["empty quotes are an empty word", `a "" ''`, ["a", "", ""]],
+  ["nothing is expanded", "echo $HOME *.ts \\ `x`", ["echo", "$HOME", "*.ts", "\\", "`x`"]],
+  ["nothing has no words", " ", []],
+])("%s", (_, line, expected) => {
+  expect(splitShellWords(line, "--command")).toEqual(expected);
+});
+
+it.each(["true 'open", 'a "b', `a 'b' "c'`])("a quote that is not closed is refused: %s", (line) => {
+  expect(() => splitShellWords(line, "--command")).toThrow("--command: a quote is not closed.");
+});
+
+it.each([
+  ['{"a":[1]}', { a: [1] }],
+  ["null", null],
+  ["", null],
+  ['{"a":', null],
+  ["{'a':1}", null],
+])("%j is %j", (text, value) => {
+  expect(parseJsonOrNull(text)).toEqual(value);
+});
+
+describe("command line", () => {
+  afterEach(() => showDatabase(null));
+
+  describe("a value in a command line", () => {
+    it.each([
+      ["run_20260101-120000_ab12cd/12", "run_20260101-120000_ab12cd/12"],
+      ["a@b.example", "a@b.example"],
+      ["my file", "'my file'"],
+      ["it's", "'it'\\''s'"],
+      ["$(reboot)", "'$(reboot)'"],
+      ["", "''"],
+      ["~/x", "'~/x'"],
+    ])("%j is written %s", (value, written) => {
+      expect(shellWord(value)).toBe(written);
+    });
+
+    it("reaches the program as it is, whatever it holds", () => {
+      const texts = fc.array(
+        fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", "")),
+        { minLength: 1, maxLength: 30 },
+      );
+      fc.assert(
+        fc.property(texts, (values) => {
+          const line = values.map(shellWord).join(" ");
+          const printed = execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" });
+          expect(printed.split("\0").slice(0, -1)).toEqual(values);
+        }),
+        { numRuns: 20 },
+      );
+    });
+  });
+
+  it("a command line names the database that was chosen, at its end", () => {
+    const line = () => commandLine`art-e show ${"latest/1"}`;
+    expect(line()).toBe("art-e show latest/1");
+    showDatabase("my mail/a.db");
+    expect(line()).toBe("art-e show latest/1 --db 'my mail/a.db'");
+  });
+});

@@ -1,0 +1,246 @@
+import { describe, expect, it, test } from "vitest";
+import {
+  clusteredKappa,
+  clusteredRate,
+  correctedRate,
+  independentTrials,
+  kappa,
+} from "../../src/statistics/agreement.js";
+import type { Interval } from "../../src/statistics/estimate.js";
+import { seededRandom, wilson } from "../../src/statistics/intervals.js";
+
+const ROUNDS = 4_000;
+
+/** Of what takes long. */
+const FEW_ROUNDS = 1_500;
+
+const TRACES = 120;
+
+/** How often an interval holds the true value, over simulated samples. */
+function coverage(
+  truth: number,
+  seed: number,
+  sample: (chance: (p: number) => boolean) => Interval,
+  rounds = ROUNDS,
+): number {
+  const random = seededRandom(seed);
+  const chance = (p: number) => random(1_000_000) < p * 1_000_000;
+  let covered = 0;
+  for (let round = 0; round < rounds; round++) {
+    const { low, high } = sample(chance);
+    if (low !== null && high !== null && low <= truth && truth <= high) covered++;
+  }
+  return covered / rounds;
+}
+
+/** Good with a chance of 0.6; passed with 0.85 where good, 0.25 where bad. */
+const [GOOD, TPR, FPR] = [0.6, 0.85, 0.25];
+
+const PASSED = GOOD * TPR + (1 - GOOD) * FPR;
+
+const OBSERVED = GOOD * TPR + (1 - GOOD) * (1 - FPR);
+
+const EXPECTED = GOOD * PASSED + (1 - GOOD) * (1 - PASSED);
+
+function simulate(chance: (p: number) => boolean) {
+  return Array.from({ length: TRACES }, (_, i) => {
+    const good = chance(GOOD);
+    return { good, passed: chance(good ? TPR : FPR), cluster: String(i) };
+  });
+}
+
+const expectHolds = (share: number) => {
+  expect(share).toBeGreaterThanOrEqual(0.93);
+  expect(share).toBeLessThanOrEqual(0.97);
+};
+
+describe("95 % intervals hold the true value in 93 to 97 % of samples", () => {
+  it("of rates", () => {
+    expectHolds(
+      coverage(TPR, 1, (chance) =>
+        clusteredRate(
+          simulate(chance).flatMap(({ good, passed, cluster }) => (good ? [{ success: passed, cluster }] : [])),
+        ),
+      ),
+    );
+  });
+
+  const kappaOf = (traces: ReturnType<typeof simulate>) =>
+    clusteredKappa(traces.map(({ good, passed, cluster }) => ({ first: good, second: passed, cluster })));
+  const kappaTruth = (OBSERVED - EXPECTED) / (1 - EXPECTED);
+
+  it("of kappa", () => expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
+
+  it("of kappa where each question was answered three times alike", () => {
+    const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
+    expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
+  });
+
+  it.each([
+    [0.7, 0.9, 0.9, 60],
+    [0.5, 0.8, 0.95, 40],
+    [0.8, 0.95, 0.8, 50],
+  ])("of the corrected rate: %d true, %d and %d told right, %d labels of each kind", (truth, tpr, tnr, labels) => {
+    const count = (n: number, event: () => boolean) => ({
+      successes: Array.from({ length: n }, event).filter((one) => one).length,
+      n,
+    });
+    expectHolds(
+      coverage(truth, 6, (chance) =>
+        correctedRate(
+          count(200, () => chance(chance(truth) ? tpr : 1 - tnr)),
+          count(labels, () => chance(tpr)),
+          count(labels, () => chance(tnr)),
+        ),
+      ),
+    );
+  });
+});
+
+describe("the corrected rate of questions that were answered several times", () => {
+  const [questions, labelled, repeats] = [120, 50, 4];
+  const [truth, tpr, tnr] = [0.6, 0.9, 0.85];
+  /** All answers to a question are alike. */
+  const trials = (n: number, event: () => boolean) =>
+    Array.from({ length: n }, (_, i) => ({ success: event(), cluster: String(i) })).flatMap((one) =>
+      Array.from({ length: repeats }, () => one),
+    );
+  const samples = (chance: (p: number) => boolean) =>
+    [
+      trials(questions, () => chance(chance(truth) ? tpr : 1 - tnr)),
+      trials(labelled, () => chance(tpr)),
+      trials(labelled, () => chance(tnr)),
+    ] as const;
+
+  it("has an interval that holds the true one in 93 to 97 % of samples", () =>
+    expectHolds(
+      coverage(
+        truth,
+        7,
+        (chance) => {
+          const [observed, positives, negatives] = samples(chance);
+          const asIndependent = (sample: typeof observed) => independentTrials(clusteredRate(sample));
+          return correctedRate(asIndependent(observed), asIndependent(positives), asIndependent(negatives));
+        },
+        FEW_ROUNDS,
+      ),
+    ));
+
+  it("would not have one where each answer counted", () => {
+    const counted = (sample: readonly { readonly success: boolean }[]) => ({
+      successes: sample.filter(({ success }) => success).length,
+      n: sample.length,
+    });
+    const share = coverage(
+      truth,
+      7,
+      (chance) => {
+        const [observed, positives, negatives] = samples(chance);
+        return correctedRate(counted(observed), counted(positives), counted(negatives));
+      },
+      FEW_ROUNDS,
+    );
+    expect(share).toBeLessThan(0.8);
+  });
+});
+
+describe("independent trials", () => {
+  it.each([
+    [15, 50],
+    [0, 22],
+    [40, 40],
+    [1, 2],
+  ])("are what an interval was made of: %i of %i", (successes, n) => {
+    const trials = independentTrials({ value: successes / n, n, ...wilson(successes, n) });
+    expect(trials.n).toBeCloseTo(n, 6);
+    expect(trials.successes).toBeCloseTo(successes, 6);
+  });
+
+  it("are none where there is no interval", () =>
+    expect(independentTrials({ value: 1, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }));
+});
+
+describe("the corrected rate", () => {
+  it("is the observed one where the test is perfect, and nothing where it tells no more than chance", () => {
+    const perfect = { successes: 50, n: 50 };
+    expect(correctedRate({ successes: 30, n: 40 }, perfect, perfect).value).toBe(0.75);
+    expect(
+      correctedRate({ successes: 30, n: 40 }, { successes: 25, n: 50 }, { successes: 25, n: 50 }).value,
+    ).toBeNull();
+    expect(correctedRate({ successes: 0, n: 0 }, perfect, perfect).value).toBeNull();
+  });
+
+  it("follows Rogan and Gladen, and stays between 0 and 1", () => {
+    const [onPositives, onNegatives] = [
+      { successes: 45, n: 50 },
+      { successes: 40, n: 50 },
+    ];
+    expect(correctedRate({ successes: 60, n: 100 }, onPositives, onNegatives).value).toBeCloseTo(0.4 / 0.7, 12);
+    const { value, low } = correctedRate({ successes: 10, n: 100 }, onPositives, onNegatives);
+    expect([value, low]).toEqual([0, 0]);
+  });
+});
+
+describe("Cohen's kappa", () => {
+  // Observed agreement 0.7, expected 0.5: the textbook example of two readers of 50 grant proposals (Cohen's kappa,
+  // Wikipedia).
+  test("of 20, 5, 10, 15 is 0.4", () => {
+    const { value, n } = kappa([
+      [20, 5],
+      [10, 15],
+    ]);
+    expect(value).toBeCloseTo(0.4, 12);
+    expect(n).toBe(50);
+  });
+
+  // Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 3rd ed., table 18.1: kappa 0.676, standard
+  // error 0.088.
+  test("of the published table of diagnoses has its published interval", () => {
+    const { value, low, high } = kappa([
+      [75, 1, 4],
+      [5, 4, 1],
+      [0, 0, 10],
+    ]);
+    expect(value).toBeCloseTo(0.676, 3);
+    expect(((high ?? 0) - (low ?? 0)) / 2 / 1.959964).toBeCloseTo(0.088, 3);
+  });
+
+  test.each<[string, number[][], number | null]>([
+    [
+      "full agreement",
+      [
+        [10, 0],
+        [0, 5],
+      ],
+      1,
+    ],
+    [
+      "full disagreement of even halves",
+      [
+        [0, 5],
+        [5, 0],
+      ],
+      -1,
+    ],
+    [
+      "nothing",
+      [
+        [0, 0],
+        [0, 0],
+      ],
+      null,
+    ],
+    [
+      "one category only",
+      [
+        [10, 0],
+        [0, 0],
+      ],
+      null,
+    ],
+  ])("of %s", (_, counts, value) => {
+    const estimate = kappa(counts);
+    expect(estimate.value).toBe(value);
+    expect(estimate.low === null).toBe(value === null);
+  });
+});

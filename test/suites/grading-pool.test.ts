@@ -1,0 +1,156 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import Database from "better-sqlite3";
+import { afterAll, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/platform/json.js";
+import { FolderMachine } from "../../src/suites/folder-machine.js";
+import type { GradingPool } from "../../src/suites/grading-pool.js";
+import type { Grade, SuiteTask, TaskEvaluation } from "../../src/tasks/suite-task.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+/** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
+
+const DIST = join(import.meta.dirname, "../../dist/suites/grading-pool.js");
+const built = (await import(DIST)) as { GradingPool: typeof GradingPool };
+const never = new AbortController().signal;
+
+const SOURCES = {
+  suite: { form: "examples" as const, name: "suite", root: "/nowhere", content: "/nowhere" },
+  functions: null,
+  accounts: { folder: null, env: {} },
+};
+const graders = new built.GradingPool(SOURCES, { heapMb: 96, busyMs: 60_000 });
+afterAll(() => graders.close());
+
+interface Files {
+  readonly [path: string]: string | Buffer;
+}
+
+function write(root: string, files: Files): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+}
+
+/** A task of this evaluation with its gold files, and a machine in which `left` is all that there is. */
+function prepare(dialect: "flowbook" | "spider2v", evaluation: Partial<TaskEvaluation>, gold: Files, left: Files) {
+  const folder = temporaryFolder();
+  write(join(folder, "task"), gold);
+  write(join(folder, "machine"), left);
+  const whole = { postconfig: [], metrics: [], conjunction: "and", ...evaluation };
+  const task = { dialect, folder: join(folder, "task"), tags: [], config: [], evaluation: whole };
+  return { task: task as unknown as SuiteTask, folder, machine: new FolderMachine(join(folder, "machine")) };
+}
+
+const metric = (func: string, options: JsonObject) => ({
+  metrics: [{ func, result: null, expected: null, options }],
+});
+const CSV = metric("compare_csv", { local_expected: "gold.csv", vm_result: "/a.csv" });
+
+function gradeCsv(left: string | Buffer, signal = never): Promise<Grade> {
+  const { task, folder, machine } = prepare("flowbook", CSV, { "gold.csv": "a,b\n1,2\n" }, { "a.csv": left });
+  return graders.evaluate(task, machine, join(folder, "work"), signal);
+}
+
+/** A table and a view of the same columns; the view counts without end. */
+function endlessDatabase(): Buffer {
+  const path = join(temporaryFolder(), "endless.sqlite");
+  const db = new Database(path);
+  db.exec(`CREATE TABLE t (n INTEGER); CREATE VIEW v AS
+    WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c`);
+  db.close();
+  return readFileSync(path);
+}
+
+function endlessTask() {
+  const getter = (func: string, args: JsonObject) => ({ func, arguments: args });
+  const evaluation = {
+    metrics: [
+      {
+        func: "check_local_database",
+        result: getter("vm_file", { path: "/left.sqlite", dest: "left.sqlite" }),
+        expected: getter("local_file", { path: "gold.sqlite", dest: "gold.sqlite" }),
+        options: { db_type: "sqlite3", check_type: ["view-schema-content"] },
+      },
+    ],
+  };
+  const prepared = prepare("spider2v", evaluation, {}, { "left.sqlite": endlessDatabase() });
+  write(prepared.folder, { "gold.sqlite": endlessDatabase() });
+  const sources = {
+    ...SOURCES,
+    suite: { ...SOURCES.suite, name: "suite", root: prepared.folder, content: prepared.folder },
+  };
+  return { ...prepared, sources };
+}
+
+describe("a process that grades", () => {
+  it("gives what grading in this process would, one task after another and several at once", async () => {
+    expect(await gradeCsv("a,b\n1,2\n")).toEqual({ score: 1, state: "success", reason: "" });
+    const grades = await Promise.all(["a,b\n1,2\n", "a,b\n1,3\n", "", "a\n"].map((text) => gradeCsv(text)));
+    expect(grades.map(({ score }) => score)).toEqual([1, 0, 0, 0]);
+    expect(grades[2]?.reason).toContain("compare_csv: ");
+  });
+
+  it("is ended where what was left takes too much memory, and the next grading gets another", async () => {
+    const grade = await gradeCsv(`a,b\n${"1,2\n".repeat(8_000_000)}`);
+    expect(grade).toMatchObject({ score: null, state: "eval_error" });
+    expect(grade.reason).toMatch(/^grading was ended: its process ended \(SIG\w+\), which takes more memory than/);
+    expect(await gradeCsv("a,b\n1,2\n")).toMatchObject({ score: 1 });
+  });
+
+  it("is ended where it never comes to an end, inside of a library too", async () => {
+    const { task, folder, machine, sources } = endlessTask();
+    const own = new built.GradingPool(sources, { heapMb: 96, busyMs: 2_000 });
+    try {
+      expect(await own.evaluate(task, machine, join(folder, "work"), never)).toEqual({
+        score: null,
+        state: "eval_error",
+        reason: "grading was ended: reading what was left took longer than 2 s",
+      });
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("is ended where the task is stopped", async () => {
+    const stop = new AbortController();
+    const { task, folder, machine, sources } = endlessTask();
+    const own = new built.GradingPool(sources);
+    const grading = own.evaluate(task, machine, join(folder, "work"), stop.signal);
+    const rejected = expect(grading).rejects.toThrow("the task was stopped");
+    await expect.poll(() => existsSync(join(folder, "work/gold.sqlite"))).toBe(true);
+    stop.abort(new Error("the task was stopped"));
+    await rejected;
+    await own.close();
+  });
+
+  it("does not outlive a program that is killed", async () => {
+    const { task, folder, sources } = endlessTask();
+    const program = `
+      import { GradingPool } from ${JSON.stringify(DIST)};
+      import { FolderMachine } from ${JSON.stringify(join(dirname(DIST), "folder-machine.js"))};
+      import { readdirSync, readFileSync } from "node:fs";
+      const machine = new FolderMachine(${JSON.stringify(join(folder, "machine"))});
+      const work = ${JSON.stringify(join(folder, "work"))};
+      new GradingPool(${JSON.stringify(sources)}).evaluate(${JSON.stringify(task)}, machine, work, new AbortController().signal);
+      const children = () => readFileSync("/proc/self/task/" + process.pid + "/children", "utf8").trim();
+      setInterval(() => console.log(children()), 200);`;
+    const parent = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let child = "";
+    (parent.stdout as Readable).on("data", (text: Buffer) => {
+      child = String(text).trim().split("\n").at(-1) ?? "";
+    });
+    await expect.poll(() => child !== "" && existsSync(join(folder, "work/gold.sqlite"))).toBe(true);
+    parent.kill("SIGKILL");
+    await once(parent, "exit");
+    await expect
+      .poll(() => existsSync(`/proc/${child}/cmdline`) && readFileSync(`/proc/${child}/cmdline`, "utf8"))
+      .not.toMatch(/grading-process/);
+  });
+});

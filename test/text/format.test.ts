@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { count, duration, type FittedColumn, fittedTable, share, summaryBox, usd } from "../../src/text/format.js";
+
+const COLUMNS: readonly FittedColumn[] = [
+  { title: "id" },
+  { title: "name", least: 6 },
+  { title: "model", least: 5, leaveOut: 1 },
+  { title: "tags", leaveOut: 2 },
+];
+
+const ROWS = [
+  ["1", "a name that is long", "openai/gpt-5.1", "nightly"],
+  ["22", "short", "offline", ""],
+];
+
+it.each([
+  [null, [], "1   a name that is long  openai/gpt-5.1  nightly"],
+  [48, [], "1   a name that is long  openai/gpt-5.1  nightly"],
+  [40, [], "1   a name that…  openai/gpt-5…  nightly"],
+  [25, ["tags"], "1   a name t…  openai/gp…"],
+  [14, ["tags", "model"], "1   a name th…"],
+  [3, ["tags", "model"], "1   a nam…"],
+])("in %s columns leaves out %j", (width, left, line) => {
+  const fitted = fittedTable(COLUMNS, ROWS, width);
+  expect(fitted.left).toEqual(left);
+  expect(fitted.text.split("\n")[2]).toBe(line);
+});
+
+it("is never wider than the terminal, unless what must be shown is", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.array(fc.array(fc.string({ maxLength: 20 }), { minLength: 4, maxLength: 4 })),
+      (width, rows) => {
+        const { text, left } = fittedTable(COLUMNS, rows, width);
+        const widest = Math.max(...text.split("\n").map((line) => line.length));
+        if (left.length < 2) expect(widest).toBeLessThanOrEqual(width);
+      },
+    ),
+  );
+});
+
+describe("a figure that there is none of", () => {
+  it("is a dash", () => expect(share(null)).toBe("-"));
+  it("is unknown, where it is a price", () => expect(usd(null)).toBe("unknown"));
+});
+
+it.each([
+  [0, "0"],
+  [999, "999"],
+  [1_000, "1,000"],
+  [517_401, "517,401"],
+])("%d is counted as %s", (value, text) => expect(count(value)).toBe(text));
+
+it.each([
+  [0, "0.000"],
+  [0.78249, "0.782"],
+  [1, "1.000"],
+])("a share of %d is %s", (value, text) => expect(share(value)).toBe(text));
+
+it.each([
+  [0, "$0.00"],
+  [0.000123456, "$0.000123"],
+  [0.0999, "$0.0999"],
+  [0.5, "$0.500"],
+  [1, "$1.00"],
+  [55.194, "$55.19"],
+])("%d dollars are %s", (value, text) => expect(usd(value)).toBe(text));
+
+it.each([
+  [0, "0 ms"],
+  [999.4, "999 ms"],
+  [1_000, "1.0 s"],
+  [59_900, "59.9 s"],
+  [60_000, "1:00 min"],
+  [61_499, "1:01 min"],
+  [3_599_000, "59:59 min"],
+  [3_600_000, "1:00:00 h"],
+  [90_061_000, "25:01:01 h"],
+])("%d ms last %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+it.each([
+  [999.6, "1.0 s"],
+  [59_960, "1:00 min"],
+])("%d ms are rounded up into the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+it("a box has its values in one column, under a title between rules", () => {
+  const rule = "═".repeat(60);
+  const rows = [
+    ["A", "1"],
+    ["Longer label", "2"],
+  ] as const;
+  expect(summaryBox("Title", rows)).toBe([rule, "Title", rule, "A:            1", "Longer label: 2", rule].join("\n"));
+});

@@ -1,0 +1,513 @@
+import { describe, expect, test } from "vitest";
+import { googleSchema, readArguments } from "../../src/models/tool-calls.js";
+import { type JsonSchema, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../src/platform/json.js";
+import { compileArgumentSchema, compileResultSchema } from "../../src/tools/json-schema.js";
+
+const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
+  compileArgumentSchema({ type: "object", properties: { v: schema }, ...more });
+
+describe("a schema is refused", () => {
+  test.each([
+    ["of another type", { type: "string" }, 'must have "type": "object"'],
+    ["without a type", { properties: {} }, 'must have "type": "object"'],
+    [
+      "that requires what it does not have",
+      { type: "object", required: ["q"] },
+      'required property "q" is not defined',
+    ],
+    ["that refers to nowhere", { type: "object", properties: { v: { $ref: "#/$defs/x" } } }, "#/$defs/x"],
+    ["that refers to somewhere else", { type: "object", properties: { v: { $ref: "http://x.example/s" } } }, "ref"],
+  ])("%s", (_, schema, why) => {
+    expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
+  });
+
+  test.each([
+    ["a bound without a type", { minimum: 3 }, 'missing type "number" for keyword "minimum" at "#/properties/v"'],
+    ["several such", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
+    ["entries without a type", { prefixItems: [{ type: "string" }] }, "prefixItems"],
+    ["a bound beside a reference", { $ref: "#/$defs/d", minimum: 3 }, "minimum"],
+    ["a bound that is text", { type: "integer", minimum: "3" }, "properties.v.minimum must be number"],
+    ["a misspelt keyword", { type: "integer", minimun: 3 }, "minimun, which cannot be checked"],
+    ["a keyword of OpenAPI", { type: "string", nullable: true }, "nullable"],
+    ["an unknown type", { type: "text" }, "text"],
+    ["a pattern that is none", { type: "string", pattern: "(" }, "Invalid regular expression"],
+  ])("with %s", (_, value, why) => {
+    expect(() => withValue(value as JsonValue, { $defs: { d: { type: "integer" } } })).toThrow(why);
+  });
+
+  test.each([
+    ["items", { type: "array", items: { minimum: 1 } }, "/properties/v/items"],
+    ["a list of items", { type: "array", items: [{ minimum: 1 }] }, "/properties/v/items/0"],
+    ["an alternative", { anyOf: [{ type: "string" }, { minimum: 1 }] }, "/properties/v/anyOf/1"],
+    ["a property", { type: "object", properties: { w: { minimum: 1 } } }, "/properties/v/properties/w"],
+    ["what is added", { type: "object", additionalProperties: { minimum: 1 } }, "/properties/v/additionalProperties"],
+    ["a definition", { $ref: "#/$defs/d" }, "/$defs/d"],
+  ])("for a loose keyword deep in %s, by its path", (_, value, path) => {
+    const make = () => withValue(value as JsonValue, { $defs: { d: { minimum: 1 } } });
+    expect(make).toThrow(`missing type "number" for keyword "minimum" at "#${path}"`);
+  });
+});
+
+test("a schema that names draft-07 is read as that draft", () => {
+  const draft = { $schema: "http://json-schema.org/draft-07/schema#" };
+  const check = withValue({ type: "object", dependencies: { a: ["b"] } }, draft);
+  expect(check({ v: { a: 1 } }).ok).toBe(false);
+  expect(check({ v: { a: 1, b: 2 } }).ok).toBe(true);
+});
+
+describe("arguments are checked by", () => {
+  const cases: [string, JsonValue, JsonValue[], JsonValue[]][] = [
+    ["minimum and maximum", { type: "integer", minimum: 1, maximum: 50 }, [1, 50], [0, 51, 1.5, "1", null]],
+    ["exclusive bounds", { type: "number", exclusiveMinimum: 2, exclusiveMaximum: 4 }, [2.1, 3], [2, 4]],
+    ["multipleOf", { type: "integer", multipleOf: 5 }, [0, 10], [3]],
+    ["the length of a text", { type: "string", minLength: 2, maxLength: 3 }, ["ab", "abc"], ["a", "abcd", ""]],
+    ["a pattern", { type: "string", pattern: "^a+$" }, ["a", "aa"], ["", "ab"]],
+    ["a day that there is", { type: "string", format: "date" }, ["2001-02-28"], ["2001-02-30", "28.2.2001", ""]],
+    ["an address", { type: "string", format: "email" }, ["a@b.example"], ["a at b"]],
+    ["an enum", { type: "string", enum: ["inbox", "sent"] }, ["inbox", "sent"], ["Inbox", "", null]],
+    ["an enum of several types", { enum: ["x", 1, null] }, ["x", 1, null], ["y", 2]],
+    ["a const", { const: 3 }, [3], [4, "3"]],
+    ["two types", { type: ["string", "null"], minLength: 2 }, ["ab", null], ["a", 3]],
+    ["a boolean", { type: "boolean" }, [true, false], ["true", 1]],
+    [
+      "a list",
+      { type: "array", items: { type: "string" }, minItems: 1, maxItems: 2, uniqueItems: true },
+      [["a"], ["a", "b"]],
+      [[], ["a", "b", "c"], ["a", "a"], [1], "a"],
+    ],
+    [
+      "a list of lists",
+      { type: "array", items: { type: "array", items: { type: "integer", maximum: 3 } } },
+      [[[1], []]],
+      [[[4]], [1]],
+    ],
+    [
+      "a pair",
+      { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }], items: false },
+      [["a", 1]],
+      [
+        ["a", "b"],
+        ["a", 1, 2],
+      ],
+    ],
+    [
+      "an object in it, and nothing more",
+      {
+        type: "object",
+        properties: { from: { type: "string" }, days: { type: "integer", minimum: 1 } },
+        required: ["from"],
+        additionalProperties: false,
+      },
+      [{ from: "a" }, { from: "a", days: 1 }],
+      [{}, { from: "a", days: 0 }, { from: "a", cc: "b" }, []],
+    ],
+    ["what may be added", { type: "object", additionalProperties: { type: "integer" } }, [{ a: 1 }], [{ a: "1" }]],
+    [
+      "the names of what is added",
+      { type: "object", patternProperties: { "^n": { type: "integer" } } },
+      [{ n1: 1 }],
+      [{ n1: "1" }],
+    ],
+    [
+      "how much there is",
+      { type: "object", minProperties: 1, maxProperties: 2 },
+      [{ a: 1 }],
+      [{}, { a: 1, b: 2, c: 3 }],
+    ],
+    ["any of two", { anyOf: [{ type: "string" }, { type: "integer", minimum: 3 }] }, ["a", 3], [2, true]],
+    [
+      "exactly one of two",
+      {
+        oneOf: [
+          { type: "integer", minimum: 3 },
+          { type: "integer", maximum: 5 },
+        ],
+      },
+      [2, 6],
+      [4],
+    ],
+    [
+      "all of two",
+      {
+        allOf: [
+          { type: "integer", minimum: 3 },
+          { type: "integer", maximum: 5 },
+        ],
+      },
+      [4],
+      [2, 6],
+    ],
+    ["a definition", { $ref: "#/$defs/d", description: "a count" }, [1], ["1", 1.5]],
+    ["a bound beside an enum", { type: "string", enum: ["x", "yy"], minLength: 2 }, ["yy"], ["x", "zz"]],
+    ["a bound beside a const", { type: "integer", const: 3, maximum: 4 }, [3], [2]],
+    ["a count of items of any kind", { type: "array", minItems: 1 }, [[null]], [[]]],
+    [
+      "items that are all different",
+      { type: "array", uniqueItems: true },
+      [[{ a: 1 }, { a: 2 }]],
+      [[{ a: 1 }, { a: 1 }]],
+    ],
+    ["what it must not be", { type: "string", not: { enum: ["x"] } }, ["y"], ["x"]],
+    ["a condition", { type: "string", if: { minLength: 3 }, else: { maxLength: 1 } }, ["abc", "x"], ["ab"]],
+    [
+      "what else a property asks for",
+      { type: "object", properties: { b: { type: "string" } }, dependentRequired: { a: ["b"] } },
+      [{ a: 1, b: "x" }, {}],
+      [{ a: 1 }],
+    ],
+    [
+      "what is left unevaluated",
+      { type: "object", allOf: [{ properties: { a: { type: "string" } } }], unevaluatedProperties: false },
+      [{ a: "x" }],
+      [{ b: "x" }],
+    ],
+    [
+      "a pair as draft-07 has it",
+      { type: "array", items: [{ type: "string" }, { type: "integer" }], additionalItems: false },
+      [["a", 1], ["a"]],
+      [
+        ["a", "b"],
+        ["a", 1, 2],
+      ],
+    ],
+  ];
+
+  test.each(cases)("%s", (_, value, right, wrong) => {
+    const schema = withValue(value, { $defs: { d: { type: "integer" } } });
+    for (const v of right) expect(schema({ v }), JSON.stringify(v)).toEqual({ ok: true, value: { v } });
+    for (const v of wrong) expect(schema({ v }).ok, JSON.stringify(v)).toBe(false);
+  });
+
+  test("what must be there, and what may not", () => {
+    const schema = withValue({ type: "string" }, { required: ["v"], additionalProperties: false });
+    for (const wrong of [{}, { w: "a" }, { v: "a", w: "a" }, [], "v", null, 1]) {
+      expect(schema(wrong).ok, JSON.stringify(wrong)).toBe(false);
+    }
+    expect(schema({ v: "a" })).toEqual({ ok: true, value: { v: "a" } });
+  });
+});
+
+describe("what is left out", () => {
+  test("takes its default, also inside another object", () => {
+    const schema = compileArgumentSchema({
+      type: "object",
+      properties: {
+        limit: { type: "integer", default: 10 },
+        page: { type: "object", properties: { offset: { type: "integer", default: 0 } } },
+        order: { type: "string" },
+      },
+    });
+    expect(schema({ page: {} })).toEqual({ ok: true, value: { limit: 10, page: { offset: 0 } } });
+    expect(schema({ limit: 3 })).toEqual({ ok: true, value: { limit: 3 } });
+  });
+
+  test("of additionalProperties lets more arguments through as they are", () => {
+    expect(withValue({ type: "string" })({ more: [1, { deep: true }] })).toMatchObject({
+      value: { more: [1, { deep: true }] },
+    });
+  });
+});
+
+test("words that only describe are no hindrance", () => {
+  const described = {
+    type: "integer",
+    title: "Limit",
+    description: "How many",
+    examples: [3],
+    deprecated: false,
+    "x-order": 1,
+    $comment: "none",
+  };
+  expect(withValue(described)({ v: 3 })).toEqual({ ok: true, value: { v: 3 } });
+});
+
+describe("what does not fit is said", () => {
+  const schema = compileArgumentSchema({
+    type: "object",
+    properties: {
+      query: { type: "string" },
+      limit: { type: "integer", maximum: 50 },
+      folder: { enum: ["inbox", "sent"] },
+      filter: { type: "object", properties: { day: { type: "string", format: "date" } } },
+    },
+    required: ["query"],
+    additionalProperties: false,
+  });
+  test.each([
+    [{}, 'query is missing: must be "string"'],
+    [{ query: 3 }, "query must be string, received 3"],
+    [{ query: ["a"] }, "query must be string, received a list"],
+    [{ query: "a", limit: 99 }, "limit must be <= 50, received 99"],
+    [{ query: "a", folder: "Inbox" }, 'folder must be one of "inbox", "sent", received "Inbox"'],
+    [{ query: "a", filter: { day: "28.2." } }, 'filter.day must match format "date", received "28.2."'],
+    [{ query: "a", limits: 3 }, 'the arguments must not have "limits" (known: query, limit, folder, filter)'],
+    ["a", 'the arguments must be object, received "a"'],
+    [
+      { limit: "x", folder: 1 },
+      'query is missing: must be "string"; limit must be integer, received "x"; folder must be',
+    ],
+  ])("%j", (value, why) => {
+    expect(schema(value)).toMatchObject({ ok: false, error: expect.stringContaining(why) });
+  });
+});
+
+test("a result is checked without the rules for arguments, and stays as it is", () => {
+  const schema = {
+    properties: { n: { minimum: 1, default: 5 }, kind: { type: "string", format: "phone" } },
+    example: {},
+  };
+  const check = compileResultSchema(schema);
+  expect(check({ kind: "x" })).toEqual({ ok: true, value: { kind: "x" } });
+  expect(check({ n: 0 })).toEqual({ ok: false, error: "n must be >= 1, received 0" });
+});
+
+const ofText = (schema: JsonSchema) => compileArgumentSchema({ type: "object", properties: { v: schema } });
+
+/** `depth` objects within each other. */
+function deep(depth: number): JsonSchema {
+  let schema: JsonSchema = { type: "string" };
+  for (let i = 0; i < depth; i++) schema = { type: "object", properties: { v: schema } };
+  return schema;
+}
+
+describe("a pattern of a tool's schema", () => {
+  test.each([
+    ["^(a+)+$", "a"],
+    ["(x+x+)+y", "x"],
+    ["^(\\w+\\s?)*$", "word "],
+    ["(.*a){20}!", "a"],
+    ["\\s+$", " "],
+    ["^([a-z]|[a-z])*$", "a"],
+  ])("%s takes linear time over 1 MB", (pattern, pump) => {
+    const type = ofText({ type: "string", pattern });
+    const v = `${pump.repeat(1_000_000 / pump.length)}\u2603`;
+    expect(type({ v }).ok).toBe(false);
+  });
+
+  test("is linear wherever it stands", () => {
+    const evil = { type: "string", pattern: "^(a+)+$" };
+    // Enough for minutes in JavaScript's own engine.
+    const v = `${"a".repeat(32)}!`;
+    const places: [JsonSchema, JsonValue][] = [
+      [{ type: "array", items: evil }, [v]],
+      [{ anyOf: [evil, { type: "number" }] }, v],
+      [{ allOf: [evil] }, v],
+      [{ type: "object", additionalProperties: evil }, { k: v }],
+      [{ type: "object", propertyNames: evil }, { [v]: 1 }],
+      [{ type: "object", patternProperties: { "^(a+)+$": { type: "number" } } }, { [v]: "x" }],
+      [
+        { type: "object", patternProperties: { "^(a+)+$": { type: "number" } }, additionalProperties: false },
+        { [v]: "x" },
+      ],
+      [{ type: "array", items: { type: "string" }, contains: evil }, [v]],
+      [{ type: "array", prefixItems: [evil] }, [v]],
+      [{ $ref: "#/$defs/evil" }, v],
+    ];
+    for (const [schema, value] of places) {
+      const type = compileArgumentSchema({ type: "object", properties: { v: schema }, $defs: { evil } });
+      type({ v: value });
+    }
+  });
+
+  test.each([
+    ["(?=a)b", "more than a regular language"],
+    ["(a)\\1", "more than a regular language"],
+    ["(.{900}){900}", "cannot be checked"],
+    ["a".repeat(1_001), "more than 1000 characters"],
+  ])("%s is refused, and says why", (pattern, why) => {
+    expect(() => ofText({ type: "string", pattern })).toThrow(why);
+  });
+
+  test.each([
+    ["^[A-Z]{2}-\\d+$", ["AB-1"], ["AB-", "ab-1"]],
+    ["^\\u0041\\/\\.$", ["A/."], ["A/x"]],
+    ["^(?:https?:)\\/\\/[^\\s]+$", ["http://x"], ["ftp://x"]],
+    ["é|[ä-ü]", ["cafés", "ö"], ["cafe"]],
+  ])("%s means what it means in JavaScript", (pattern, fits, others) => {
+    const type = ofText({ type: "string", pattern });
+    for (const v of [...fits, ...others]) {
+      expect(type({ v }).ok, v).toBe(new RegExp(pattern).test(v));
+    }
+    expect(fits.every((v) => type({ v }).ok)).toBe(true);
+  });
+});
+
+describe("a schema", () => {
+  test("of 5,000 levels is refused, and one of fifty is not", () => {
+    expect(() => compileArgumentSchema(deep(5_000))).toThrow("nested more than 100 levels");
+    expect(jsonObjectSchema.safeParse(deep(5_000)).error?.issues[0]?.message).toContain("at most 100 levels deep");
+    expect(() => compileArgumentSchema(deep(45))).not.toThrow();
+  });
+
+  test("in which each part doubles the one before is refused", () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, i) => [
+        `d${i}`,
+        i === 39 ? { type: "string" } : { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] },
+      ]),
+    );
+    const schema = { type: "object", properties: { v: { $ref: "#/$defs/d0" } }, $defs };
+    expect(() => compileArgumentSchema(schema)).toThrow("more than 1000 schemas");
+    googleSchema(schema);
+  });
+
+  test("that refers to itself on the spot is refused, and one that does so in a part of itself is not", () => {
+    const turning = {
+      type: "object",
+      properties: { v: { $ref: "#/$defs/a" } },
+      $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } },
+    };
+    expect(() => compileArgumentSchema(turning)).toThrow("refers to itself");
+    googleSchema(turning);
+    const list = { type: "object", properties: { next: { $ref: "#" }, name: { type: "string" } } };
+    expect(compileArgumentSchema(list)({ next: { next: { name: "x" } } }).ok).toBe(true);
+  });
+
+  test("of which every part has ten that lead back to it does not hold the conversion for Google up", () => {
+    const properties = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`p${i}`, { $ref: "#" }]));
+    googleSchema({ type: "object", properties });
+  });
+});
+
+describe("a schema that is compiled to code", () => {
+  const NAMES = [
+    '"];globalThis.injected=1;//',
+    "'+(globalThis.injected=1)+'",
+    "`$" + "{globalThis.injected=1}`",
+    '\\");globalThis.injected=1;("',
+    "*/globalThis.injected=1;/*",
+    "a\nglobalThis.injected=1",
+    "a\u2028globalThis.injected=1",
+    "a/../~0~1%22",
+  ];
+  test.each(NAMES)("runs nothing that stands in it: %j", (name) => {
+    const escaped = encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
+    const type = compileArgumentSchema({
+      type: "object",
+      title: name,
+      [`x-${name}`]: name,
+      properties: {
+        [name]: { type: "string", format: name, default: name, description: name },
+        v: { $ref: `#/$defs/${escaped}` },
+      },
+      required: [name],
+      patternProperties: {
+        [name.replace(/[^a-zA-Z0-9]/g, "\\$&").replace(/[\n\u2028]/g, ".")]: true,
+      },
+      dependentRequired: { [name]: [name] },
+      $defs: { [name]: { enum: [name, { [name]: name }] } },
+    });
+    expect(type({ [name]: "x", v: name }).ok).toBe(true);
+    expect(type({ [name]: "x", v: "other" }).ok).toBe(false);
+    expect(type({ v: { [name]: name } })).toMatchObject({ ok: true, value: { [name]: name } });
+    expect("injected" in globalThis).toBe(false);
+  });
+
+  test("checks names of Object's prototype as any other", () => {
+    const names = ["toString", "constructor", "hasOwnProperty"];
+    const needed = compileArgumentSchema({
+      type: "object",
+      properties: Object.fromEntries(names.map((name) => [name, { type: "string", format: name }])),
+      required: names,
+      additionalProperties: false,
+    });
+    expect(needed({}).ok).toBe(false);
+    expect(needed(Object.fromEntries(names.map((name) => [name, "x"]))).ok).toBe(true);
+    expect(needed(JSON.parse('{"toString":"x","constructor":"x","hasOwnProperty":"x","__proto__":1}')).ok).toBe(false);
+    for (const name of names) expect(() => ofText({ [name]: 1 })).toThrow("cannot be checked");
+  });
+
+  test.each([
+    ['{"properties":{"__proto__":{"type":"string"}}}', "__proto__, which cannot be checked"],
+    ['{"required":["__proto__"]}', "__proto__, which cannot be checked"],
+    ['{"properties":{"v":{"$ref":"#/constructor"}}}', "is not in this schema"],
+    ['{"properties":{"v":{"$ref":"#/__proto__/x"}}}', "is not in this schema"],
+    ['{"properties":{"v":{"$ref":"http://json-schema.org/draft-07/schema#"}}}', "is not in this schema"],
+    ['{"properties":{"v":{"$ref":"file:///etc/passwd"}}}', "is not in this schema"],
+    ['{"properties":{"v":{"$ref":3}}}', "is not in this schema"],
+    ['{"properties":{"v":{"$id":"x"}}}', "$id of its own"],
+    ['{"properties":{"v":{"$dynamicRef":"#"}}}', "$dynamicRef, which cannot be checked"],
+    ['{"properties":{"v":5}}', "properties.v must be"],
+    ['{"properties":{"v":{"type":{}}}}', "properties.v.type must be"],
+    ['{"required":[5]}', "required.0 must be string"],
+  ])("is refused in one line where it cannot be: %s", (text, why) => {
+    const compile = () => compileArgumentSchema({ type: "object", ...JSON.parse(text) });
+    const { __proto__: _, ...rest } = JSON.parse(text);
+    expect(Object.keys(rest).length).toBe(1);
+    expect(compile).toThrow(why);
+    expect(compile).not.toThrow("\n");
+  });
+
+  test("takes bounded time, however large it is", () => {
+    const many = (count: number, part: (i: number) => JsonValue) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, part(i)]));
+    const hostile: JsonSchema[] = [
+      { properties: many(1_900, () => ({ type: "string", pattern: "^(a+)+$" })) },
+      { properties: many(50_000, () => ({ type: "string" })) },
+      { properties: { v: { enum: Array.from({ length: 20_000 }, (_, i) => i) } } },
+      {
+        properties: {
+          v: {
+            anyOf: Array.from({ length: 900 }, (_, i) => ({
+              type: "object",
+              required: [`p${i}`],
+              properties: { [`p${i}`]: true },
+            })),
+          },
+        },
+      },
+      {
+        $defs: many(1_900, (i) => (i === 1_899 ? { type: "string" } : { $ref: `#/$defs/p${i + 1}` })),
+        properties: { v: { $ref: "#/$defs/p0" } },
+      },
+      {
+        $defs: many(900, (i) => (i === 899 ? { type: "string" } : { $ref: `#/$defs/p${i + 1}` })),
+        properties: { v: { $ref: "#/$defs/p0" } },
+      },
+      {
+        $defs: many(1_900, (i) => ({ type: "array", items: { $ref: `#/$defs/p${(i + 1) % 1_900}` } })),
+        properties: { v: { $ref: "#/$defs/p0" } },
+      },
+    ];
+    for (const schema of hostile) {
+      try {
+        compileArgumentSchema({ type: "object", ...schema });
+      } catch (error) {
+        expect((error as Error).message).toMatch(/more than|too long a chain/);
+      }
+    }
+  });
+
+  test("that doubles the work at each level of a value gives up on it", () => {
+    const doubling = compileArgumentSchema({
+      type: "object",
+      properties: { a: { $ref: "#" } },
+      patternProperties: { a: { $ref: "#" } },
+    });
+    let value: JsonValue = {};
+    for (let i = 0; i < 90; i++) value = { a: value };
+    expect(doubling(value)).toMatchObject({ ok: false, error: expect.stringContaining("too many references") });
+    expect(doubling({ a: { a: {} } }).ok).toBe(true);
+  });
+
+  test("finds equal items among many in linear time", () => {
+    const type = ofText({ type: "array", uniqueItems: true });
+    const v = Array.from({ length: 100_000 }, (_, i) => ({ i, of: [i] }));
+    expect(type({ v }).ok).toBe(true);
+    expect(type({ v: [...v, { of: [7], i: 7 }] }).ok).toBe(false);
+    expect(type({ v: [{ a: 1 }, [["a", 1]], '{"a":1}', { entries: [["a", 1]] }] }).ok).toBe(true);
+  });
+});
+
+describe("JSON from outside", () => {
+  const text = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+  test("is refused where it is nested too deep", () => {
+    expect(jsonValueSchema.safeParse(JSON.parse(text)).success).toBe(false);
+    expect(jsonValueSchema.safeParse(JSON.parse("[[[[1]]]]")).data).toEqual([[[[1]]]]);
+  });
+
+  test("as arguments of a call counts as unreadable", () => {
+    expect(readArguments(text)).toEqual({ arguments: {}, invalid: text });
+    expect(readArguments(JSON.parse(text))).toEqual({ arguments: {}, invalid: "[nested too deep]" });
+  });
+});

@@ -1,0 +1,285 @@
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import type { JsonObject } from "../../src/platform/json.js";
+import { startSupervised } from "../../src/platform/processes.js";
+import { httpTool } from "../../src/tools/http-tool.js";
+import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
+import { listenMcp } from "../../src/tools/mcp-server.js";
+import type { ToolContext, ToolRow } from "../../src/tools/tool.js";
+import { gone, isThere } from "../platform/processes.js";
+import { never, openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { KINDS, type OwnTools, openOwnTools, SECRET } from "./own-tools.js";
+import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
+
+const context: ToolContext = { inbox: null, cutoff: null, signal: never };
+/** Long enough for a process to start on a busy machine. */
+const SHORT_MS = 4_000;
+
+describe.each(KINDS)("a tool of the kind %s", (kind) => {
+  let own: OwnTools;
+  let bare: OwnTools;
+  beforeAll(async () => {
+    own = await openOwnTools();
+    bare = await openOwnTools({});
+  });
+  afterAll(async () => {
+    await own.end();
+    await bare.end();
+  });
+
+  it("is given its arguments, defaults too, and gives a JSON result", async () => {
+    expect(await own.tool(kind).call({ do: "echo" }, context)).toEqual({ ok: true, value: { word: "hello" } });
+    const odd = "ä \"quotes\" 'more' $(id) \\ / ? & # {{word}} \u{1f600}";
+    expect(await own.tool(kind).call({ do: "echo", word: odd }, context)).toEqual({ ok: true, value: { word: odd } });
+  });
+
+  it.each([{}, { do: "dance" }, { do: "echo", word: 5 }, { do: "echo", more: 1 }, "echo", null])(
+    "is not called with %j",
+    async (args) => {
+      expect(await own.tool(kind).call(args, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
+    },
+  );
+
+  it("that fails tells the model why", async () => {
+    const result = await own.tool(kind).call({ do: "fail" }, context);
+    expect(result).toMatchObject({ ok: false, kind: "failed", error: expect.stringContaining("it is broken") });
+  });
+
+  it("that hangs is given up in time, and can be called again", async () => {
+    const tool = own.tool(kind, { timeoutMs: SHORT_MS });
+    const hung = await tool.call({ do: "hang" }, context);
+    expect(hung).toEqual({ ok: false, kind: "failed", error: "The tool did not answer within 4 s." });
+    expect(await own.tool(kind).call({ do: "echo", word: "again" }, context)).toMatchObject({ ok: true });
+  });
+
+  it("rejects with the task's own reason when the task is aborted, before or during a call", async () => {
+    const reason = new Error("the task is over");
+    const over = AbortSignal.abort(reason);
+    await expect(own.tool(kind).call({ do: "echo" }, { ...context, signal: over })).rejects.toBe(reason);
+    const controller = new AbortController();
+    const tool = own.tool(kind);
+    const call = tool.call({ do: "hang" }, { ...context, signal: controller.signal });
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it("has a long result cut off, and said to be", async () => {
+    const result = await own.tool(kind, { maxResultChars: 1_000 }).call({ do: "huge" }, context);
+    expect(result).toMatchObject({ ok: true, value: { truncated: true, characters: 300_010 } });
+    expect(result.ok && JSON.stringify(result.value).length).toBeLessThan(1_200);
+    const whole = await own.tool(kind, { maxResultChars: 1_000_000 }).call({ do: "huge" }, context);
+    const beginning = whole.ok ? JSON.stringify(whole.value).slice(0, 1_000) : "";
+    expect(result).toMatchObject({ value: { beginning } });
+  });
+
+  it("may not answer with more bytes than it is allowed", async () => {
+    const result = await own.tool(kind, { maxBytes: 100_000 }).call({ do: "huge" }, context);
+    expect(result).toMatchObject({ ok: false, error: expect.stringContaining("more than 100000 bytes") });
+  });
+
+  it("has its results checked against their schema", async () => {
+    const resultSchema = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
+    const tool = own.tool(kind, { resultSchema });
+    expect(await tool.call({ do: "echo" }, context)).toMatchObject({ ok: true });
+    const other = await tool.call({ do: "number" }, context);
+    expect(other).toMatchObject({ ok: false, error: expect.stringContaining("does not fit its schema") });
+  });
+
+  it("is given the secret that is named, which no result shows", async () => {
+    const result = await own.tool(kind).call({ do: "secret" }, context);
+    expect(result).toMatchObject({ ok: true, value: { key: expect.stringContaining("[secret]") } });
+    expect(JSON.stringify(result)).not.toContain(SECRET);
+  });
+
+  it("says which variable is missing, and keeps none in the file", async () => {
+    expect(await bare.tool(kind).call({ do: "echo" }, context)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("the environment variable TOOL_KEY is not set"),
+    });
+    expect(own.db.serialize().includes(SECRET)).toBe(false);
+  });
+
+  it.each([
+    ["a limit out of bounds", { timeoutMs: 0 }],
+    ["a setting that nobody knows", { time_out: 3 }],
+    ["a result schema that is none", { resultSchema: { type: "nothing" } }],
+  ])("is not made with %s", (_, config) => {
+    expect(() => own.tool(kind, config)).toThrow(/The config of tool/);
+  });
+});
+
+const problemOf = (url: string, parametersSchema: JsonObject) =>
+  httpTool.validate?.(httpTool.config.parse({ url }), { parametersSchema } as unknown as ToolRow);
+
+test("an address may ask only for what the tool has as parameters", () => {
+  const withQuery = { type: "object", properties: { q: { type: "string" } } };
+  expect(problemOf("https://a.example/{{q}}?p={{ q }}", withQuery)).toBeUndefined();
+  expect(problemOf("https://a.example/", { type: "object" })).toBeUndefined();
+  const problem = "its url asks for {{p}}, which is none of its parameters";
+  expect(problemOf("https://a.example/{{q}}/{{p}}", withQuery)).toBe(problem);
+  expect(problemOf("https://a.example/{{p}}", { type: "object" })).toBe(problem);
+  expect(problemOf("https://a.example/{{p}}", { type: "object", properties: null })).toBe(problem);
+});
+
+it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
+  "on a loopback address a request without a host is refused: %j",
+  async (words) => {
+    let asked = 0;
+    const serverFor = () => {
+      asked++;
+      return null;
+    };
+    const listener = await listenMcp({ host: "127.0.0.1", port: 0, token: null, serverFor });
+    const { hostname, port } = new URL(listener.origin);
+    const socket = connect(Number(port), hostname, () => socket.write(words));
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /);
+    expect(asked).toBe(0);
+    await listener.close();
+  },
+);
+
+describe("connections", () => {
+  let db: TestDb;
+  let mcp: McpConnections;
+  const env = { PATH: process.env.PATH ?? "" };
+
+  const server = (more: Record<string, string> = {}) => ({
+    command: [process.execPath, stdioServerFile(db.folder)],
+    env: { ...env, ...more },
+  });
+
+  /** Every call has a signal of its own, as in a run. */
+  const fresh = () => new AbortController().signal;
+  const patient = () => ({ signal: fresh(), timeout: 60_000 });
+
+  beforeEach(() => {
+    db = openEmpty();
+    mcp = new McpConnections((argv, environment) => startSupervised({ argv, env: environment }));
+  });
+
+  afterEach(async () => {
+    await mcp.close();
+    db.close();
+  });
+
+  const pidOf = async (tool = "pid", more = {}) => {
+    const answer = await callServerTool(await mcp.to(server(more), fresh()), tool, {}, patient());
+    return (answer as unknown as { value: { pid: number } }).value.pid;
+  };
+
+  it("shares one connection among all calls, also those made at once", async () => {
+    const pids = await Promise.all(Array.from({ length: 8 }, () => pidOf()));
+    expect(new Set(pids).size).toBe(1);
+    expect(await pidOf("pid", { OTHER: "1" })).not.toBe(pids[0]);
+  });
+
+  it("starts a server anew that has died", async () => {
+    const before = await pidOf();
+    const client = await mcp.to(server(), fresh());
+    await expect(callServerTool(client, "die", {}, patient())).rejects.toThrow("Connection closed");
+    const after = await pidOf();
+    expect(after).not.toBe(before);
+  });
+
+  it("leaves no process behind, nor what a server has started", async () => {
+    const pids = [await pidOf(), await pidOf("child")];
+    expect(pids.map(isThere)).toEqual([true, true]);
+    await mcp.close();
+    for (const pid of pids) await gone(pid);
+    await expect(mcp.to(server(), fresh())).rejects.toThrow("closed");
+  });
+
+  it("is reached again over HTTP when the server has forgotten the session", async () => {
+    const http = await startHttpServer();
+    const at = { url: http.url, headers: {} };
+    const call = async () => callServerTool(await mcp.to(at, fresh()), "behave", { do: "echo", word: "a" }, patient());
+    expect(await call()).toEqual({ ok: true, value: { word: "a" } });
+    http.restart();
+    await expect(call()).rejects.toThrow();
+    expect(await call()).toEqual({ ok: true, value: { word: "a" } });
+    expect(http.sessions()).toBe(2);
+    await mcp.close();
+    await http.close();
+  });
+
+  it.each([
+    ["a program that is not there", ["no-such-program"]],
+    ["a program that ends at once", [process.execPath, "-e", "console.error('bad option'); process.exit(1)"]],
+  ])("says so of %s", async (_, command) => {
+    await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("The MCP server cannot be reached");
+  });
+
+  it("gives the last words of a server that ends at once", async () => {
+    const command = [process.execPath, "-e", "console.error('the option is bad'); process.exit(1)"];
+    await expect(mcp.to({ command, env }, fresh())).rejects.toThrow("(the option is bad)");
+  });
+
+  it("waits no longer for a server that does not answer than it is told to", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const connecting = mcp.to(
+      { command: [process.execPath, "-e", "setInterval(() => {}, 1000)"], env },
+      controller.signal,
+    );
+    controller.abort(reason);
+    await expect(connecting).rejects.toBe(reason);
+  });
+
+  it("lists what is a tool of a list that holds other things too", async () => {
+    const { tools, malformed } = await listServerTools(
+      await mcp.to(server({ MALFORMED: "1" }), fresh()),
+      fresh(),
+      60_000,
+    );
+    expect(tools.map(({ name }) => name)).toEqual(["behave", "pid", "die", "child", "a b/c", "odd", "later"]);
+    expect(malformed).toBe(3);
+  });
+
+  it("takes its headers and its words to no other host that a server sends it to", async () => {
+    const received: unknown[] = [];
+    const stranger = createServer((request, response) => {
+      received.push(request.headers);
+      response.end("{}");
+    });
+    await new Promise<void>((up) => stranger.listen(0, "127.0.0.1", up));
+    const elsewhere = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    const moved = createServer((_, response) => response.writeHead(307, { location: `${elsewhere}/mcp` }).end());
+    await new Promise<void>((up) => moved.listen(0, "127.0.0.1", up));
+    const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/mcp`;
+    await expect(mcp.to({ url, headers: { "x-api-key": "secret" } }, fresh())).rejects.toThrow(
+      `it redirects to ${elsewhere}, which is not asked`,
+    );
+    expect(received).toEqual([]);
+    for (const server of [stranger, moved]) server.close().closeAllConnections();
+  });
+
+  it("follows a server that has moved within its own address", async () => {
+    const http = await startHttpServer();
+    const { origin, pathname } = new URL(http.url);
+    const proxy = createServer(async (request, response) => {
+      // The stream of notifications that a client may ask for.
+      if (request.method === "GET") return void response.writeHead(405).end();
+      if (request.url === "/old") return void response.writeHead(308, { location: pathname }).end();
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { host: _, connection: __, "content-length": ___, ...headers } = request.headers;
+      const answer = await fetch(`${origin}${request.url}`, {
+        method: request.method ?? "GET",
+        headers: headers as Record<string, string>,
+        body: chunks.length === 0 ? null : Buffer.concat(chunks),
+      });
+      const { "content-encoding": ____, "transfer-encoding": _____, ...told } = Object.fromEntries(answer.headers);
+      response.writeHead(answer.status, told).end(Buffer.from(await answer.arrayBuffer()));
+    });
+    await new Promise<void>((up) => proxy.listen(0, "127.0.0.1", up));
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/old`;
+    const headers = { "x-own": "1" };
+    const client = await mcp.to({ url, headers }, fresh());
+    expect(await callServerTool(client, "behave", { do: "echo", word: "a" }, patient())).toMatchObject({ ok: true });
+    await mcp.close();
+    proxy.close().closeAllConnections();
+    await http.close();
+  });
+});

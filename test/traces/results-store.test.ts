@@ -1,0 +1,240 @@
+import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { LockWait } from "../../src/store/open-store.js";
+import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
+import type { ThreadedResultWriter } from "../../src/traces/result-writer.js";
+import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { finished, QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
+
+describe("planned tasks", () => {
+  const [ONE, TWO] = QUESTIONS.questions;
+
+  if (ONE === undefined || TWO === undefined) throw new Error("two questions are needed");
+
+  const PLAN = [
+    { task: TWO, epoch: 1 },
+    { task: ONE, epoch: 1 },
+    { task: TWO, epoch: 2 },
+    { task: ONE, epoch: 2 },
+  ];
+
+  let test: TestDb;
+
+  beforeEach(() => {
+    test = openEmpty();
+    saveRun(test.db, "run_a");
+    saveRunTasks(test.db, "run_a", PLAN);
+  });
+
+  afterEach(() => test.close());
+
+  const remaining = (runId: string, retryFailed: boolean) => [
+    ...tasksAt(test.db, runId, [...remainingPositions(test.db, runId, retryFailed)].flat()),
+  ];
+
+  const left = (retryFailed = false) => remaining("run_a", retryFailed).map(({ task, epoch }) => [task.id, epoch]);
+  const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
+  describe("what is left of a run", () => {
+    it("is all of it at first, in its order, each question as it was asked", () => {
+      expect(remaining("run_a", false)).toEqual(
+        PLAN.map(({ task, epoch }) => ({ task: { ...task, split: "test" }, epoch })),
+      );
+    });
+
+    it("is what has no result of that repeat, in that run", () => {
+      saveRun(test.db, "run_b");
+      saveTask(test.db, "run_b", 1, 1);
+      saveTask(test.db, "run_a", 2, 1);
+      expect(left()).toEqual([
+        [1, 1],
+        [2, 2],
+        [1, 2],
+      ]);
+    });
+
+    it("holds failed tasks only where they are to be tried again, by their last attempt", () => {
+      saveTask(test.db, "run_a", 1, null, "trace_1");
+      saveTask(test.db, "run_a", 2, null, "trace_2");
+      saveTask(test.db, "run_a", 2, 0, "trace_3");
+      const unanswered = [
+        [2, 2],
+        [1, 2],
+      ];
+      expect(left()).toEqual(unanswered);
+      expect(left(true)).toEqual([[1, 1], ...unanswered]);
+      saveTask(test.db, "run_a", 1, null, "trace_4");
+      expect(left(true)).toEqual([[1, 1], ...unanswered]);
+    });
+
+    it("is nothing of a run that is not there", () => {
+      expect(remaining("run_x", true)).toEqual([]);
+    });
+
+    it("is looked for a page of the order at a time, and read when its turn comes, a few tasks ahead", () => {
+      saveRun(test.db, "run_b");
+      const plan = Array.from({ length: 301 }, (_, i) => ({ task: ONE, epoch: i + 1 }));
+      saveRunTasks(test.db, "run_b", plan.slice(0, 150));
+      saveRunTasks(test.db, "run_b", plan.slice(150), 150);
+      test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
+      const pages = [...remainingPositions(test.db, "run_b", false)];
+      expect(pages.map(({ length }) => length)).toEqual([100, 0, 100, 1]);
+      const tasks = tasksAt(test.db, "run_b", pages.flat());
+      expect(tasks.next().value?.epoch).toBe(1);
+      test.db.exec("UPDATE art_e_tasks SET question = 'Another?' WHERE id = 1");
+      const others = [...tasks];
+      expect(others.map(({ epoch }) => epoch)).toEqual([...range(2, 100), ...range(201, 301)]);
+      const isReadLater = ({ task }: PlannedTask) => isQuestion(task) && task.question === "Another?";
+      expect(others.filter(isReadLater).map(({ epoch }) => epoch)).toEqual([...range(21, 100), ...range(201, 301)]);
+    });
+
+    it("comes from the run's own split of a dataset", () => {
+      test.db.exec("UPDATE art_e_tasks SET split = 'train' WHERE id = 1");
+      expect(left()).toEqual([
+        [2, 1],
+        [2, 2],
+      ]);
+    });
+  });
+});
+
+describe("result writer", async () => {
+  /** The thread is a file of the built program. */
+
+  const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../dist/traces/result-writer.js"))) as {
+    threadedResultWriter(path: string, options?: { waiting?: LockWait }): ThreadedResultWriter;
+  };
+
+  let test: TestDb;
+  let writer: ThreadedResultWriter;
+
+  beforeEach(() => {
+    test = openEmpty();
+    saveRun(test.db, "run");
+    writer = threadedResultWriter(test.db.name);
+  });
+
+  afterEach(async () => {
+    await writer.close();
+    test.close();
+  });
+
+  const save = (taskId: number, traceId?: string) => {
+    const { trace, result } = finished("run", taskId, 1, traceId);
+    return writer.save(trace, result, "finished");
+  };
+
+  const saved = () => test.db.prepare("SELECT task_id FROM results ORDER BY task_id").pluck().all();
+
+  it("saves all that finish at once", async () => {
+    const tasks = Array.from({ length: 200 }, (_, i) => i + 1);
+    await Promise.all(tasks.map((task) => save(task)));
+    expect(saved()).toEqual(tasks);
+  });
+
+  it("has a task in the file when it says so", async () => {
+    for (const task of [1, 2, 3]) {
+      await save(task);
+      expect(saved()).toContain(task);
+    }
+  });
+
+  it("saves the others where one cannot be saved, and says which", async () => {
+    await save(1, "trace_taken");
+    const outcomes = await Promise.allSettled(
+      [2, 3, 4, 5].map((task) => save(task, task === 4 ? "trace_taken" : undefined)),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+    expect(outcomes[2]).toMatchObject({
+      reason: { code: "db_unwritable", message: expect.stringContaining("UNIQUE") },
+    });
+    expect(saved()).toEqual([1, 2, 3, 5]);
+  });
+
+  describe("while another program holds the file", { timeout: 60_000 }, () => {
+    async function waits(signal: AbortSignal) {
+      await writer.close();
+      let onWait = () => {};
+      const begun = new Promise<void>((resolve) => {
+        onWait = resolve;
+      });
+      writer = threadedResultWriter(test.db.name, { waiting: { signal, onWait: () => onWait() } });
+      await save(1);
+      const other = new Database(test.db.name);
+      other.exec("BEGIN IMMEDIATE");
+      const outcomes = Promise.all([2, 3, 4].map((task) => save(task)));
+      await begun;
+      return { other, outcomes };
+    }
+
+    it("tasks wait to be saved, however long", async () => {
+      const { other, outcomes } = await waits(new AbortController().signal);
+      other.close();
+      expect(await outcomes).toEqual([true, true, true]);
+      expect(saved()).toEqual([1, 2, 3, 4]);
+    });
+
+    it("nobody waits any more who is told not to, and what is not saved is said to be so", async () => {
+      const stop = new AbortController();
+      const { other, outcomes } = await waits(stop.signal);
+      stop.abort();
+      expect(await outcomes).toEqual([false, false, false]);
+      other.close();
+      expect(saved()).toEqual([1]);
+    });
+  });
+
+  describe("of a file that is not there any more", () => {
+    const lost = (how: (path: string) => void) => async () => {
+      await save(1);
+      test.db.pragma("wal_checkpoint(PASSIVE)");
+      await save(3);
+      how(test.db.name);
+      await expect(save(2)).rejects.toMatchObject({ code: "db_unwritable" });
+      expect(writer.recent().map((trace) => JSON.parse(trace).taskId)).toEqual([1, 3, 2]);
+    };
+
+    it(
+      "what was deleted is not taken for saved",
+      lost((path) => rmSync(path)),
+    );
+    it(
+      "what was replaced is not taken for saved",
+      lost((path) => {
+        copyFileSync(path, `${path}.copy`);
+        renameSync(`${path}.copy`, path);
+      }),
+    );
+    it(
+      "what was cut off is not taken for saved",
+      lost((path) => truncateSync(path, 5_000)),
+    );
+  });
+
+  it("does not let the log grow with the run", async () => {
+    const answer = "long ".repeat(400_000);
+    const long = Array.from({ length: 20 }, (_, i) => {
+      const { trace, result } = finished("run", i + 1, 1);
+      return writer.save({ ...trace, answer }, { ...result, agentAnswer: answer }, "finished");
+    });
+    await Promise.all(long);
+    expect(saved()).toHaveLength(20);
+    expect(statSync(`${test.db.name}-wal`).size).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it("leaves no log to whoever closes the file last", async () => {
+    await save(1);
+    expect(statSync(`${test.db.name}-wal`).size).toBeGreaterThan(0);
+    await writer.close();
+    expect(statSync(`${test.db.name}-wal`).size).toBe(0);
+    expect(saved()).toEqual([1]);
+  });
+
+  it("fails what comes when it is closed", async () => {
+    await writer.close();
+    await expect(save(1)).rejects.toThrow("a thread ended");
+  });
+});

@@ -1,0 +1,358 @@
+import { spawnSync } from "node:child_process";
+import { hostname } from "node:os";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { UserError } from "../../src/platform/errors.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
+import { attemptPages, iterateResults, saveTasks } from "../../src/traces/results-store.js";
+import { NO_LIMITS } from "../../src/traces/run-settings.js";
+import {
+  addRunTags,
+  costOfRun,
+  deleteRun,
+  finishRun,
+  getRun,
+  listRuns,
+  lockRun,
+  removeRunTags,
+  reopenRun,
+  scoreSums,
+  setRunName,
+  setRunNote,
+  THIS_PROCESS,
+} from "../../src/traces/runs-store.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { openEmpty, type TestDb } from "../runs/demo-setup.js";
+import { finished, QUESTIONS, SETTINGS, saveRun, saveTask } from "./saved-runs.js";
+
+describe("list runs", () => {
+  let test: TestDb;
+
+  beforeEach(() => {
+    test = openEmpty();
+  });
+
+  afterEach(() => test.close());
+
+  let attempts = 0;
+
+  /** An attempt at a task, with its result as given. */
+  function saveTask(run: string, task: number, more: Partial<TaskResult> = {}, hasFailed = false): void {
+    const { trace, result } = finished(run, task, hasFailed ? null : 0.5, `trace_${++attempts}`);
+    openRowWriter(test.db)(toResultRow(trace, { ...result, ...more }, hasFailed ? "failed" : "finished"));
+  }
+
+  const listed = (filter: Parameters<typeof listRuns>[1]) => listRuns(test.db, filter).map(({ id }) => id);
+
+  describe("a list of runs", () => {
+    it("tells those that match every filter given, newest first", () => {
+      saveRun(test.db, "run_old", "2026-01-01T10:00:00.000Z");
+      saveRun(test.db, "run_new", "2026-01-02T10:00:00.000Z");
+      addRunTags(test.db, "run_old", ["nightly", "a"]);
+      setRunName(test.db, "run_old", "Before the Fix");
+      setRunNote(test.db, "run_new", "with a longer prompt");
+      finishRun(test.db, "run_new", "completed", "2026-01-02T10:01:00.000Z", 10);
+      expect(listed({})).toEqual(["run_new", "run_old"]);
+      expect(listed({ agent: "email-search", model: "script", dataset: "questions" })).toEqual(["run_new", "run_old"]);
+      expect(listed({ agent: "other" })).toEqual([]);
+      expect(listed({ model: "scr_pt" })).toEqual([]);
+      expect(listed({ tag: "nightly" })).toEqual(["run_old"]);
+      expect(listed({ text: "before the" })).toEqual(["run_old"]);
+      expect(listed({ text: "LONGER" })).toEqual(["run_new"]);
+      expect(listed({ since: "2026-01-02" })).toEqual(["run_new"]);
+      expect(listed({ before: "2026-01-02" })).toEqual(["run_old"]);
+      expect(listed({ status: "completed" })).toEqual(["run_new"]);
+      expect(listed({ status: "interrupted", tag: "a" })).toEqual(["run_old"]);
+      expect(listRuns(test.db)[1]).toMatchObject({ name: "Before the Fix", note: null, tags: ["a", "nightly"] });
+    });
+
+    it("counts tasks, completed tasks, and the cost of all attempts", () => {
+      saveRun(test.db, "run_a");
+      saveTask("run_a", 1, { costUsd: 0.25 }, true);
+      saveTask("run_a", 1, { costUsd: 0.5 });
+      saveTask("run_a", 2, { costUsd: 0.125 }, true);
+      expect(listRuns(test.db)).toMatchObject([{ tasks: 2, completedTasks: 1, totalTasks: 2 }]);
+      expect(costOfRun(test.db, "run_a")).toBe(0.875);
+      saveTask("run_a", 2, { costUsd: null });
+      expect(listRuns(test.db)).toMatchObject([{ completedTasks: 2 }]);
+      expect(costOfRun(test.db, "run_a")).toBeNull();
+    });
+  });
+
+  describe("the sums of a score", () => {
+    it("are of completed tasks that have one, task by task", () => {
+      saveRun(test.db, "run_a");
+      saveTask("run_a", 1, { scores: { exactMatch: 1, semanticScore: 0.5 } });
+      saveTask("run_a", 2, { scores: { exactMatch: null, semanticScore: 0.25 } });
+      expect(scoreSums(test.db, "run_a", "semanticScore")).toEqual([
+        { n: 1, sum: 0.5, squares: 0.25 },
+        { n: 1, sum: 0.25, squares: 0.0625 },
+      ]);
+      expect(scoreSums(test.db, "run_a", "exactMatch")).toEqual([{ n: 1, sum: 1, squares: 1 }]);
+      expect(scoreSums(test.db, "run_a", "judgeCorrect")).toEqual([]);
+    });
+  });
+
+  describe("a run", () => {
+    it("is found by its name, before another whose id begins with that", () => {
+      saveRun(test.db, "run_a");
+      saveRun(test.db, "baseline-2");
+      setRunName(test.db, "run_a", "baseline");
+      expect(getRun(test.db, "baseline").id).toBe("run_a");
+      expect(getRun(test.db, "baseline-").id).toBe("baseline-2");
+      setRunName(test.db, "run_a", null);
+      expect(getRun(test.db, "baseline").id).toBe("baseline-2");
+    });
+
+    it("is the latest only with a result, be it a failed one, where any run has one; but to go on, the newest is", () => {
+      saveRun(test.db, "run_a", "2026-01-01T00:00:00.000Z");
+      saveRun(test.db, "run_b", "2026-01-02T00:00:00.000Z");
+      expect(getRun(test.db, "latest").id).toBe("run_b");
+      saveTask("run_a", 1);
+      expect(getRun(test.db, "latest").id).toBe("run_a");
+      expect(getRun(test.db, "latest", "newest").id).toBe("run_b");
+      saveTask("run_b", 1, {}, true);
+      expect(getRun(test.db, "latest").id).toBe("run_b");
+    });
+
+    it("loses tags that are taken away, and keeps the others", () => {
+      saveRun(test.db, "run_a");
+      addRunTags(test.db, "run_a", ["x", "y", "x"]);
+      removeRunTags(test.db, "run_a", ["x", "z"]);
+      expect(getRun(test.db, "run_a").tags).toEqual(["y"]);
+    });
+
+    it("is deleted with all that is its own, and nothing of another", () => {
+      for (const id of ["run_a", "run_b"]) {
+        saveRun(test.db, id);
+        saveTask(id, 1);
+        addRunTags(test.db, id, ["t"]);
+      }
+      deleteRun(test.db, "run_a");
+      for (const table of ["runs", "results", "traces", "run_tags"]) {
+        expect([table, test.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()]).toEqual([table, 1]);
+      }
+      expect(getRun(test.db, "latest").id).toBe("run_b");
+      expect(test.db.pragma("foreign_key_check")).toEqual([]);
+    });
+  });
+});
+
+describe("runs", () => {
+  let test: TestDb;
+
+  beforeEach(() => {
+    test = openEmpty();
+  });
+
+  afterEach(() => test.close());
+
+  function refusal(id: string): string {
+    try {
+      return `found ${getRun(test.db, id).id}`;
+    } catch (error) {
+      if (error instanceof UserError && error.code === "run_unknown") return error.message;
+      throw error;
+    }
+  }
+
+  describe("a run that is not there", () => {
+    it("is named, whether by an id, by the beginning of one or as the latest of none", () => {
+      for (const id of ["run_nobody", "latest"])
+        expect(refusal(id)).toBe(`There is no run "${id}" in ${test.db.name}.`);
+      saveRun(test.db, "run_a");
+      for (const id of ["run_b", "un_a", "run_a1", "RUN_A", "run_%", "run__"])
+        expect(refusal(id)).toMatch(/^There is no run/);
+    });
+
+    it("is not guessed from a beginning that several have", () => {
+      saveRun(test.db, "run_a1");
+      saveRun(test.db, "run_a2");
+      expect(refusal("run_a")).toBe('More than one run begins with "run_a".');
+    });
+  });
+
+  describe("a run", () => {
+    it("is found by its id, by the beginning of it, and by its id where another's begins with that", () => {
+      saveRun(test.db, "run_abc");
+      saveRun(test.db, "run_abcdef");
+      saveRun(test.db, "run_b");
+      expect(["run_abc", "run_abcd", "run_b"].map((id) => getRun(test.db, id).id)).toEqual([
+        "run_abc",
+        "run_abcdef",
+        "run_b",
+      ]);
+    });
+
+    it("is the latest where it was started last, or saved last of those started at one moment", () => {
+      saveRun(test.db, "run_new", "2026-01-02T00:00:00.000Z");
+      saveRun(test.db, "run_old", "2026-01-01T00:00:00.000Z");
+      expect(getRun(test.db, "latest").id).toBe("run_new");
+      saveRun(test.db, "run_newer", "2026-01-02T00:00:00.000Z");
+      expect(getRun(test.db, "latest").id).toBe("run_newer");
+      expect(listRuns(test.db).map((run) => run.id)).toEqual(["run_newer", "run_new", "run_old"]);
+    });
+
+    it("comes back as it was saved, with the dataset it was made over", () => {
+      const { datasetId: _, ...run } = saveRun(test.db, "run_a");
+      const { source, revision, sha256 } = QUESTIONS;
+      const dataset = { source, revision, sha256 };
+      const labels = { name: null, note: null, tags: [] };
+      const expected = { ...run, ...labels, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
+      lockRun(test.db, "run_a", THIS_PROCESS, () => false);
+      expect(getRun(test.db, "run_a")).toEqual({ ...expected, status: "running", activeMs: 0, completedAt: null });
+      finishRun(test.db, "run_a", "interrupted", "2026-01-03T00:00:00.000Z", 1500.4);
+      finishRun(test.db, "run_a", "interrupted", "2026-01-04T00:00:00.000Z", 500);
+      expect(getRun(test.db, "run_a")).toMatchObject({
+        status: "interrupted",
+        activeMs: 2000,
+        completedAt: "2026-01-04T00:00:00.000Z",
+      });
+    });
+
+    it("says in the list how many of its tasks are done", () => {
+      saveRun(test.db, "run_a");
+      saveRun(test.db, "run_b");
+      saveTask(test.db, "run_a", 1, 0.5);
+      saveTask(test.db, "run_a", 2, null);
+      const tasks = listRuns(test.db).map((run) => [run.id, run.tasks, run.totalTasks, run.status]);
+      expect(tasks).toEqual([
+        ["run_b", 0, 2, "interrupted"],
+        ["run_a", 2, 2, "interrupted"],
+      ]);
+    });
+
+    it("is running as long as its process is there, and no longer", async () => {
+      saveRun(test.db, "run_a");
+      const status = (holder: string) => {
+        lockRun(test.db, "run_a", holder, () => true);
+        test.db.exec("UPDATE runs SET status = 'running'");
+        const listed = listRuns(test.db)[0]?.status;
+        expect(getRun(test.db, "run_a").status).toBe(listed);
+        return listed;
+      };
+      expect(status(THIS_PROCESS)).toBe("running");
+      // Another process had this pid.
+      expect(status(THIS_PROCESS.replace(/@\d+$/, "@1"))).toBe("interrupted");
+      expect(status(`${hostname()}:${process.pid}`)).toBe("running");
+      const child = spawnSync(process.execPath, ["-e", ""]);
+      expect(status(`${hostname()}:${child.pid}`)).toBe("interrupted");
+      // Of another machine nobody here knows.
+      expect(status("elsewhere:1@5")).toBe("running");
+    });
+
+    it("that a killed process left running is not so when somebody else takes it", () => {
+      saveRun(test.db, "run_a");
+      lockRun(test.db, "run_a", "elsewhere:1", () => false);
+      test.db.exec("UPDATE runs SET status = 'running'");
+      lockRun(test.db, "run_a", THIS_PROCESS, () => true);
+      expect(getRun(test.db, "run_a").status).toBe("interrupted");
+    });
+
+    it("keeps its limits and its output until they are given again", () => {
+      saveRun(test.db, "run_a");
+      const limits = { ...NO_LIMITS, maxCostUsd: 0.5, maxFailures: { share: 0.05 } };
+      reopenRun(test.db, "run_a", { settings: SETTINGS, limits, output: "/tmp/results.json" });
+      reopenRun(test.db, "run_a", { settings: SETTINGS });
+      expect(getRun(test.db, "run_a")).toMatchObject({ limits, output: "/tmp/results.json" });
+    });
+
+    it("takes its tasks and traces with it when it is deleted", () => {
+      saveRun(test.db, "run_a");
+      saveTask(test.db, "run_a", 1, 0.5);
+      test.db.exec("DELETE FROM results WHERE run_id = 'run_a'; DELETE FROM runs WHERE id = 'run_a'");
+      expect(test.db.prepare("SELECT count(*) FROM traces").pluck().get()).toBe(0);
+    });
+  });
+
+  describe("a finished task", () => {
+    const rows = () =>
+      ["traces", "results"].map((table) => test.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+
+    it.each([
+      ["its trace is there already", "run_a", 2, "trace_run_a_1"],
+      ["its trace is there already, as an attempt at it", "run_a", 1, "trace_run_a_1"],
+      ["there is no such run", "run_b", 1, "trace_other"],
+    ])("is saved with its trace or not at all: %s", (_why, run, task, traceId) => {
+      saveRun(test.db, "run_a");
+      saveTask(test.db, "run_a", 1, 0.5);
+      expect(() => saveTask(test.db, run, task, 1, traceId)).toThrow(/constraint failed/);
+      expect(rows()).toEqual([1, 1]);
+      expect([...iterateResults(test.db, "run_a")].map((result) => result.semanticScore)).toEqual([0.5]);
+    });
+
+    it("is saved with its trace even where another one of the same writer was refused", () => {
+      saveRun(test.db, "run_a");
+      const save = openRowWriter(test.db);
+      const { trace, result } = finished("run_a", 1, 1);
+      save(toResultRow(trace, result, "finished"));
+      expect(() => save(toResultRow(trace, result, "finished"))).toThrow();
+      const next = finished("run_a", 2, null);
+      save(toResultRow(next.trace, next.result, "failed"));
+      expect(rows()).toEqual([2, 2]);
+      expect([...iterateResults(test.db, "run_a")]).toEqual([result, next.result]);
+    });
+
+    it("takes the place of an earlier attempt at the same repeat, which stays for what it cost", () => {
+      saveRun(test.db, "run_a");
+      saveTask(test.db, "run_a", 1, null, "trace_first");
+      saveTask(test.db, "run_a", 2, 0.5);
+      saveTask(test.db, "run_a", 1, null, "trace_second");
+      saveTask(test.db, "run_a", 1, 1, "trace_third");
+      expect(rows()).toEqual([4, 4]);
+      expect([...iterateResults(test.db, "run_a")].map(({ traceId }) => traceId)).toEqual([
+        "trace_third",
+        "trace_run_a_2",
+      ]);
+      const attempts = [...attemptPages(test.db, "run_a")].flat();
+      expect(attempts.map(({ result, ...attempt }) => [result.traceId, attempt])).toEqual([
+        ["trace_first", { isFailed: true, isSuperseded: true }],
+        ["trace_second", { isFailed: true, isSuperseded: true }],
+        ["trace_third", { isFailed: false, isSuperseded: false }],
+        ["trace_run_a_2", { isFailed: false, isSuperseded: false }],
+      ]);
+      expect(listRuns(test.db)[0]?.tasks).toBe(2);
+    });
+
+    it("is read in the order of the task ids, of its own run alone", () => {
+      saveRun(test.db, "run_a");
+      saveRun(test.db, "run_b");
+      for (const id of [10, 9, 100, 1]) saveTask(test.db, "run_a", id, 1);
+      saveTask(test.db, "run_b", 5, 1);
+      expect([...iterateResults(test.db, "run_a")].map((result) => result.taskId)).toEqual([1, 9, 10, 100]);
+    });
+
+    it("is read once, a page after the other, wherever the pages end", () => {
+      saveRun(test.db, "run_a");
+      const ids = Array.from({ length: 200 }, (_, i) => i - 50);
+      for (const id of ids) saveTask(test.db, "run_a", id, 1);
+      for (const id of ids.slice(98, 102)) saveTask(test.db, "run_a", id, 1, `trace_again_${id}`);
+      const pages = [...attemptPages(test.db, "run_a")].map((page) => page.map(({ result }) => result.taskId));
+      expect(pages.map(({ length }) => length)).toEqual([100, 100, 4]);
+      expect(pages.flat()).toEqual([...ids, ...ids.slice(98, 102)].sort((a, b) => a - b));
+      expect([...iterateResults(test.db, "run_a")].map((result) => result.taskId)).toEqual(ids);
+    });
+  });
+
+  describe("questions", () => {
+    it("are kept once, however often a run is made over them", () => {
+      const save = () => saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
+      expect(save()).toBe("0123456789abcdef");
+      expect(save()).toBe("0123456789abcdef");
+      const rows = test.db.prepare("SELECT id, question, message_ids, split FROM art_e_tasks ORDER BY id").all();
+      expect(rows).toEqual([
+        { id: 1, question: "Question 1?", message_ids: '["<gold@x>"]', split: "test" },
+        { id: 2, question: "Question 2?", message_ids: '["<gold@x>"]', split: "test" },
+      ]);
+      expect(test.db.prepare("SELECT count(*) FROM datasets").pluck().get()).toBe(1);
+    });
+
+    it("of one file are kept apart by split", () => {
+      saveTasks(test.db, QUESTIONS, QUESTIONS.questions);
+      saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTIONS.questions);
+      expect(test.db.prepare("SELECT split, count(*) AS n FROM art_e_tasks GROUP BY split").all()).toEqual([
+        { split: "test", n: 2 },
+        { split: "train", n: 2 },
+      ]);
+    });
+  });
+});
