@@ -6,18 +6,9 @@ import { passAtK, passHatK } from "../statistics/tests.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
-import {
-  type Averages,
-  QUESTION_SLICES,
-  type RunTotals,
-  type ScoreFigures,
-  SLICES,
-  type Slice,
-  type SliceName,
-  SUITE_SLICES,
-  type SuiteTotals,
-} from "../traces/run-totals.js";
+import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
+import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/slice.js";
 import { addCost, type Spent, type TaskResult } from "../traces/task-result.js";
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;

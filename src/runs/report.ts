@@ -38,8 +38,9 @@ import { type MailSource, traceView } from "../reports/trace-view.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { benchmarkResultSchema, HEADLINE_SCORERS, SLICES, type Slice, type SliceName } from "../traces/run-totals.js";
+import { benchmarkResultSchema, HEADLINE_SCORERS, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
+import { SLICES, type SliceName } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import {
