@@ -50,6 +50,11 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
 /** False too where only the test itself can tell. */
 export const isMissing = (need: Need): boolean => THERE[need]?.() !== true;
 
+/** As well left to `npm run test:slow`, as a smaller case of it stands beside it. */
+export function slow(options: { skip?: boolean; tags?: readonly Need[] } = {}): { skip?: boolean; tags: string[] } {
+  return { ...options, tags: ["slow", ...(options.tags ?? [])] };
+}
+
 /** Options of a test or a suite that is skipped where something is missing; the tag tells the report what it was. */
 export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {
   return { skip: !isThere, tags: [need] };

@@ -105,6 +105,14 @@ function exitBy(signal: Signal): void {
   process.exit(EXIT.interrupted);
 }
 
+/** Resolves when the user asks to stop. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** Milliseconds between two plain lines. */
 const LINE_EVERY = 10_000;
 
@@ -263,6 +271,12 @@ export function openOutput(settings: Settings): Output {
       if (!settings.quiet) writeAboveBar(`${stripControls(text)}\n`);
     },
   };
+}
+
+/** A line of JSON on stderr about an error of a server that is a bug of this program. */
+export function reportFault(fault: unknown, requestId: string, { note }: Output): void {
+  const stack = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+  note(JSON.stringify({ time: new Date().toISOString(), level: "error", request_id: requestId, fault: stack }));
 }
 
 /** Of the terminal that results are written to; null: it is none. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Message } from "../models/model.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import type { PythonSandbox } from "../sandbox/python.js";
-import { type PythonRun, runPython, type Stopped } from "../sandbox/run-python.js";
+import { type PythonRun, runPython, type StopReason } from "../sandbox/run-python.js";
 import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../sandbox/workspace.js";
 import { questionOf } from "../tasks/question.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../traces/trace.js";
@@ -219,7 +219,7 @@ function readOutcomes(written: string, traces: number, ended: string): PythonBat
   return { outcomes, fatal, lastBegun, ended };
 }
 
-const STOPPED: Readonly<Record<Stopped, string>> = {
+const STOPPED: Readonly<Record<StopReason, string>> = {
   time: "it ran out of time",
   memory: "it ran out of memory",
   output: "it printed too much",

@@ -7,7 +7,7 @@ const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]]
   ["Comparing DuckDB files needs", ["@duckdb/node-api"]],
 ];
 
-/** The error for an import of such a package that is not installed, with the line that installs it; null for any other. */
+/** The error for an import of such a package that is not installed, with what installs it; null for any other. */
 export function missingPackage(error: unknown): UserError | null {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return null;
   const missing = /Cannot find package '([^']+)'/.exec(error.message)?.[1] ?? "";

@@ -1,17 +1,8 @@
-import type { Flip, MetricComparison, PublishedResults, RunComparison, RunHead } from "../analysis/compare.js";
+import type { Flip, PublishedResults, RunComparison, RunHead } from "../analysis/compare.js";
 import { stripControls } from "../platform/text.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/score.js";
-import {
-  differenceText,
-  metricFormat,
-  pText,
-  runNameOrId,
-  runTitle,
-  significanceText,
-  type TaskNoun,
-  workTime,
-} from "./text.js";
+import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./text.js";
 
 /** An overview of the runs, then each compared with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
@@ -52,41 +43,26 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[]): string {
   const flipCount = flips.lost.length + flips.won.length;
   return [
     `${candidate} against ${baseline}: ${[`${count(common)} ${noun}s in both`, ...onlyInOne].join(", ")}`,
-    ...ungradedLine(ungraded),
+    ...(ungraded === null || ungraded.baseline + ungraded.candidate === 0
+      ? []
+      : [
+          `Not graded, and in no score: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
+        ]),
     ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE, they differ in ${incomparable.join("; ")}`]),
     ...(settings.length === 0 ? [] : [`Settings that differ: ${settings.join(", ")}`]),
     "",
     table(
       ["", "n", "before", "after", "difference, 95 %", "p", "won/lost/tied", "verdict"],
-      metrics.map((metric) => metricRow(metric, noun)),
+      metrics.map((metric) => [
+        ...metricCells(metric),
+        [metric.wins, metric.losses, metric.ties].map(count).join("/"),
+        significanceText(metric, noun),
+      ]),
     ),
     ...(flipCount === 0 ? [] : ["", `${noun === "task" ? "Tasks" : "Questions"} that changed (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ].join("\n");
-}
-
-function ungradedLine(ungraded: RunComparison["ungraded"]): string[] {
-  if (ungraded === null || ungraded.baseline + ungraded.candidate === 0) return [];
-  return [
-    `Not graded, and in no score: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
-  ];
-}
-
-function metricRow(metric: MetricComparison, noun: TaskNoun): string[] {
-  const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
-  const format = metricFormat(metric.metric);
-  const text = (value: number | null) => (value === null ? "-" : format(value));
-  return [
-    label,
-    count(difference.n),
-    text(baseline),
-    text(candidate),
-    differenceText(difference, format),
-    pText(p),
-    `${count(wins)}/${count(losses)}/${count(ties)}`,
-    significanceText(metric, noun),
-  ];
 }
 
 function flipLines(side: "lost" | "won", flip: Flip): string[] {
@@ -144,9 +120,4 @@ function protocolText(run: string, differences: readonly string[]): string {
   return differences.length === 0
     ? `${run} was made under these conditions.`
     : `${run} differs: ${differences.join("; ")}.`;
-}
-
-function oneLine(text: string, limit: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }

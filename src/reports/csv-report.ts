@@ -1,6 +1,6 @@
 import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../platform/files.js";
-import { SLICES } from "../traces/slice.js";
-import type { TaskResult } from "../traces/task-result.js";
+import { TASK_COLUMNS, type TaskResultRow, toCell } from "../trace-formats/tables.js";
+import { SLICES } from "../traces/run-totals.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning, SuiteFigures } from "./report-data.js";
 
 interface Summary {
@@ -98,69 +98,29 @@ function rowsOfSuite(rows: (suite: SuiteFigures) => readonly (readonly Cell[])[]
 
 /** One line per task. `ofSuites`: with what suites say of their tasks. */
 export function csvHead(meanings: readonly ScoreMeaning[], ofSuites = false): string {
-  const columns = ofSuites ? [...COLUMNS, ...SUITE_COLUMNS] : COLUMNS;
-  return BYTE_ORDER_MARK + csvLineOf([...columns.map(([name]) => name), ...meanings.map(({ name }) => name)]);
+  return BYTE_ORDER_MARK + csvLineOf([...columnsOf(ofSuites), ...meanings.map(({ name }) => name)]);
 }
 
-export function csvLine(
-  run: RunCells,
-  result: TaskResult,
-  meanings: readonly ScoreMeaning[],
-  ofSuites = false,
-): string {
-  const scores = meanings.map(({ name }) => result.scores[name] ?? null);
-  const columns = ofSuites ? [...COLUMNS, ...SUITE_COLUMNS] : COLUMNS;
-  return csvLineOf([...columns.map(([, read]) => read({ ...result, ...run })), ...scores]);
+export function csvLine(row: TaskResultRow, meanings: readonly ScoreMeaning[], ofSuites = false): string {
+  const cells = columnsOf(ofSuites).map((name) => toCell(READ.get(OTHER_NAMES[name] ?? name)?.(row) ?? null));
+  return csvLineOf([...cells, ...meanings.map(({ name }) => row.result.scores[name] ?? null)]);
 }
 
-interface RunCells {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly runName: string | null;
-}
-
-type Line = TaskResult & RunCells;
-
-const COLUMNS: readonly (readonly [name: string, read: (line: Line) => Cell])[] = [
-  ["runId", (line) => line.runId],
-  ["agentId", (line) => line.agentId],
-  ["model", (line) => line.model],
-  ["runName", (line) => line.runName],
-  ["taskId", (line) => line.taskId],
-  ["epoch", (line) => line.epoch],
-  ["inbox", (line) => line.inbox],
-  ["queryDate", (line) => line.queryDate],
-  ["howRealistic", (line) => line.howRealistic],
-  ["goldSources", (line) => line.goldSources],
-  ["question", (line) => line.question],
-  ["groundTruth", (line) => line.groundTruth],
-  ["agentAnswer", (line) => line.agentAnswer],
-  ["ending", (line) => line.ending],
-  ["error", (line) => line.error ?? null],
-  ["turns", (line) => line.turns],
-  ["executionTimeMs", (line) => line.executionTimeMs],
-  ["modelTimeMs", (line) => line.modelTimeMs ?? null],
-  ["toolTimeMs", (line) => line.toolTimeMs ?? null],
-  ["waitingTimeMs", (line) => line.waitingTimeMs ?? null],
-  ["inputTokens", (line) => line.usage.inputTokens],
-  ["cachedInputTokens", (line) => line.usage.cachedInputTokens],
-  ["outputTokens", (line) => line.usage.outputTokens],
-  ["costUsd", (line) => line.costUsd],
-  ["retries", (line) => line.retries],
-  ["sources", (line) => line.sources.join(" ")],
-  ["traceId", (line) => line.traceId],
+/** Of the columns of the table of tasks; what that has besides came later. */
+const COLUMNS = [
+  ...["runId", "agentId", "model", "runName", "taskId", "epoch", "inbox", "queryDate", "howRealistic", "goldSources"],
+  ...["question", "groundTruth", "agentAnswer", "ending", "error", "turns", "executionTimeMs", "modelTimeMs"],
+  ...["toolTimeMs", "waitingTimeMs", "inputTokens", "cachedInputTokens", "outputTokens", "costUsd", "retries"],
+  ...["sources", "traceId"],
 ];
 
 /** Empty for questions. */
-const SUITE_COLUMNS: typeof COLUMNS = [
-  ["suite", ({ suite }) => suite?.name ?? null],
-  ["tool", ({ suite }) => suite?.tool ?? null],
-  ["snapshot", ({ suite }) => suite?.snapshot ?? null],
-  ["tags", ({ suite }) => suite?.tags.join(" ") ?? null],
-  ["relatedApps", ({ suite }) => suite?.relatedApps.join(" ") ?? null],
-  ["actionNumber", ({ suite }) => suite?.actionNumber ?? null],
-  ["counterpart", ({ suite }) => suite?.counterpart ?? null],
-  ["state", ({ suite }) => suite?.state ?? null],
-  ["reason", ({ suite }) => suite?.reason ?? null],
-];
+const SUITE_COLUMNS = "suite tool snapshot tags relatedApps actionNumber counterpart state reason".split(" ");
+
+const OTHER_NAMES: Readonly<Record<string, string>> = { tool: "suiteTool" };
+
+const READ = new Map(TASK_COLUMNS.map(({ name, read }) => [name, read]));
+
+function columnsOf(ofSuites: boolean): readonly string[] {
+  return ofSuites ? [...COLUMNS, ...SUITE_COLUMNS] : COLUMNS;
+}

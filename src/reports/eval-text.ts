@@ -1,7 +1,7 @@
 import type { Agreement, Contradiction, EvalTest, StoredEval } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
 import { share, table } from "../text/format.js";
-import { estimateText } from "./text.js";
+import { estimateText, oneLine } from "./text.js";
 
 /** Of contradictions as many are listed; --json has all. */
 const LISTED = 10;
@@ -87,12 +87,7 @@ export function contradictionLines(contradictions: readonly Contradiction[]): st
 
 function lineOf({ traceId, taskId, note, reason }: Contradiction): string {
   const task = taskId === null ? "chat" : `task ${taskId}`;
-  return `  ${commandLine`art-e show ${traceId}`}  (${task}; ${reason}${note === null ? "" : `; label: ${oneLine(note)}`})`;
-}
-
-function oneLine(text: string): string {
-  const flat = text.replace(/\s+/g, " ");
-  return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat;
+  return `  ${commandLine`art-e show ${traceId}`}  (${task}; ${reason}${note === null ? "" : `; label: ${oneLine(note, 100)}`})`;
 }
 
 function extra(n: number, what: string): string {

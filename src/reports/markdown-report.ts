@@ -1,16 +1,15 @@
 import type { RunHead } from "../analysis/compare.js";
 import { stripControls } from "../platform/text.js";
-import { count, duration, oneDecimal, share, usd } from "../text/format.js";
+import { count, duration, share, usd } from "../text/format.js";
+import { SLICES, type SliceName } from "../traces/run-totals.js";
 import { type Gate, taskOutcome } from "../traces/score.js";
-import { SLICES, type SliceName } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
 import { gateText } from "./run-text.js";
-import { leftOut, pairCells, statesText } from "./suite-text.js";
+import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
 import {
-  differenceText,
-  metricFormat,
-  pText,
+  endingsText,
+  metricCells,
   runTitle,
   significanceText,
   type TaskNoun,
@@ -157,11 +156,6 @@ function headlines(runs: readonly RunFigures[]): string[][] {
   ];
 }
 
-function endingsText(counts: Readonly<Record<string, number>>): string {
-  const entries = Object.entries(counts).sort(([, a], [, b]) => b - a);
-  return entries.map(([name, tasks]) => `${name} ${count(tasks)}`).join(", ") || "-";
-}
-
 function errorsAndTools({ label, errors, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
   const of = hasSeveralRuns ? ` of ${label}` : "";
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
@@ -200,16 +194,7 @@ function suiteParts({ label, suite }: RunFigures, hasSeveralRuns: boolean): stri
   if (suite === null) return [];
   const of = hasSeveralRuns ? ` of ${label}` : "";
   const profile = suite.profile.map(({ state, band, tasks }) => [state, band, count(tasks)]);
-  const steps = suite.steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [
-    difficulty,
-    count(tasks),
-    ...[actions, turns, toolCalls].map(oneDecimal),
-  ]);
-  const times = suite.durations.map(({ tool, tasks, mean, p50, p95 }) => [
-    tool,
-    count(tasks),
-    ...[mean, p50, p95].map(duration),
-  ]);
+  const [steps, times] = [stepRows(suite), durationRows(suite)];
   return [
     details(`Abstract against verbose instructions${of}`, pairTable(suite.guidance)),
     details(`States by score${of}`, table(["State", "Score", "Tasks"], profile)),
@@ -238,16 +223,11 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
     return [title, `They cannot be compared. They differ in ${escapeMarkdown(incomparable.join("; "))}.`];
   }
   if (questions.common === 0) return [title, `They have no ${noun} in common.`];
-  const rows = metrics.map((metric) => {
-    const { label, baseline, candidate: after, difference, p, wins, losses, ties } = metric;
-    const format = metricFormat(metric.metric);
-    const text = (value: number | null) => (value === null ? "-" : format(value));
-    return [
-      ...[label, count(difference.n), text(baseline), text(after), differenceText(difference, format), pText(p)],
-      [wins, losses, ties].map(count).join(", "),
-      significanceText(metric, noun),
-    ];
-  });
+  const rows = metrics.map((metric) => [
+    ...metricCells(metric),
+    [metric.wins, metric.losses, metric.ties].map(count).join(", "),
+    significanceText(metric, noun),
+  ]);
   const first = metrics.find(({ metric }) => metric === headline);
   return [title, ...(first === undefined ? [] : [escapeMarkdown(verdictSentence(first, noun))]), table(COLUMNS, rows)];
 }

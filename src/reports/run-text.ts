@@ -1,5 +1,5 @@
 import type { CorpusStats } from "../mail/corpus.js";
-import { otherModels } from "../models/retry.js";
+import { otherModels } from "../models/other-model.js";
 import { commandLine } from "../platform/command-line.js";
 import { stripControls } from "../platform/text.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
@@ -15,12 +15,12 @@ import {
   table,
   usd,
 } from "../text/format.js";
-import type { Headline, RunTotals, ScoreFigures } from "../traces/run-totals.js";
+import type { Headline, RunTotals } from "../traces/run-totals.js";
 import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
-import { runTitle, timePerTask } from "./text.js";
+import { datasetText, endingsText, runTitle, timePerTask, UNJUDGED } from "./text.js";
 
 /** A run as lists show it. */
 interface RunLine {
@@ -85,9 +85,6 @@ export function runTable(
   ].join("\n");
 }
 
-const UNJUDGED =
-  "* Nobody judged these answers: this is how far their words agree with the gold answers' (semanticScore).";
-
 /** `0.917 [0.821, 0.964]`, with a star where nobody judged. */
 function headlineText(headline: Headline | null): string {
   if (headline === null) return "-";
@@ -99,12 +96,6 @@ function headlineText(headline: Headline | null): string {
 /** A run that was interrupted or whose process is gone has stopped, and can go on. */
 function statusText(status: RunStatus): string {
   return status === "interrupted" ? "stopped" : status;
-}
-
-/** The name of a dataset without its revision; the last part of a path. */
-function datasetText({ dataset, split }: RunLine): string {
-  const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
-  return split === "suite" ? short : `${short} ${split}`;
 }
 
 /** What `runs delete` and `runs prune` did, or would do. */
@@ -304,8 +295,8 @@ export function runSummary(totals: RunTotals): string {
     ],
     ...gradedRow(totals),
     ...scoreRows(totals),
-    ...statesRow(totals),
-    ["Endings", endingsText(totals)],
+    ...(totals.suite === undefined ? [] : [["States", statesText(totals.suite.states)] as const]),
+    ["Endings", endingsText(totals.endings)],
     ...answeredByRow(totals),
     ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
     ["Time per task", timePerTask(totals)],
@@ -333,10 +324,6 @@ function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
   return [["Graded", `${count(suite.graded)} of ${count(totalTasks)}${others}`]];
 }
 
-function statesRow({ suite }: RunTotals): [string, string][] {
-  return suite === undefined ? [] : [["States", statesText(suite.states)]];
-}
-
 /** Shown only if another model than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
@@ -356,7 +343,10 @@ function cacheRow({ cachedReplies, turns, spent }: RunTotals): [string, string][
 function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [string, string][] {
   if (completedTasks === 0 && suite === undefined) return [["Scores", "- (no task was completed)"]];
   return Object.values(scores).flatMap((score): [string, string][] => [
-    [score.label, `${estimate(score)}${failedTasks === 0 ? "" : withFailed(score)}`],
+    [
+      score.label,
+      `${estimate(score)}${failedTasks === 0 || score.overAll.n === 0 ? "" : `; ${share(score.overAll.value)} with failed tasks as wrong`}`,
+    ],
     ...(score.repeats ?? [])
       .filter(({ k }, i, { length }) => k > 1 && i === length - 1)
       .map(({ k, passAtK, passHatK }): [string, string] => [
@@ -364,13 +354,4 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
         `${share(passAtK.value)}, ${share(passHatK.value)} over ${count(passAtK.n)} questions`,
       ]),
   ]);
-}
-
-function withFailed({ overAll }: ScoreFigures): string {
-  return overAll.n === 0 ? "" : `; ${share(overAll.value)} with failed tasks as wrong`;
-}
-
-function endingsText(totals: RunTotals): string {
-  const sorted = Object.entries(totals.endings).sort(([, a], [, b]) => b - a);
-  return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
 }

@@ -33,7 +33,7 @@ export function suiteAnalysisText(
     ...slices,
     profileTable(analysis),
     stepTable(analysis),
-    durationTable(analysis),
+    table(["time by tool", "tasks", "mean", "median", "95 % within"], durationRows(analysis)),
     toolTable(analysis.tools),
     guidanceText(analysis.guidance),
   ];
@@ -51,27 +51,29 @@ function profileTable({ profile }: SuiteAnalysis): string {
   return table(["state", "score above 0.8", "0.5 to 0.8", "below 0.5", "not graded"], rows);
 }
 
-function stepTable({ steps, stepCorrelation }: SuiteAnalysis): string {
-  const rows = steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [
-    difficulty,
-    count(tasks),
-    ...[actions, turns, toolCalls].map(oneDecimal),
-  ]);
-  const { turns, toolCalls } = stepCorrelation;
+function stepTable(analysis: SuiteAnalysis): string {
+  const { turns, toolCalls } = analysis.stepCorrelation;
   const correlated =
     turns === null && toolCalls === null
       ? []
       : [`Rank correlation with the actions: turns ${share(turns)}, tool calls ${share(toolCalls)}`];
-  return [table(["actions", "tasks", "actions a task", "turns", "tool calls"], rows), ...correlated].join("\n");
+  return [table(["actions", "tasks", "actions a task", "turns", "tool calls"], stepRows(analysis)), ...correlated].join(
+    "\n",
+  );
 }
 
-function durationTable({ durations }: SuiteAnalysis): string {
-  const rows = durations.map(({ tool, tasks, mean, p50, p95 }) => [
-    tool,
+/** By how many actions a person takes: tasks, actions, turns and tool calls of a task. */
+export function stepRows({ steps }: SuiteAnalysis): string[][] {
+  return steps.map(({ difficulty, tasks, actions, turns, toolCalls }) => [
+    difficulty,
     count(tasks),
-    ...[mean, p50, p95].map(duration),
+    ...[actions, turns, toolCalls].map(oneDecimal),
   ]);
-  return table(["time by tool", "tasks", "mean", "median", "95 % within"], rows);
+}
+
+/** By tool: tasks, and the mean, the median and the 95th percentile of their times. */
+export function durationRows({ durations }: SuiteAnalysis): string[][] {
+  return durations.map(({ tool, tasks, mean, p50, p95 }) => [tool, count(tasks), ...[mean, p50, p95].map(duration)]);
 }
 
 function toolTable(tools: readonly ToolUse[]): string {

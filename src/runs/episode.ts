@@ -8,7 +8,7 @@ import { REWARD, SCORERS, type ScorerName, semanticScore } from "../scoring/scor
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { Agent, Tool, ToolResult } from "../tools/tool.js";
-import type { Outcome } from "../traces/result-row.js";
+import type { AttemptOutcome } from "../traces/result-writer.js";
 import type { Score, ScorerEntry } from "../traces/score.js";
 import type { Judgement, QuestionTrace, ToolCallRecord, Trace } from "../traces/trace.js";
 import { traceFields } from "./answer-task.js";
@@ -59,7 +59,7 @@ export interface EpisodeRun {
   readonly runId: string;
   readonly model: string;
   /** Resolves when the trace is in the database. */
-  save(trace: Trace, outcome: Outcome): Promise<void>;
+  save(trace: Trace, outcome: AttemptOutcome): Promise<void>;
 }
 
 export interface EpisodeTask {

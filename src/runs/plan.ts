@@ -362,14 +362,11 @@ async function suiteOfRun(
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-interface NewRun {
-  readonly suite: Suite;
-  readonly list: TaskList;
-  readonly settings: RunSettings;
-  readonly model: CreatedModel;
-}
-
-function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: RunOptions): RunPlan {
+function newRunPlan(
+  db: Db,
+  { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
+  options: RunOptions,
+): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
   const tasks = repeated(list.tasks, options.epochs);

@@ -251,7 +251,7 @@ function runName(name: string | undefined, split: Split, defaultSplit: Split): s
   return name === undefined || split === defaultSplit ? name : `${name}-${split}`;
 }
 
-/** The run of that name, which goes on; null: there is none. Throws a UserError where it had other tasks or settings. */
+/** The run of that name, which goes on; null: there is none. A UserError where it was of other tasks or settings. */
 function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
   const id = runOfName(db, name);
   if (id === null) return null;

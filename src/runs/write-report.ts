@@ -92,8 +92,7 @@ function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]):
   const ofSuites = runs.some(({ head }) => head.split === "suite");
   yield csvHead(meanings, ofSuites);
   for (const [{ head }, result] of resultsOf(runs)) {
-    const { runId, agentId, model, name = null } = head;
-    yield csvLine({ runId, agentId, model, runName: name }, result, meanings, ofSuites);
+    yield csvLine({ run: head, result }, meanings, ofSuites);
   }
 }
 

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isProcessAlive } from "../platform/async.js";
+import { readOrEmpty } from "./limits.js";
 
 /** What all processes of one cgroup may take together. */
 export interface CgroupLimits {
@@ -23,16 +24,14 @@ const CONTROLLERS = ["memory", "pids"];
 const SPARE_PROCESSES = 4;
 const REMOVE_TRIES = 200;
 
-export type CgroupChoice =
-  | { readonly ok: true; readonly parent: CgroupParent }
-  | { readonly ok: false; readonly why: string };
+type CgroupChoice = { readonly ok: true; readonly parent: CgroupParent } | { readonly ok: false; readonly why: string };
 
 /**
  * Where cgroups (version 2) with limits can be made: below the cgroup that this process is in, or beside it, where its
  * rights allow it.
  */
 export async function findCgroups(): Promise<CgroupChoice> {
-  const own = ownFolder(await read("/proc/self/mountinfo"), await read("/proc/self/cgroup"));
+  const own = ownFolder(await readOrEmpty("/proc/self/mountinfo"), await readOrEmpty("/proc/self/cgroup"));
   if (own === null) return { ok: false, why: "cgroup v2 is not mounted" };
   const offered = await readWords(join(own.mount, "cgroup.controllers"));
   const missing = CONTROLLERS.filter((name) => !offered.includes(name));
@@ -71,7 +70,7 @@ async function canHold(folder: string, own: boolean): Promise<boolean> {
     await access(folder, constants.W_OK);
     await access(join(folder, "cgroup.procs"), constants.W_OK);
     if (await handsDown(folder)) return true;
-    if (!own || (await read(join(folder, "cgroup.procs"))).trim() !== String(process.pid)) return false;
+    if (!own || (await readOrEmpty(join(folder, "cgroup.procs"))).trim() !== String(process.pid)) return false;
     const leaf = join(folder, OWN_LEAF);
     await mkdir(leaf, { recursive: true });
     await writeFile(join(leaf, "cgroup.procs"), String(process.pid));
@@ -148,7 +147,7 @@ export class Cgroup {
 
   /** Whether the kernel has ended its processes because they took more memory than they may. */
   async ranOutOfMemory(): Promise<boolean> {
-    return /^oom_kill [1-9]/m.test(await read(join(this.folder, "memory.events")));
+    return /^oom_kill [1-9]/m.test(await readOrEmpty(join(this.folder, "memory.events")));
   }
 
   /** Kills all its processes. Needs kernel 5.14. */
@@ -170,9 +169,5 @@ export class Cgroup {
 }
 
 async function readWords(file: string): Promise<string[]> {
-  return (await read(file)).split(/\s+/).filter((word) => word !== "");
-}
-
-function read(path: string): Promise<string> {
-  return readFile(path, "utf8").catch(() => "");
+  return (await readOrEmpty(file)).split(/\s+/).filter((word) => word !== "");
 }

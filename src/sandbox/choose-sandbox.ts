@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { promisify } from "node:util";
 import { ALLOW_NAMESPACES, findBubblewrap } from "./bubblewrap.js";
+import { docker, dockerVersion, hasImage } from "./docker-machine.js";
 import { PYTHON_LIMITS } from "./limits.js";
 import { PYTHON_FLAGS, type PythonSandbox, pythonPreamble, type SandboxChoice } from "./python.js";
 import { runPython } from "./run-python.js";
+import { lastLine } from "./task-machine.js";
 import { INSIDE, openWorkspace, type WorkspaceFolders } from "./workspace.js";
 
 /** Printed by the probe after writing to the workspace and reading back. */
@@ -51,18 +51,11 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   try {
     const run = await runPython(sandbox, PROBE, workspace, new AbortController().signal);
     if (run.stdout.trim() === PROOF) return choice;
-    const lastLine = run.stderr.trim().split("\n").at(-1);
-    return {
-      ok: false,
-      why: `${sandbox.about} does not work here (${lastLine || "it printed nothing"})`,
-      hint: HINTS[sandbox.kind],
-    };
+    const why = `${sandbox.about} does not work here (${lastLine(run.stderr) || "it printed nothing"})`;
+    return { ok: false, why, hint: HINTS[sandbox.kind] };
   } catch (error) {
-    return {
-      ok: false,
-      why: `${sandbox.about} does not start (${(error as Error).message})`,
-      hint: HINTS[sandbox.kind],
-    };
+    const why = `${sandbox.about} does not start (${(error as Error).message})`;
+    return { ok: false, why, hint: HINTS[sandbox.kind] };
   } finally {
     await workspace.close();
   }
@@ -74,31 +67,21 @@ export const DOCKER_IMAGE = "python:3.12-slim";
 /** A container is slower to start than a namespace. */
 const START_MS = 15_000;
 
-const docker = (args: readonly string[], timeout: number) => promisify(execFile)("docker", [...args], { timeout });
-
 /** Checks that the Docker daemon answers and has the image. */
 async function findDocker(): Promise<SandboxChoice> {
-  let version: string;
-  try {
-    version = (await docker(["version", "--format", "{{.Server.Version}}"], 10_000)).stdout.trim();
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    return {
-      ok: false,
-      why: missing ? "Docker is not installed" : "Docker's daemon does not answer",
-      hint: missing ? "Install Docker." : "Start Docker.",
-    };
+  const version = await dockerVersion();
+  if (version === "not installed") return { ok: false, why: "Docker is not installed", hint: "Install Docker." };
+  if (version === "no answer") {
+    return { ok: false, why: "Docker's daemon does not answer", hint: "Start Docker." };
   }
-  try {
-    await docker(["image", "inspect", DOCKER_IMAGE], 10_000);
-  } catch {
+  if (!(await hasImage(DOCKER_IMAGE))) {
     return { ok: false, why: `Docker has no image ${DOCKER_IMAGE}`, hint: `Fetch it: docker pull ${DOCKER_IMAGE}.` };
   }
   return {
     ok: true,
     sandbox: {
       kind: "docker",
-      about: `Docker ${version}, ${DOCKER_IMAGE}`,
+      about: `Docker ${version.number}, ${DOCKER_IMAGE}`,
       limits: { memory: "hard (cgroup)", disk: "watched", processes: "hard" },
       launch(folders) {
         const name = `art-e-${randomUUID()}`;

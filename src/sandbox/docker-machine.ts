@@ -12,7 +12,8 @@ import { HOME, outputStart } from "./task-machine.js";
 const GUEST_FOLDER = fileURLToPath(new URL("./guest", import.meta.url));
 const KILL_MS = 30_000;
 
-const docker = (args: readonly string[], timeout: number) => promisify(execFile)("docker", [...args], { timeout });
+export const docker = (args: readonly string[], timeout: number) =>
+  promisify(execFile)("docker", [...args], { timeout });
 
 /** What is missing for machines of this image; null: nothing. Images are never pulled by a run. */
 export async function missingForImage(image: string): Promise<string | null> {
@@ -23,12 +24,17 @@ export async function missingForImage(image: string): Promise<string | null> {
 
 /** What is missing for any; null: nothing. */
 export async function missingDocker(): Promise<string | null> {
+  const version = await dockerVersion();
+  if (version === "not installed") return "Docker is not installed";
+  return version === "no answer" ? "Docker's daemon does not answer: start it" : null;
+}
+
+/** Of its daemon. */
+export async function dockerVersion(): Promise<{ readonly number: string } | "not installed" | "no answer"> {
   try {
-    await docker(["version", "--format", "{{.Server.Version}}"], 10_000);
-    return null;
+    return { number: (await docker(["version", "--format", "{{.Server.Version}}"], 10_000)).stdout.trim() };
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    return isMissing ? "Docker is not installed" : "Docker's daemon does not answer: start it";
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "not installed" : "no answer";
   }
 }
 

@@ -118,20 +118,23 @@ export async function usageOfTree(pid: number): Promise<TreeUsage> {
  * larger than the system's default in the sandbox.
  */
 export async function socketBytesOf(pid: number): Promise<number> {
-  const [sockets, buffer] = await Promise.all([read(`/proc/${pid}/net/unix`), read("/proc/sys/net/core/wmem_default")]);
+  const [sockets, buffer] = await Promise.all([
+    readOrEmpty(`/proc/${pid}/net/unix`),
+    readOrEmpty("/proc/sys/net/core/wmem_default"),
+  ]);
   // The first line is the table's head, and the last is empty.
   return Math.max(0, sockets.split("\n").length - 2) * Number(buffer || 212_992);
 }
 
 /** Also true for a zombie. */
 export async function isGone(pid: number): Promise<boolean> {
-  const stat = await read(`/proc/${pid}/stat`);
+  const stat = await readOrEmpty(`/proc/${pid}/stat`);
   return stat === "" || /\) [ZX] /.test(stat);
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const lists = await Promise.all(threads.map((thread) => read(`/proc/${pid}/task/${thread}/children`)));
+  const lists = await Promise.all(threads.map((thread) => readOrEmpty(`/proc/${pid}/task/${thread}/children`)));
   return lists.flatMap((list) =>
     list
       .split(" ")
@@ -141,16 +144,17 @@ async function childrenOf(pid: number): Promise<number[]> {
 }
 
 async function memoryOf(pid: number): Promise<number> {
-  const status = await read(`/proc/${pid}/status`);
+  const status = await readOrEmpty(`/proc/${pid}/status`);
   let kilobytes = 0;
   for (const [, found] of status.matchAll(/^Vm(?:RSS|Swap|PTE):\s+(\d+) kB$/gm)) kilobytes += Number(found);
   return kilobytes * 1024;
 }
 
 async function writtenBy(pid: number): Promise<number> {
-  return Number(/^write_bytes: (\d+)$/m.exec(await read(`/proc/${pid}/io`))?.[1] ?? 0);
+  return Number(/^write_bytes: (\d+)$/m.exec(await readOrEmpty(`/proc/${pid}/io`))?.[1] ?? 0);
 }
 
-function read(path: string): Promise<string> {
+/** Empty where it cannot be read. */
+export function readOrEmpty(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
 }

@@ -31,7 +31,7 @@ export async function copyIntoMachine(
   await copyEntry(guest, from, absolute(path), budget, true);
 }
 
-interface Budget {
+interface CopyBudget {
   files: number;
   bytes: number;
 }
@@ -40,7 +40,7 @@ async function copyEntry(
   guest: GuestConnection,
   from: string,
   path: string,
-  budget: Budget,
+  budget: CopyBudget,
   replace: boolean,
 ): Promise<void> {
   if (--budget.files < 0) throw new Error(`${from} is one file too many to be copied into the machine`);
@@ -177,7 +177,7 @@ const headSchema = z.looseObject({ id: z.number().int(), error: z.string().optio
 
 interface Pending {
   /** True: the last of the replies. */
-  readonly onReply: (frame: Frame) => boolean;
+  readonly onReply: (frame: GuestFrame) => boolean;
   readonly reject: (error: Error) => void;
 }
 
@@ -211,20 +211,20 @@ export class GuestConnection {
   }
 
   /** The reply to it. Throws where the machine could not do it, or has ended. */
-  request(op: string, values: object, body?: Buffer): Promise<Frame> {
-    let reply: Frame | undefined;
+  request(op: string, values: object, body?: Buffer): Promise<GuestFrame> {
+    let reply: GuestFrame | undefined;
     return this.stream(op, values, body, (frame) => {
       reply = frame;
       return true;
-    }).then(() => reply as Frame);
+    }).then(() => reply as GuestFrame);
   }
 
   /** Every reply to it, until `onReply` says that this was the last. */
-  stream(op: string, values: object, body: Buffer | undefined, onReply: (frame: Frame) => boolean): Promise<void> {
+  stream(op: string, values: object, body: Buffer | undefined, onReply: (frame: GuestFrame) => boolean): Promise<void> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
-      const settle = (frame: Frame) => {
+      const settle = (frame: GuestFrame) => {
         const isLast = onReply(frame);
         if (isLast) resolve();
         return isLast;
@@ -241,7 +241,7 @@ export class GuestConnection {
     this.#pending.clear();
   }
 
-  #take(frame: Frame): void {
+  #take(frame: GuestFrame): void {
     const { id, error } = headSchema.parse(frame.head);
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
@@ -270,7 +270,7 @@ const LENGTHS = 8;
 const MOST_HEAD = 64 * 2 ** 10;
 const MOST_BODY = 16 * 2 ** 20;
 
-interface Frame {
+interface GuestFrame {
   readonly head: unknown;
   readonly body: Buffer;
 }
@@ -289,7 +289,7 @@ export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  *read(chunk: Buffer): Generator<Frame> {
+  *read(chunk: Buffer): Generator<GuestFrame> {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     while (this.#bytes >= LENGTHS) {

@@ -20,7 +20,7 @@ import {
   writeIntoMachine,
 } from "./machine-guest.js";
 import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./snapshots.js";
-import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "./task-machine.js";
+import { type CommandResult, HOME, lastLine, type MachineCommand, type TaskMachine } from "./task-machine.js";
 
 /** Which machines for the tasks of suites can be had here. */
 export interface MachineAvailability {
@@ -118,12 +118,8 @@ export async function openTaskMachine(
   signal: AbortSignal,
 ): Promise<SandboxedMachine> {
   const mounts = { readOnly: await checkedBinds(snapshot, hidden), hidden };
-  return await furnish(
-    await startGuest(host, { mounts, shims: snapshot.shims, files, limits }, signal),
-    snapshot,
-    limits,
-    signal,
-  );
+  const started = await startGuest(host, { mounts, shims: snapshot.shims, files, limits }, signal);
+  return await furnish(started, snapshot, limits, signal);
 }
 
 /** The same over Docker, of a snapshot that names an image: of this machine nothing shows in it. */
@@ -150,7 +146,7 @@ async function furnish(
     for (const argv of snapshot.setUp) {
       const result = await machine.run({ argv, cwd: null, env: {}, timeoutMs: SET_UP_MS }, signal);
       if (result.exitCode !== 0) {
-        const said = (result.stderr.trim() || result.stdout.trim()).split("\n").at(-1);
+        const said = lastLine(result.stderr) || lastLine(result.stdout);
         throw new Error(`the machine could not be set up: ${argv.join(" ")} (exit code ${result.exitCode}): ${said}`);
       }
     }
@@ -274,10 +270,6 @@ export class SandboxedMachine implements TaskMachine {
     const onFull = () => void this.#end(`its files take more than its memory of ${megabytes} MB`);
     return watchMemory(pid, this.limits, onTooMuch, onFull, this.#over.signal);
   }
-}
-
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
 }
 
 const LOOK_EVERY_MS = 200;

@@ -18,14 +18,14 @@ import {
 import { emptyWorkspace, usageOf, type Workspace, type WorkspaceFolders } from "./workspace.js";
 
 /** Why a run was stopped before its end. `workspace`: over its limits; it has been emptied. */
-export type Stopped = "time" | "output" | "memory" | "disk" | "workspace";
+export type StopReason = "time" | "output" | "memory" | "disk" | "workspace";
 
 export interface PythonRun {
   readonly stdout: string;
   readonly stderr: string;
   /** 128 and the signal's number where one ended it; null where the run was stopped. */
   readonly exitCode: number | null;
-  readonly stopped: Stopped | null;
+  readonly stopped: StopReason | null;
   /** Output was dropped. */
   readonly truncated: boolean;
 }
@@ -67,8 +67,8 @@ async function runOnce(
   // Awaited below; avoids an unhandled rejection until then.
   closed.catch(() => undefined);
   let sandbox: ReadySandbox | null = null;
-  let stopped: Stopped | "abort" | null = null;
-  const stop = (why: Stopped | "abort") => {
+  let stopped: StopReason | "abort" | null = null;
+  const stop = (why: StopReason | "abort") => {
     if (stopped !== null || child.exitCode !== null || child.signalCode !== null) return;
     stopped = why;
     kill(child, launch, sandbox);
@@ -165,7 +165,7 @@ async function watch(
   sandbox: ReadySandbox | null,
   pid: number | undefined,
   folders: WorkspaceFolders,
-  stop: (why: Stopped) => void,
+  stop: (why: StopReason) => void,
   over: AbortSignal,
 ): Promise<void> {
   while (!over.aborted) {
@@ -202,10 +202,10 @@ const NOTHING = { memoryBytes: 0, writtenBytes: 0 };
 
 /** Looks once more, since the last look may have been before the last file, and keeps the files of a sandbox. */
 async function finalWord(
-  stopped: Stopped | "abort" | null,
+  stopped: StopReason | "abort" | null,
   sandbox: ReadySandbox | null,
   folders: WorkspaceFolders,
-): Promise<Stopped | null> {
+): Promise<StopReason | null> {
   if ((await usageOf(sandbox?.files.folders ?? folders)).fits) {
     await sandbox?.files.keep();
     return stopped === "abort" ? null : stopped;

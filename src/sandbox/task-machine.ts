@@ -12,6 +12,10 @@ export function outputStart(stream: Readable): () => string {
   return () => text;
 }
 
+export function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+}
+
 /** The home folder of the user that agents and scripts of suites are. */
 export const HOME = "/home/user";
 

@@ -72,7 +72,7 @@ export interface OpenEnvOptions extends SessionLimits {
   report(fault: unknown, where: string): void;
 }
 
-/** Port 0 takes any that is free. Throws a UserError where the address is in use, or open to others without a token. */
+/** Port 0 takes any that is free. A UserError where the address is in use, or is open to others without a token. */
 export async function serveOpenEnv(environment: TrainingEnvironment, options: OpenEnvOptions): Promise<Running> {
   const { access, port, maxSessions, report } = options;
   refuseOpenAddress({ ...access, cors: null });

@@ -1,18 +1,20 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
-import type { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { didYouMean } from "../platform/text.js";
+import { readSnapshots } from "../sandbox/snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accounts.js";
+import { argumentProblems } from "./check-arguments.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
-import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
+import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { customFunctions } from "./load-custom-functions.js";
 import { findSetupFunction } from "./setup.js";
 import {
   ACCOUNT_TAG,
   type FileState,
   type FindingLevel,
-  fieldPath,
   fileStateOf,
   openSuiteFolder,
   parseIndexFile,
@@ -34,7 +36,16 @@ export interface SuiteCheck {
 /** `functions`: the user's module. */
 export async function checkSuiteFolder(folder: string, functions: string | undefined): Promise<SuiteCheck> {
   const read = readSuite(openSuiteFolder(folder));
-  const findings = checkSuite(read, await customFunctions(functions));
+  const snapshots = await readSnapshots(read.suite.root).catch((error: unknown) => {
+    if (error instanceof UserError) return error;
+    throw error;
+  });
+  const isBroken = snapshots instanceof UserError;
+  const findings = checkSuite(read, await customFunctions(functions), isBroken ? null : snapshots);
+  if (isBroken) {
+    const at = { task: null, file: "snapshots.json", field: "" };
+    findings.unshift({ level: "error", code: "snapshots_invalid", ...at, message: snapshots.message });
+  }
   return {
     suite: read.suite.name,
     tasks: read.tasks.length,
@@ -47,10 +58,11 @@ export async function checkSuiteFolder(folder: string, functions: string | undef
 export function checkSuite(
   { suite, tasks, problems }: ReadSuite,
   custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
+  snapshots: ReadonlyMap<string, unknown> | null = null,
 ): SuiteFinding[] {
   const byId = new Map<string, ReadTask>();
   for (const read of tasks) if (!byId.has(read.task.id)) byId.set(read.task.id, read);
-  const context: CheckContext = { suite, tasks, byId, custom };
+  const context: CheckContext = { suite, tasks, byId, custom, snapshots };
   const checks = suite.form === "harbor" ? HARBOR_CHECKS : TASK_CHECKS;
   const ofTasks = tasks.flatMap((read) => [...read.findings, ...checks.flatMap((check) => check(read, context))]);
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
@@ -63,6 +75,8 @@ interface CheckContext {
   readonly byId: ReadonlyMap<string, ReadTask>;
   /** The user's own, beside those of the dialect. */
   readonly custom: CustomFunctions;
+  /** By name; null where they could not be read, or are not looked at. */
+  readonly snapshots: ReadonlyMap<string, unknown> | null;
 }
 
 /** A check of one task. */
@@ -112,10 +126,10 @@ const checkFields: TaskCheck = (read, context) => {
   );
   // Questions about mail have neither.
   if (!needsMachine(read.task)) return findings;
-  if (actionNumber === null) {
+  if (actionNumber === null && context.tasks.some(({ task }) => task.actionNumber !== null)) {
     findings.push(warning("field_missing", "action_number", "is missing: the task has no difficulty"));
   }
-  if (counterpart === null) {
+  if (counterpart === null && context.tasks.some(({ task }) => task.counterpart !== null)) {
     findings.push(
       warning("field_missing", "counterpart", "is missing: the task is in no pair of abstract and verbose"),
     );
@@ -155,7 +169,11 @@ const checkTags: TaskCheck = (read, context) => {
   ] as const;
   for (const [kind, known] of kinds) {
     const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
-    if (count === 1) continue;
+    // Tasks of one's own need no tags; a suite that has some of a kind goes by them.
+    const isUsed = context.tasks.some(({ task }) =>
+      task.tags.some((tag) => (known as readonly string[]).includes(tag)),
+    );
+    if (count === 1 || !isUsed) continue;
     const message = `has ${count === 0 ? "no" : count} ${kind} tags; one of ${known.join(", ")}`;
     findings.push(warning("tag_count", "tags", message));
   }
@@ -384,30 +402,38 @@ const checkDestinations: TaskCheck = (read, context) => {
     });
 };
 
-const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  [ATTACH_INBOX]: attachInboxSchema,
-  [EMAIL_ANSWER]: emailAnswerSchema,
-};
-
-/** Arguments of functions about mail are as the functions take them, and an answer is looked for in one mailbox. */
+/** An answer is looked for in one mailbox. */
 const checkEmail: TaskCheck = (read, context) => {
   const { error } = findingsOf(read, context);
-  const wrong = read.calls.flatMap(({ func, arguments: args, argumentsField }) => {
-    const parsed = Object.hasOwn(SCHEMAS, func) ? SCHEMAS[func]?.safeParse(args) : undefined;
-    return (parsed?.error?.issues ?? []).map(({ path, message }) =>
-      error("arguments_invalid", `${argumentsField}.${fieldPath(path)}`, message),
-    );
-  });
   const inboxes = read.calls.filter(({ func }) => func === ATTACH_INBOX);
   const answer = read.calls.find(({ func }) => func === EMAIL_ANSWER);
   const second = inboxes[1];
   return [
-    ...wrong,
     ...(answer !== undefined && inboxes.length === 0
       ? [error("inbox_missing", answer.funcField, `${EMAIL_ANSWER} takes a mailbox: ${ATTACH_INBOX} in config`)]
       : []),
     ...(second === undefined ? [] : [error("inbox_twice", second.funcField, "a task has one mailbox, the first")]),
   ];
+};
+
+/** Arguments are there, of the type that the function takes, and none is misspelt. */
+const checkArguments: TaskCheck = (read, context) => {
+  const { error, warning } = findingsOf(read, context);
+  const { setUp, evaluation, getters } = context.custom;
+  return read.calls
+    .filter(({ func }) => ![setUp, evaluation, getters].some((own) => own.has(func)))
+    .flatMap((call) => argumentProblems(call, read.task.dialect))
+    .map(({ level, code, field, message }) => (level === "error" ? error : warning)(code, field, message));
+};
+
+/** A task's machine is one of the snapshots that there are. */
+const checkSnapshot: TaskCheck = (read, { snapshots, ...context }) => {
+  const { snapshot } = read.task;
+  if (snapshots === null || !needsMachine(read.task) || snapshots.has(snapshot)) return [];
+  const hint =
+    didYouMean(snapshot, snapshots.keys()).trim() || `Known are: ${[...snapshots.keys()].sort().join(", ")}.`;
+  const message = `there is no snapshot ${snapshot}. ${hint}`;
+  return [findingsOf(read, { snapshots, ...context }).error("snapshot_unknown", "snapshot", message)];
 };
 
 const TASK_CHECKS: readonly TaskCheck[] = [
@@ -416,6 +442,8 @@ const TASK_CHECKS: readonly TaskCheck[] = [
   checkTags,
   checkCounterpart,
   checkFunctions,
+  checkArguments,
+  checkSnapshot,
   checkFiles,
   checkDestinations,
   checkMachinePaths,

@@ -9,12 +9,6 @@ import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { OWN_ORACLE } from "./oracle.js";
 import type { TaskFile } from "./task-file.js";
 
-export interface ExportedSuite {
-  /** Absolute path. */
-  readonly folder: string;
-  readonly tasks: number;
-}
-
 /** The folder of `examples/` that the tasks lie in. */
 const TOOL = "email";
 const INDEX = "test_all.json";
@@ -28,7 +22,7 @@ export async function exportArtE(
   path: string,
   options: QuestionOptions,
   context: AppContext,
-): Promise<ExportedSuite> {
+): Promise<{ readonly folder: string; readonly tasks: number }> {
   const folder = resolve(path);
   checkNewFolder(flag, folder);
   const { set, tasks } = await artESuite("query_date", options, context).list();

@@ -15,14 +15,14 @@ import { type Db, withStore } from "../store/open-store.js";
 import type { Question, TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
 
-export interface HarborOptions extends QuestionOptions {
+interface HarborOptions extends QuestionOptions {
   /** First part of the tasks' names, `org/task`. */
   readonly org: string;
   /** A built image of each task, with `{task}` for its folder's name. */
   readonly dockerImage?: string | undefined;
 }
 
-export interface ExportedHarbor {
+interface ExportedHarbor {
   /** Absolute path. */
   readonly folder: string;
   readonly tasks: number;

@@ -43,20 +43,8 @@ export async function collectFinalState(
 }
 
 async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal): Promise<string[]> {
-  const passedOver = [
-    "(",
-    "-name",
-    ".?*",
-    "-o",
-    "-name",
-    "site-packages",
-    "-o",
-    "-name",
-    "node_modules",
-    ")",
-    "-prune",
-  ];
-  const wanted = ["-type", "f", "(", "-iname", "*.png", "-o", "-iname", "*.ipynb", ")"];
+  const passedOver = "( -name .?* -o -name site-packages -o -name node_modules ) -prune".split(" ");
+  const wanted = "-type f ( -iname *.png -o -iname *.ipynb )".split(" ");
   const written = ["-newerct", `@${since.getTime() / 1_000}`, "-size", `-${MAX_FILE_BYTES + 1}c`];
   const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...wanted, ...written, "-print0"];
   const { stdout } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: FIND_MS }, signal);
@@ -132,14 +120,8 @@ const notebookSchema = z.object({
   ),
 });
 
-/** A picture that a notebook shows. */
-interface NotebookPicture {
-  /** Its index, from 0, as run_notebook counts them. */
-  readonly cell: number;
-  readonly bytes: Buffer;
-}
-
-export function notebookPictures(text: string): NotebookPicture[] {
+/** Cells are counted from 0, as run_notebook does. */
+export function notebookPictures(text: string): { readonly cell: number; readonly bytes: Buffer }[] {
   const notebook = notebookSchema.safeParse(parseJsonOrNull(text));
   if (!notebook.success) return [];
   return notebook.data.cells.flatMap(({ outputs }, i) =>

@@ -176,5 +176,17 @@ export const GETTERS: Readonly<Record<string, Getter>> = {
   vm_script_output: getVmScriptOutput,
 };
 
+/** What they take. */
+export const GETTER_ARGUMENTS = {
+  dbt_profiles: dbtProfilesSchema,
+  list: z.looseObject({ list: z.unknown() }),
+  local_file: localFileSchema,
+  rule: z.looseObject({ rules: z.unknown() }),
+  vm_command_error: commandSchema,
+  vm_command_line: commandSchema,
+  vm_file: vmFileSchema,
+  vm_script_output: script,
+} as const;
+
 /** Gets what a comparison looks at; null where it is not there. */
 type Getter = (args: JsonObject, context: EvaluationContext) => Promise<Collected>;

@@ -26,11 +26,13 @@ export type MetricFunction = (
   options: JsonObject,
 ) => number | Promise<number>;
 
+interface ComparedFiles {
+  readonly result: Buffer;
+  readonly expected: Buffer;
+}
+
 /** Reads the two files of a comparison; null where the result is missing, which most functions score 0. */
-export async function readPair(
-  result: Collected,
-  expected: Collected | undefined,
-): Promise<{ result: Buffer; expected: Buffer } | null> {
+export async function readPair(result: Collected, expected: Collected | undefined): Promise<ComparedFiles | null> {
   const gold = requireFile(expected, "what it is compared with");
   if (result === null) return null;
   return {
@@ -78,11 +80,6 @@ export async function collectResult({ machine, options }: EvaluationContext, pat
   const local = await placeInFolder(options.workFolder, posix.basename(path));
   if (!(await machine.copyOut(path, local))) throw new Error(`${path} is not in the machine`);
   return local;
-}
-
-interface ComparedFiles {
-  readonly result: Buffer;
-  readonly expected: Buffer;
 }
 
 /** As at the origin both files go into one folder under their own names: of equal ones, the gold file stays. */

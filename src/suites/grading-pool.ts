@@ -61,16 +61,10 @@ export class RemoteMachine implements TaskMachine {
 
 const PROGRAM = fileURLToPath(new URL("./grading-process.js", import.meta.url));
 
-interface GradingLimits {
-  /** Of what is read and compared, beside the bytes of files. */
-  readonly heapMb: number;
-  /** How long one may be busy with reading and comparing without a pause. */
-  readonly busyMs: number;
-}
-
 /** Starting is quick, but not on a machine that is busy. */
 const START_MS = 60_000;
-const LIMITS: GradingLimits = { heapMb: 2_048, busyMs: 120_000 };
+/** Memory for what is read and compared, beside the bytes of files; time without a pause. */
+const LIMITS = { heapMb: 2_048, busyMs: 120_000 };
 /** While a task's script is waited for, others can be graded. */
 const AT_ONCE = 2 * availableParallelism();
 

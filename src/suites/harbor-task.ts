@@ -22,15 +22,14 @@ export const TEST_SCRIPT = "tests/test.sh";
 export const UNSUPPORTED = "unsupported";
 export const NEEDS_DOCKER = "needs_docker";
 
-export interface ReadHarborTask {
-  readonly task: SuiteTask;
-  readonly path: TaskFilePath;
-  /** What is odd about it, and why it is not done here, if so. */
-  readonly findings: readonly SuiteFinding[];
-}
-
+/** The findings say what is odd about a task, and why it is not done here, if so. */
 type HarborReading =
-  | ({ readonly ok: true } & ReadHarborTask)
+  | {
+      readonly ok: true;
+      readonly task: SuiteTask;
+      readonly path: TaskFilePath;
+      readonly findings: readonly SuiteFinding[];
+    }
   | { readonly ok: false; readonly problems: SuiteFinding[] };
 
 /** Reads a task's folder, or says by file and field what is wrong with it. */

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
-import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 import { CannotGrade, type EvaluationContext } from "./grading-function.js";
 import { plainVariables, readSettings } from "./harbor-task.js";
-import { describeFailure, lastLine } from "./machine-commands.js";
+import { describeFailure } from "./machine-commands.js";
 import type { SuiteOracle } from "./oracle.js";
 import { fileStateOf, parseArguments } from "./suite-folder.js";
 
@@ -69,7 +69,7 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
   throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${said ? `: ${said}` : ""}`);
 }
 
-export interface Rewards {
+interface Rewards {
   /** 0 to 1. */
   readonly reward: number;
   /** What else was measured, by name. */

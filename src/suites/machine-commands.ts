@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { splitShellWords } from "../platform/text.js";
-import { type CommandResult, HOME, type TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, HOME, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 
 export const commandSchema = z.looseObject({
-  command: z.union([z.string(), z.array(z.string())]),
+  command: z.union([z.string(), z.array(z.string())], "expected a text or a list of words"),
   shell: z.boolean().default(false),
 });
 
@@ -39,10 +39,6 @@ export function describeFailure(command: string, { exitCode, stdout, stderr }: C
   const said = lastLine(stderr) || lastLine(stdout);
   const ended = exitCode === null ? "reached its time limit" : `ended with exit code ${exitCode}`;
   return `${command} ${ended}${said === "" ? "" : `: ${said}`}`;
-}
-
-export function lastLine(text: string): string {
-  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
 /** The origin's server expands `~`, and `$HOME` of variables. */

@@ -128,7 +128,7 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
  * A task whose machine is open and set up. Gold files and scripts that grade stay outside until `grade`: what the
  * task's set-up names is all that is in the machine while an agent works.
  */
-export interface OpenedSuiteTask {
+interface OpenedSuiteTask {
   readonly task: SuiteTask;
   /** As an agent sees it: without the values of account settings. */
   readonly machine: TaskMachine;
@@ -147,14 +147,12 @@ interface OpenedTaskSources extends TaskSources {
   readonly graders?: GradingPool | undefined;
 }
 
-export type TaskOpening = { readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal;
-
 /** Opens a machine of the task's snapshot and sets it up. Close what was opened. Throws only where `signal` aborts. */
 export async function openSuiteTask(
   task: SuiteTask,
   sources: OpenedTaskSources,
   signal: AbortSignal,
-): Promise<TaskOpening> {
+): Promise<{ readonly ok: true; readonly opened: OpenedSuiteTask } | SetUpRefusal> {
   const { suite, machines, accounts, custom } = sources;
   const secrets = task.tags.includes(ACCOUNT_TAG) ? (accounts?.secrets() ?? []) : [];
   const obstacle = await findObstacle(task, sources);

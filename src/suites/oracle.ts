@@ -10,15 +10,11 @@ import { fileStateOf, type SuiteFolder } from "./suite-folder.js";
 /** The oracle file that a suite may have of its own. */
 export const OWN_ORACLE = "oracle.jsonl";
 
-/** The oracles of a suite's tasks. */
+/** The gold solutions of a suite's tasks. */
 export interface SuiteOracle {
   hasLine(task: SuiteTask): boolean;
-  open(task: SuiteTask, machine: TaskMachine): OpenedOracle;
-}
-
-interface OpenedOracle extends TaskOracle {
-  /** What its line says could not be put in place: then a score below the line's is none. */
-  excuse(grade: Grade): Grade;
+  /** `excuse`: where what its line says could not be put in place, a score below the line's is none. */
+  open(task: SuiteTask, machine: TaskMachine): TaskOracle & { excuse(grade: Grade): Grade };
 }
 
 /** The absolute path of the oracle file that is named, or of the suite's own: of Harbor tasks, the suite itself. */

@@ -21,8 +21,6 @@ export interface SetUpStep {
   readonly state: "done" | "passed_over";
 }
 
-type SetUpResult = { readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal;
-
 export interface SetUpRefusal {
   readonly ok: false;
   readonly state: "setup_error" | ObstacleState;
@@ -31,7 +29,9 @@ export interface SetUpRefusal {
 }
 
 /** Runs the functions of a task's `config` in order, up to the first that fails. Throws only where `signal` aborts. */
-export async function runSetUp(context: SetupContext): Promise<SetUpResult> {
+export async function runSetUp(
+  context: SetupContext,
+): Promise<{ readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal> {
   const steps: SetUpStep[] = [];
   for (const [i, call] of context.task.config.entries()) {
     const { state, reason } = await runStep(call, context);
@@ -240,6 +240,17 @@ const attachInbox: SetupAction = async (args) => {
   parseArguments(attachInboxSchema, args);
   return DONE;
 };
+
+/** What the functions that are done here take. */
+export const SETUP_ARGUMENTS = {
+  upload_file_to_vm: uploadFileSchema,
+  upload_script_and_execute: uploadFileSchema,
+  copyfile_from_host_to_guest: copyFileSchema,
+  script_and_execute: runScriptSchema,
+  execute: executeSchema,
+  command: executeSchema,
+  sleep: sleepSchema,
+} as const;
 
 interface SetupFunction {
   readonly need: FunctionNeed;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../sandbox/limits.js";
-import { type PythonRun, runPython, type Stopped } from "../sandbox/run-python.js";
+import { type PythonRun, runPython, type StopReason } from "../sandbox/run-python.js";
 import { listEntries, readText, type WorkspaceFolders, WorkspaceRefusal, writeText } from "../sandbox/workspace.js";
 import type { TaskDocuments } from "../tasks/suite-task.js";
 import {
@@ -206,7 +206,7 @@ function toResult({ stdout, stderr, exitCode, stopped, truncated }: PythonRun) {
 
 const megabytes = (bytes: number) => `${bytes / 2 ** 20} MB`;
 
-const REASONS: Readonly<Record<Stopped, string>> = {
+const REASONS: Readonly<Record<StopReason, string>> = {
   time: `Stopped after ${PYTHON_LIMITS.wallMs / 1_000} seconds. Do less in one call.`,
   output: `Stopped: it printed more than ${megabytes(PYTHON_LIMITS.printedBytes)}. Print less.`,
   memory: `Stopped: it took more than ${megabytes(PYTHON_LIMITS.memoryBytes)} of memory.`,

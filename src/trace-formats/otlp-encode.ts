@@ -187,17 +187,6 @@ export interface SpanSource {
   readonly schemaUrl: string;
 }
 
-export interface TracesData {
-  readonly resourceSpans: readonly {
-    readonly resource: SpanSource["resource"];
-    readonly scopeSpans: readonly {
-      readonly scope: SpanSource["scope"];
-      readonly schemaUrl: string;
-      readonly spans: readonly Span[];
-    }[];
-  }[];
-}
-
 /**
  * The messages of opentelemetry-proto 1.9 that are sent and received, by their field numbers. Spans are `bytes` where
  * they stand in a request: on the wire that is the same, so each is encoded once, and its size known, before it is put

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec, Usage } from "../models/model.js";
+import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonValue } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
-import { askedOf, isChatTrace, type ToolCallRecord, type Turn } from "../traces/trace.js";
+import { askedOf, isChatTrace, type Turn } from "../traces/trace.js";
 import {
   type AnyValue,
   conventionalFinishReason,
@@ -13,7 +14,6 @@ import {
   type SpanEvent,
   type SpanSource,
   STATUS_ERROR,
-  type TracesData,
 } from "./otlp-encode.js";
 import type { ScoreRecord } from "./otlp-post.js";
 import { type ExportContext, type ExportedTrace, perTrace } from "./trace-format.js";
@@ -57,32 +57,22 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
       "gen_ai.operation.name": text("execute_tool"),
       "gen_ai.tool.name": text(call.name),
       "gen_ai.tool.type": text("function"),
-      "gen_ai.tool.description": content ? textOrNone(descriptions.get(call.name)) : undefined,
+      "gen_ai.tool.description": content ? text(descriptions.get(call.name)) : undefined,
       "gen_ai.tool.call.id": text(call.id),
       "gen_ai.agent.name": text(trace.agentId),
       "gen_ai.conversation.id": text(trace.sessionId),
       "error.type": call.error === null ? undefined : text(call.errorKind ?? "failed"),
-      ...(content ? toolSpanContent(call) : {}),
+      ...(content
+        ? {
+            "gen_ai.tool.call.arguments": jsonText(call.arguments),
+            "gen_ai.tool.call.result": call.error === null ? jsonText(call.result) : undefined,
+          }
+        : {}),
       "art_e.turn": integer(call.turn),
     }),
-    ...(call.error === null ? {} : { status: { code: STATUS_ERROR, message: messageOf(call.error, content) } }),
+    // What a tool says of a failure may quote mail.
+    ...(call.error === null ? {} : { status: { code: STATUS_ERROR, message: content ? storable(call.error) : "" } }),
   }));
-}
-
-function textOrNone(value: string | undefined) {
-  return value === undefined ? undefined : text(value);
-}
-
-/** What a tool says of a failure may quote mail. */
-function messageOf(error: string, content: boolean): string {
-  return content ? storable(error) : "";
-}
-
-function toolSpanContent({ arguments: given, result, error }: ToolCallRecord): Attributes {
-  return {
-    "gen_ai.tool.call.arguments": jsonText(given),
-    "gen_ai.tool.call.result": error === null ? jsonText(result) : undefined,
-  };
 }
 
 /** One span a model call, without the waiting before it. */
@@ -128,19 +118,19 @@ function modelSpanAttributes(
     "gen_ai.operation.name": text("chat"),
     "gen_ai.provider.name": text(provider),
     "gen_ai.request.model": text(model),
-    "gen_ai.response.model": turn.model === undefined ? undefined : text(turn.model),
-    "gen_ai.response.id": turn.responseId === undefined ? undefined : text(turn.responseId),
+    "gen_ai.response.model": text(turn.model),
+    "gen_ai.response.id": text(turn.responseId),
     "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
-    "gen_ai.request.max_tokens": sent === undefined ? undefined : integer(sent.maxTokens),
+    "gen_ai.request.max_tokens": integer(sent?.maxTokens),
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
     "error.type": failed ? text(rawFinishReason) : undefined,
     ...(usage === null || failed ? {} : usageOf(usage)),
     "llm.cost.total": costUsd === null || failed ? undefined : double(costUsd),
     ...(content === null ? {} : modelSpanContent(content, turn)),
-    "art_e.waited_ms": waitedMs === undefined ? undefined : double(waitedMs),
+    "art_e.waited_ms": double(waitedMs),
     "art_e.retries": retries.length === 0 ? undefined : jsonText(retries),
-    "art_e.sent": sent === undefined ? undefined : jsonText(sent),
+    "art_e.sent": jsonText(sent),
     "art_e.cached": cached ? { boolValue: true } : undefined,
   });
 }
@@ -152,7 +142,7 @@ function usageOf(usage: Usage): Attributes {
     "gen_ai.usage.input_tokens": integer(inputTokens),
     "gen_ai.usage.output_tokens": integer(outputTokens),
     "gen_ai.usage.cache_read.input_tokens": integer(cachedInputTokens),
-    "gen_ai.usage.cache_creation.input_tokens": cacheWriteTokens === undefined ? undefined : integer(cacheWriteTokens),
+    "gen_ai.usage.cache_creation.input_tokens": integer(cacheWriteTokens),
   };
 }
 
@@ -251,8 +241,8 @@ function contentOf(trace: ExportedTrace): Attributes {
     "art_e.sources": texts(trace.sources),
     ...(isChatTrace(trace)
       ? {}
-      : { "art_e.task": jsonText(trace.task), "art_e.judge": asJson(trace.judge ?? undefined) }),
-    "art_e.grade": asJson("grade" in trace ? trace.grade : undefined),
+      : { "art_e.task": jsonText(trace.task), "art_e.judge": jsonText(trace.judge ?? undefined) }),
+    "art_e.grade": jsonText("grade" in trace ? trace.grade : undefined),
   };
 }
 
@@ -272,10 +262,6 @@ function ownAttributes(trace: ExportedTrace): Attributes {
           "art_e.epoch": integer(trace.epoch),
         }),
   };
-}
-
-function asJson(value: object | undefined) {
-  return value === undefined ? undefined : jsonText(value);
 }
 
 /** A score that could not be told has no value, so the conventions have no event for it. */
@@ -355,9 +341,7 @@ export const otlpFormat = perTrace((trace, context) => [otlpLine(trace, context)
 function otlpLine(trace: ExportedTrace, { programVersion, options, toolsOf }: ExportContext): string {
   const { resource, scope, schemaUrl } = spanSource(programVersion);
   const spans = otlpSpans(trace, { content: options.content, tools: toolsOf(trace) });
-  const scopeSpans = [{ scope, schemaUrl, spans }];
-  const data: TracesData = { resourceSpans: [{ resource, scopeSpans }] };
-  return JSON.stringify(data);
+  return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
 }
 
 function byStart(a: Span, b: Span): number {
@@ -372,7 +356,7 @@ interface OtlpOptions {
   readonly tools: readonly ToolSpec[];
 }
 
-/** A message as the GenAI conventions write it. What a provider keeps in it for itself is left out. */
+/** A message as the GenAI conventions write it. Of what a provider keeps in it, its reasoning's text is written. */
 interface PartsMessage {
   readonly role: Message["role"];
   readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
@@ -392,7 +376,9 @@ function toParts(message: Message): PartsMessage {
     // A text where the model wrote none that could be read.
     arguments: invalid ?? given,
   }));
-  return { role, parts: [...said, ...calls] };
+  const reasoning = reasoningText(message);
+  const thought = reasoning === "" ? [] : [{ type: "reasoning", content: reasoning }];
+  return { role, parts: [...thought, ...said, ...calls] };
 }
 
 function toOutputMessage(message: Message, reason: FinishReason): PartsMessage & { finish_reason: string } {
@@ -410,24 +396,25 @@ function toKeyValues(attributes: Attributes): KeyValue[] {
   return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
 }
 
-function text(value: string): AnyValue {
-  return { stringValue: storable(value) };
+function text(value: string | undefined): AnyValue | undefined {
+  return value === undefined ? undefined : { stringValue: storable(value) };
 }
 
-function integer(value: number): AnyValue {
-  return { intValue: String(Math.trunc(value)) };
+function integer(value: number | undefined): AnyValue | undefined {
+  return value === undefined ? undefined : { intValue: String(Math.trunc(value)) };
 }
 
-function double(value: number): AnyValue {
-  return { doubleValue: value };
+function double(value: number | undefined): AnyValue | undefined {
+  return value === undefined ? undefined : { doubleValue: value };
 }
 
 function texts(values: readonly string[]): AnyValue {
-  return { arrayValue: { values: values.map(text) } };
+  return { arrayValue: { values: values.map((value) => ({ stringValue: storable(value) })) } };
 }
 
 /** A value as JSON in a text, as the conventions have messages, arguments and results. */
-function jsonText(value: JsonValue | object): AnyValue {
+function jsonText(value: JsonValue | object | undefined): AnyValue | undefined {
+  if (value === undefined) return undefined;
   return { stringValue: JSON.stringify(value, (_, item) => (typeof item === "string" ? storable(item) : item)) };
 }
 

@@ -7,13 +7,13 @@ import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
 import type { CellValue, Column, Table, TableSource } from "./table.js";
 import { toWellFormedJson } from "./trace-format.js";
 
-interface TaskRow {
+export interface TaskResultRow {
   readonly run: TableSource["head"];
   readonly result: TaskResult;
 }
 
 /** One row per task and epoch, named as in the results file; then a column for each of these scores. */
-export function tasksTable(scores: readonly string[]): Table<TaskRow> {
+export function tasksTable(scores: readonly string[]): Table<TaskResultRow> {
   return {
     name: "tasks",
     columns: [...TASK_COLUMNS, ...scores.map(scoreColumn)],
@@ -23,7 +23,7 @@ export function tasksTable(scores: readonly string[]): Table<TaskRow> {
   };
 }
 
-const TASK_COLUMNS: readonly Column<TaskRow>[] = [
+export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
   { name: "runId", type: "text", read: ({ run }) => run.runId },
   { name: "agentId", type: "text", read: ({ run }) => run.agentId },
   { name: "model", type: "text", read: ({ run }) => run.model },
@@ -72,7 +72,7 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
 const TAKEN: ReadonlySet<string> = new Set(TASK_COLUMNS.map(({ name }) => name.toLowerCase()));
 
 /** Results files of other programs may name a score like one of the columns above. */
-function scoreColumn(score: string): Column<TaskRow> {
+function scoreColumn(score: string): Column<TaskResultRow> {
   const name = TAKEN.has(score.toLowerCase()) ? `score:${score}` : score;
   return { name, type: "number", read: ({ result }) => result.scores[score] ?? null };
 }
@@ -226,7 +226,7 @@ export function* csvRows<Row>(columns: readonly Column<Row>[], rows: Iterable<Ro
   for (const row of rows) yield csvLineOf(columns.map(({ read }) => toCell(read(row))));
 }
 
-function toCell(value: CellValue): Cell {
+export function toCell(value: CellValue): Cell {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
   // In capitals: what R takes as logical, as all others do.
   return typeof value === "boolean" ? String(value).toUpperCase() : value.join(" ");

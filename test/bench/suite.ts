@@ -45,7 +45,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     if (task !== undefined && (await machines.findObstacle(task.snapshot, [])) === null) ready.push({ line, task });
   }
   // It starts processes of the built program.
-  const { GradingPool: Graders } = (await import(join(ROOT, "dist/suites/grading-processes.js"))) as {
+  const { GradingPool: Graders } = (await import(join(ROOT, "dist/suites/grading-pool.js"))) as {
     GradingPool: typeof GradingPool;
   };
   const graders = new Graders({ suite, functions: null, accounts: { folder: null, env: {} } });

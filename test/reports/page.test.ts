@@ -43,7 +43,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(await page.locator("h1").textContent()).toBe("email-search with synthetic/model");
     const scores = await page.locator("table.scores tbody tr").allTextContents();
     expect(scores).toHaveLength(5);
-    for (const line of scores) expect(line).toMatch(/\d\.\d{3}\d\.\d{3} to \d\.\d{3}9,\d{3}$/);
+    for (const line of scores) expect(line).toMatch(/\d\.\d{3}\d\.\d{3} to \d\.\d{3}019,\d{3}$/);
     expect(await page.locator(".tiles").textContent()).toMatch(/Failed\d+of 10,000 tasks/);
   });
 
@@ -180,6 +180,11 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(await narrow.page.getByRole("dialog").evaluate((dialog) => dialog.scrollWidth)).toBeLessThanOrEqual(360);
     await narrow.page.keyboard.press("Escape");
     expect(await width()).toBe(360);
+    // No figure lies out of sight beside its table.
+    const cut = await narrow.page
+      .locator(".sideways")
+      .evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length);
+    expect(cut).toBe(0);
     expect(narrow.complaints).toEqual([]);
     await narrow.page.context().close();
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
 import { CHROMIUM, needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { saveSynthetic } from "../reports/synthetic-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
@@ -81,6 +82,49 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.close();
   });
 
+  it.each([1_280, 390])("says of a run what it is over and how good it is, %i pixels wide", async (width) => {
+    const id = `run_scored_${width}`;
+    saveSynthetic(demo.db, { id, tasks: 3, agentId: id });
+    const page = await open(`runs?agent_id=${id}`, width);
+    const row = page.getByRole("row").filter({ hasText: id });
+    expect(await row.textContent()).toMatch(/synthetic\.jsonl test0\.\d{3}\*0\.\d{3} to 0\.\d{3}3 of 3completed/);
+    expect(await text(page)).toContain("* Nobody judged these answers");
+    for (const cell of await row.locator("td").all()) {
+      const { left, right } = await cell.evaluate((each) => each.getBoundingClientRect());
+      expect([left >= 0, right <= width]).toEqual([true, true]);
+    }
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+
+    // A run that is over has scores, not scores so far, each on an axis with its ends.
+    await page.goto(`${demo.url}/#runs/${id}`);
+    const scores = page.getByRole("region", { name: "Scores", exact: true });
+    await scores.waitFor();
+    expect(await page.getByRole("heading", { name: "Scores so far" }).count()).toBe(0);
+    const track = scores.locator("svg.interval").first();
+    expect(await track.locator("text").allTextContents()).toEqual(["0", "1"]);
+    const { right } = await track.evaluate((each) => each.getBoundingClientRect());
+    expect(right).toBeLessThanOrEqual(width);
+    await page.close();
+  });
+
+  it("folds the many addresses of a mail, and gives words without spaces no more room than others", async () => {
+    const { id } = demo.db
+      .prepare("SELECT message_id AS id FROM emails ORDER BY json_array_length(recipients) DESC LIMIT 1")
+      .get() as { id: string };
+    const page = await open(`mail/${encodeURIComponent(id)}`);
+    const { to } = (await demo.ask("GET", `/api/mails/${encodeURIComponent(id)}`)).body;
+    await page.getByText(`and ${to.length - 6} more`).click();
+    await page.getByText(to.at(-1), { exact: false }).waitFor();
+
+    saveSynthetic(demo.db, { id: "run_wide", tasks: 1, change: (trace) => ({ ...trace, answer: "x".repeat(300) }) });
+    await page.goto(`${demo.url}/#runs/run_wide`);
+    await page.getByText("All results").click();
+    const results = page.getByRole("region", { name: "Results" });
+    await results.waitFor();
+    expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
+    await page.close();
+  });
+
   it("filters the traces of one run by their ending, with the keyboard alone", async () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "All traces of this run" }).focus();
@@ -120,10 +164,11 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const log = page.getByRole("log", { name: "Conversation" });
     // The newest question stands on top.
     const source = log.getByText("Sources:").last().getByRole("link");
-    const messageId = (await source.textContent()) ?? "";
+    const [subject = "", sender] = ((await source.textContent()) ?? "").split(", ");
+    expect(sender).toBe(MARCUS);
     await source.click();
     await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
-    expect(await text(page)).toContain(messageId);
+    expect(await page.getByRole("article").getByRole("heading").textContent()).toBe(subject);
     expect(await page.getByRole("article").textContent()).toContain("umpire fee");
     await page.goBack();
     await log.locator(".hits a").first().click();

@@ -1,7 +1,7 @@
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkSuite } from "../../src/suites/check-suite.js";
+import { checkSuite, checkSuiteFolder } from "../../src/suites/check-suite.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
 import { DEMO_SUITE, findingsIn, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
@@ -18,6 +18,77 @@ const spiderPair = (changes: object) => ({
 });
 
 const compareCsv = (args: object) => ({ evaluation: { func: "compare_csv", arguments: args } });
+
+/** A task as one writes it for oneself, without what only the origins' analyses go by. */
+const MINIMAL = {
+  id: "own",
+  instruction: "Write hello into out.txt.",
+  snapshot: "base",
+  config: [{ type: "sleep", parameters: { seconds: 1 } }],
+  evaluator: {
+    func: "check_include_exclude",
+    result: { type: "vm_command_line", command: "cat out.txt" },
+    expected: { type: "rule", rules: { include: ["hello"] } },
+  },
+};
+
+async function checkMinimal(changes: object, files: Record<string, string> = {}) {
+  const folder = writeSuite({ ...taskFiles("own", { ...MINIMAL, ...changes }), ...files });
+  const { errors, warnings } = await checkSuiteFolder(folder, undefined);
+  return [...errors, ...warnings].map(({ level, code, field, message }) => `${level} ${code} ${field}: ${message}`);
+}
+
+const step = (type: string, parameters: object) => ({ config: [{ type, parameters }] });
+const graded = (changes: object) => ({ evaluator: { ...MINIMAL.evaluator, ...changes } });
+
+describe("a check of a task of one's own", () => {
+  it("asks for no tags, pairs and numbers that no task of the suite has", async () => {
+    expect(await checkMinimal({})).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      "an argument that is missing",
+      step("copyfile_from_host_to_guest", { dest: "/home/user/a" }),
+      "error arguments_invalid config[0].parameters.src: is missing, which copyfile_from_host_to_guest takes",
+    ],
+    [
+      "an argument of another type",
+      step("execute", { command: 5 }),
+      "error arguments_invalid config[0].parameters.command: expected a text or a list of words",
+    ],
+    [
+      "an argument that is misspelt",
+      step("execute", { command: "ls", shel: true }),
+      "warning argument_unknown config[0].parameters.shel: is no argument of execute. Did you mean shell?",
+    ],
+    [
+      "an option that is misspelt",
+      graded({ func: "compare_csv", options: { ignore_cse: true } }),
+      "warning argument_unknown evaluator.options.ignore_cse: is no argument of compare_csv. Did you mean ignore_case?",
+    ],
+    [
+      "a getter without what it gets",
+      graded({ result: { type: "vm_command_line" } }),
+      "error arguments_invalid evaluator.result.command: is missing, which vm_command_line takes",
+    ],
+    [
+      "a snapshot that there is not",
+      { snapshot: "bse" },
+      "error snapshot_unknown snapshot: there is no snapshot bse. Did you mean base?",
+    ],
+  ])("finds %s", async (_, changes, finding) => {
+    expect(await checkMinimal(changes)).toEqual([finding]);
+  });
+
+  it("finds snapshots.json broken, and takes the snapshots that it has", async () => {
+    const [broken, ...others] = await checkMinimal({}, { "snapshots.json": "{broken" });
+    expect(broken).toMatch(/^error snapshots_invalid : .*snapshots\.json is not JSON/);
+    expect(others).toEqual([]);
+    const own = JSON.stringify({ mine: { extends: "base" } });
+    expect(await checkMinimal({ snapshot: "mine" }, { "snapshots.json": own })).toEqual([]);
+  });
+});
 
 describe("a check of a suite", () => {
   it("finds nothing where nothing is wrong, in either spelling", () => {
@@ -165,6 +236,14 @@ describe("a check of a suite", () => {
 });
 
 describe("a check of Spider2-V's tasks", () => {
+  it("finds a file of an action", () => {
+    const parameters = { actions: [{ type: "load", from: "evaluation_examples/x/none.sql" }] };
+    expect(findingsIn(spiderPair({ config: [{ type: "launch", parameters }] }))).toContain(
+      "error file_missing config[0].parameters.actions[0].from: " +
+        "input evaluation_examples/x/none.sql is not in the suite's folder",
+    );
+  });
+
   const evaluator = (changes: object) => ({ evaluator: { ...spiderTask("a", "b").evaluator, ...changes } });
 
   it.each<[string, object, string]>([
@@ -189,7 +268,7 @@ describe("a check of Spider2-V's tasks", () => {
       evaluator({
         func: ["compare_csv"],
         result: [{ type: "vm_file", path: ["/x", "/y"], multi: true, dest: ["x", "y"] }],
-        expected: [{ type: "local_file", path: ["examples/excel/a/in.csv"], dest: ["y"] }],
+        expected: [{ type: "local_file", path: "examples/excel/a/in.csv", dest: "y" }],
       }),
       "error destination_equal evaluator.expected[0].dest: " +
         "y is where the result is saved too: the score is 1 whatever it holds",
@@ -203,17 +282,6 @@ describe("a check of Spider2-V's tasks", () => {
       "a file beside the suite",
       evaluator({ expected: { type: "local_file", path: "../gold.csv", dest: "gold.csv" } }),
       "error path_outside evaluator.expected.path: gold file ../gold.csv is outside of the suite's folder",
-    ],
-    [
-      "a file of an action",
-      {
-        tags: ["cli", "account", "abstract", "data_warehousing"],
-        config: [
-          { type: "sleep", parameters: { actions: [{ type: "load", from: "evaluation_examples/x/none.sql" }] } },
-        ],
-      },
-      "error file_missing config[0].parameters.actions[0].from: " +
-        "input evaluation_examples/x/none.sql is not in the suite's folder",
     ],
     [
       "windows",

@@ -13,7 +13,7 @@ import { temporaryFolder } from "./temporary-folder.js";
 
 /** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
 
-const DIST = join(import.meta.dirname, "../../dist/suites/grading-processes.js");
+const DIST = join(import.meta.dirname, "../../dist/suites/grading-pool.js");
 const built = (await import(DIST)) as { GradingPool: typeof GradingPool };
 const never = new AbortController().signal;
 

@@ -36,7 +36,6 @@ describe("planned tasks", () => {
   ];
 
   const left = (retryFailed = false) => remaining("run_a", retryFailed).map(({ task, epoch }) => [task.id, epoch]);
-
   const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
   describe("what is left of a run", () => {
@@ -110,7 +109,6 @@ describe("result writer", async () => {
   };
 
   let test: TestDb;
-
   let writer: ThreadedResultWriter;
 
   beforeEach(() => {

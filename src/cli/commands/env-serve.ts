@@ -3,12 +3,11 @@ import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/program-version.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
-import type { Command } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { declaredIn, oneOf, readFlags, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import { judgeShape } from "../scoring-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { reportFault, untilAborted } from "../until-aborted.js";
+import { reportFault, untilAborted } from "../terminal.js";
 
 const REWARDS = ["art", ...SCORER_NAMES] as const;
 
@@ -60,33 +59,29 @@ const schema = datasetSchema.extend(selectionSchema.shape).extend({
 /** Sessions that are under way when the server is stopped have so long. */
 const GRACE_MS = 5_000;
 
-export const serveEnvironmentCommand: Command = {
-  ...declaredIn(schema),
-  async run(argv, context) {
-    const flags = readFlags("env serve", schema, argv);
-    const token = tokenOf(flags, context.settings);
-    const { withTrainingEnvironment } = await import("../../runs/training-environment.js");
-    const { serveOpenEnv } = await import("../../server/openenv.js");
-    const options = { ...flags, save: !flags.noSave, maxTokens: flags.maxEpisodeTokens };
-    return withTrainingEnvironment(options, context, async (environment) => {
-      // Messages go to clients from now on, whom the files of this machine do not concern.
-      showDatabase(null);
-      const running = await serveOpenEnv(environment, {
-        access: { host: flags.host, token },
-        port: flags.port,
-        maxSessions: flags.maxSessions,
-        idleMs: flags.idleTimeout * 1_000,
-        version: programVersion(),
-        report: (fault, where) => reportFault(fault, where, context),
-      });
-      const splits = environment.splits.map(({ name, tasks }) => `${tasks} ${name}`).join(", ");
-      context.out.result(
-        { url: running.url, token: token !== null, splits: environment.splits },
-        () => `art-e serves its training environment (${splits}) at ${running.url}`,
-      );
-      await untilAborted(context.signal);
-      await running.stop(GRACE_MS);
-      return EXIT.done;
+export const serveEnvironmentCommand = defineCommand("env serve", schema, async (flags, context) => {
+  const token = tokenOf(flags, context.settings);
+  const { withTrainingEnvironment } = await import("../../runs/training-environment.js");
+  const { serveOpenEnv } = await import("../../server/openenv.js");
+  const options = { ...flags, save: !flags.noSave, maxTokens: flags.maxEpisodeTokens };
+  return withTrainingEnvironment(options, context, async (environment) => {
+    // Messages go to clients from now on, whom the files of this machine do not concern.
+    showDatabase(null);
+    const running = await serveOpenEnv(environment, {
+      access: { host: flags.host, token },
+      port: flags.port,
+      maxSessions: flags.maxSessions,
+      idleMs: flags.idleTimeout * 1_000,
+      version: programVersion(),
+      report: (fault, where) => reportFault(fault, where, context.out),
     });
-  },
-};
+    const splits = environment.splits.map(({ name, tasks }) => `${tasks} ${name}`).join(", ");
+    context.out.result(
+      { url: running.url, token: token !== null, splits: environment.splits },
+      () => `art-e serves its training environment (${splits}) at ${running.url}`,
+    );
+    await untilAborted(context.signal);
+    await running.stop(GRACE_MS);
+    return EXIT.done;
+  });
+});

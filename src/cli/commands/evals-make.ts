@@ -9,7 +9,7 @@ import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
-import { estimateText } from "../../reports/text.js";
+import { estimateText, oneLine } from "../../reports/text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
@@ -206,11 +206,11 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     `Training half: ${good} good, ${bad} bad. The figures below are on these labels, which the model saw: no proof.`,
     "",
     "Criteria:",
-    ...criteria.map((criterion) => `  ${oneLine(criterion)}`),
+    ...criteria.map((criterion) => `  ${oneLine(criterion, 200)}`),
     ...(saved.length === 0 ? ["", "Nothing is saved."] : ["", savedTable(saved)]),
     ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
     ...variations.flatMap(({ variation, rejection }) =>
-      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection)}`],
+      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection, 200)}`],
     ),
     "",
     `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
@@ -235,13 +235,9 @@ function savedTable(saved: readonly SavedVariation[]): string {
       share(measured.coverage),
       share(measured.falseFailures),
       String(rounds),
-      oneLine(ended),
+      oneLine(ended, 200),
     ]),
   );
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 200);
 }
 
 const KEYS: Readonly<Record<string, EvalLabel>> = {

@@ -7,7 +7,7 @@ import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
-import { estimateText } from "../../reports/text.js";
+import { estimateText, oneLine } from "../../reports/text.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
@@ -309,7 +309,7 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
       .slice(0, LISTED)
       .map(
         ({ traceId, note }) =>
-          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${note.replace(/\s+/g, " ").slice(0, 100)})`}`,
+          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
       ),
     ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
   ].join("\n");

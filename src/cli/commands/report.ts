@@ -12,15 +12,10 @@ import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { defineCommand, oneOf, runNames, text } from "../read-flags.js";
 
-interface SummaryFlags {
-  readonly runs: readonly string[];
-  readonly overwrite: boolean;
-}
-
 /** Writes tables of runs into a folder and says so. Only tables of earlier reports are replaced. */
 export async function writeSummaries(
   folder: string,
-  { runs, overwrite }: SummaryFlags,
+  { runs, overwrite }: { readonly runs: readonly string[]; readonly overwrite: boolean },
   context: CommandContext,
 ): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
   const reports = await import("../../runs/write-report.js");
@@ -102,21 +97,21 @@ export const reportCommand = defineCommand("report [runs..]", reportSchema, asyn
     db: context.settings.db,
     overwrite: flags.overwrite,
   });
-  if (flags.csv !== undefined) await reportSummaries(flags.csv, flags, context);
-  else if (flags.format === "csv") await reportCsv(flags, context);
+  if (flags.csv !== undefined) {
+    const written = await writeSummaries(flags.csv, flags, context);
+    if (context.settings.json) context.out.result({ folder: flags.csv, ...written }, () => "");
+  } else if (flags.format === "csv") await reportCsv(flags, context);
   else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
     await reportPage(flags, context);
-    if (flags.open && flags.output !== undefined) await openPage(flags.output, context);
+    const address = flags.output === undefined ? null : pathToFileURL(flags.output).href;
+    if (flags.open && address !== null && !(await openInBrowser(address))) {
+      context.note(`No browser could be started here: open ${address}`);
+    }
   } else await reportSummary(flags, context);
 });
 
 /** Loaded when a report is made: `--help` needs none of it. */
 const loadReports = () => import("../../runs/write-report.js");
-
-async function reportSummaries(folder: string, flags: ReportFlags, context: CommandContext): Promise<void> {
-  const written = await writeSummaries(folder, flags, context);
-  if (context.settings.json) context.out.result({ folder, ...written }, () => "");
-}
 
 async function reportCsv({ runs: names, output }: ReportFlags, context: CommandContext): Promise<void> {
   const { writeCsvReport } = await loadReports();
@@ -132,16 +127,10 @@ async function reportPage({ runs, output, traces }: ReportFlags, context: Comman
   printPage(page, output, context);
 }
 
-async function openPage(output: string, { note }: CommandContext): Promise<void> {
-  const address = pathToFileURL(output).href;
-  if (!(await openInBrowser(address))) note(`No browser could be started here: open ${address}`);
-}
-
 /** As Markdown; with --json as a JSON document. */
 async function reportSummary({ runs, output }: ReportFlags, context: CommandContext): Promise<void> {
-  const [{ readReport }, { markdownReport }, { reportFigures }] = await Promise.all([
+  const [{ readReport }, { markdownReport }] = await Promise.all([
     loadReports(),
-    import("../../reports/markdown-report.js"),
     import("../../reports/markdown-report.js"),
   ]);
   const head = await readReport(runs, context);
@@ -163,16 +152,14 @@ function printPage({ head, bytes }: WrittenPage, output: string | undefined, con
   const file = output === undefined ? "" : ` to ${output} (${megabytes(bytes)})`;
   const { traces } = head;
   const isWithout = head.runs.every(({ hasConversations }) => !hasConversations);
-  const where = isWithout ? "results files hold no conversations." : WHERE[traces.kind](folderOf(traces));
+  const where = isWithout ? "results files hold no conversations." : whereConversationsAre(traces);
   context.note(`${count(tasks)} tasks written${file}; ${where}`);
 }
 
-function folderOf(traces: WrittenPage["head"]["traces"]): string {
-  return traces.kind === "folder" ? traces.folder : "";
+function whereConversationsAre(traces: WrittenPage["head"]["traces"]): string {
+  if (traces.kind === "folder") {
+    return `their conversations are in the folder ${traces.folder} beside it: keep the two together.`;
+  }
+  if (traces.kind === "embed") return "their conversations are in the page.";
+  return `without their conversations: ${commandLine`art-e show RUN/TASK`} shows them.`;
 }
-
-const WHERE = {
-  embed: () => "their conversations are in the page.",
-  folder: (folder: string) => `their conversations are in the folder ${folder} beside it: keep the two together.`,
-  none: () => `without their conversations: ${commandLine`art-e show RUN/TASK`} shows them.`,
-} as const;

@@ -5,8 +5,7 @@ import { concurrency, configShape, overwriteShape, protocolShape } from "../flag
 import { otlpShape } from "../otlp-flags.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../read-flags.js";
 import { gateShape, judgeShape, scorerShape } from "../scoring-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { suiteResourceShape, suiteSelectionShape } from "../suite-flags.js";
+import { datasetSchema, selectionSchema, suiteResourceShape, suiteSelectionShape } from "../selection-flags.js";
 
 /** How `--help` and the documentation show the flags of `run`. */
 export const RUN_HELP: CommandHelp = {

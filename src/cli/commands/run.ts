@@ -7,7 +7,7 @@ import { programVersion } from "../../platform/program-version.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute.js";
 import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";
-import type { SessionEnd, Stopped } from "../../runs/run-tasks.js";
+import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/watch.js";
 import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
 import type { Command, CommandContext } from "../command.js";
@@ -27,24 +27,22 @@ export const runCommand: Command = {
     const [only, ...others] = runs;
     if (only !== undefined && others.length === 0) return execute(only, context);
 
-    return runInTurn(runs, context, execute);
+    return runInTurn(runs, context);
   },
 };
 
 // BullMQ takes a fifth of a second to load.
 const openQueue: OpenQueue = async (...run) => (await import("../../queue/coordinator.js")).queueAnswerer(...run);
 
-async function execute(prepared: PreparedRun, context: CommandContext): Promise<ExitCode> {
-  try {
-    return await executeRun(prepared, context);
-  } catch (error) {
+function execute(prepared: PreparedRun, context: CommandContext): Promise<ExitCode> {
+  return executeRun(prepared, context).catch((error) => {
     throw explainConfigured(error, prepared.configured);
-  }
+  });
 }
 
 async function executeRun({ configured, flags, request }: PreparedRun, context: CommandContext): Promise<ExitCode> {
   if (flags.stats) {
-    const { printDatasetFigures } = await import("../dataset-figures.js");
+    const { printDatasetFigures } = await import("./stats.js");
     await printDatasetFigures(flags, context);
     return EXIT.done;
   }
@@ -85,8 +83,6 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
   return EXIT.gate;
 }
 
-type Execute = (run: PreparedRun, context: CommandContext) => Promise<ExitCode>;
-
 /** How one of several runs ended. */
 interface EndedRun {
   readonly name: string;
@@ -103,13 +99,13 @@ const WORST_FIRST = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.gate] as co
  * Does several runs one after another; one that fails or misses a gate does not keep the others from running. With
  * --json one document has the results of all. Throws at the end what gives the worst of the exit codes.
  */
-async function runInTurn(runs: readonly PreparedRun[], context: CommandContext, execute: Execute): Promise<ExitCode> {
+async function runInTurn(runs: readonly PreparedRun[], context: CommandContext): Promise<ExitCode> {
   const ended: EndedRun[] = [];
   try {
     for (const [i, run] of runs.entries()) {
       if (context.signal.aborted) break;
       context.note(`\nRun ${nameOf(run)} (${i + 1} of ${runs.length})`);
-      ended.push(await runOne(run, context, execute));
+      ended.push(await runOne(run, context));
     }
   } finally {
     if (context.settings.json) context.out.result({ runs: ended.map(toJson) }, () => "");
@@ -118,7 +114,7 @@ async function runInTurn(runs: readonly PreparedRun[], context: CommandContext, 
   return EXIT.done;
 }
 
-async function runOne(run: PreparedRun, context: CommandContext, execute: Execute): Promise<EndedRun> {
+async function runOne(run: PreparedRun, context: CommandContext): Promise<EndedRun> {
   const name = nameOf(run);
   let result: object = {};
   const keepResult = (json: unknown) => {
@@ -169,7 +165,7 @@ function again(names: readonly string[], [first]: readonly PreparedRun[]): strin
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 
 /** The error of a run that ended before its last task: why, and how to resume it. */
-function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
+function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
   const resume = commandLine`art-e run --resume ${runId}`;
@@ -180,7 +176,7 @@ function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
 }
 
 function hintFor(
-  stopped: Exclude<Stopped, { by: "user" }>,
+  stopped: Exclude<RunStop, { by: "user" }>,
   { resume, model, hasAnswers }: { resume: string; model: string; hasAnswers: boolean },
 ): string {
   switch (stopped.by) {
@@ -243,7 +239,9 @@ async function prepareRun(
   const tags = configured.run === null ? [] : [configured.run];
   const request = { ...flags, queue, tags, given: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
-  refuseUnwatched(flags);
+  if (flags.watch && flags.dryRun) {
+    throw new UserError("flags_contradict", "--watch and --dry-run are given.", "Nothing runs that could be watched.");
+  }
   sendsTraces(flags);
   if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);
   const inputs = [{ name: "the file of settings", path: configured.path }, ...inputsOf(flags), ...taken];
@@ -263,12 +261,6 @@ function inputsOf({ dataset, baseline, oracle, modelId, judge }: RunFlags): read
 
 function outputsOfRun({ configured, flags }: PreparedRun): readonly InputFile[] {
   return outputsOf(flags).map(({ flag, path }) => ({ name: `${flag} of the run ${configured.run}`, path }));
-}
-
-/** Refuses --watch where nothing runs. */
-function refuseUnwatched({ watch, dryRun }: { readonly watch: boolean; readonly dryRun: boolean }): void {
-  if (!watch || !dryRun) return;
-  throw new UserError("flags_contradict", "--watch and --dry-run are given.", "Nothing runs that could be watched.");
 }
 
 /** Runs `use` with a monitor that also serves the run's page; without --watch with the monitor as it is. */

@@ -6,7 +6,7 @@ import { programVersion } from "../../platform/program-version.js";
 import { tokenOf } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
 import { defineCommand, text, wholeNumber } from "../read-flags.js";
-import { reportFault, untilAborted } from "../until-aborted.js";
+import { reportFault, untilAborted } from "../terminal.js";
 
 /** Interval of heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
@@ -61,7 +61,7 @@ export const serveCommand = defineCommand(
           chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           allowPrograms: flags.allowPrograms,
-          report: (fault, requestId) => reportFault(fault, requestId, context),
+          report: (fault, requestId) => reportFault(fault, requestId, context.out),
         },
         { host: flags.host, token, cors },
         flags.port,

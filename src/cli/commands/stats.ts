@@ -1,14 +1,12 @@
 import { z } from "zod";
 import { scorersAmong } from "../../analysis/compare.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { corpusSummary, runSummary, runTable } from "../../reports/run-text.js";
+import { corpusSummary, datasetSummary, runSummary, runTable } from "../../reports/run-text.js";
 import { suiteAnalysisText } from "../../reports/suite-text.js";
 import { sliceTable } from "../../reports/text.js";
-import type { RunTotals } from "../../traces/run-totals.js";
-import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/slice.js";
+import { QUESTION_SLICES, type RunTotals, SLICES, type SliceName, SUITE_SLICES } from "../../traces/run-totals.js";
 import type { Command, CommandContext } from "../command.js";
 import { readConfig } from "../config-file.js";
-import { printDatasetFigures } from "../dataset-figures.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { declaredIn, oneOf, readFlags, text } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
@@ -53,12 +51,6 @@ export const statsCommand: Command = {
   },
 };
 
-async function printRun(run: string, flags: z.output<typeof schema>, context: CommandContext): Promise<void> {
-  // Before anything is printed: a folder that cannot be used is refused.
-  if (flags.csv !== undefined) await writeSummaries(flags.csv, { runs: [run], overwrite: flags.overwrite }, context);
-  await printRunFigures(run, flags, context);
-}
-
 /** Refuses several kinds of figures at once, and slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
   const kinds = [
@@ -95,27 +87,25 @@ async function printRuns({ settings, out }: CommandContext): Promise<void> {
   out.result(runs, () => runTable(runs, terminalColumns()));
 }
 
-interface RunFlags {
-  readonly by?: SliceName | undefined;
-  readonly metric?: readonly string[] | undefined;
-}
-
 /** The totals of a run, or its scores by one slice. */
-async function printRunFigures(
-  name: string,
-  { by, metric }: RunFlags,
-  { settings, out }: CommandContext,
-): Promise<void> {
+async function printRun(name: string, flags: z.output<typeof schema>, context: CommandContext): Promise<void> {
+  const { by, metric, csv, overwrite } = flags;
+  // Before anything is printed: a folder that cannot be used is refused.
+  if (csv !== undefined) await writeSummaries(csv, { runs: [name], overwrite }, context);
   const { analyseRun } = await import("../../runs/report.js");
-  const { totals, analysis } = await analyseRun(name, settings);
+  const { totals, analysis } = await analyseRun(name, context.settings);
   if (by === undefined) {
     const texts = () => [runSummary(totals), ...(analysis === null ? [] : [suiteAnalysisText(totals, analysis)])];
-    out.result({ ...totals, ...(analysis === null ? {} : { analysis }) }, () => texts().join("\n\n"));
+    context.out.result({ ...totals, ...(analysis === null ? {} : { analysis }) }, () => texts().join("\n\n"));
     return;
   }
   checkSlice(totals, by);
-  const shown = scorersAmong(metric ?? defaultMetrics(totals), totals.scores);
-  out.result({ runId: totals.runId, by, parts: totals.slices[by] ?? [] }, () => sliceTable(totals, by, shown));
+  const isOfSuite = totals.suite !== undefined;
+  const shown = metric ?? (isOfSuite ? ["score", "solved"] : ["accuracy", "semantic", "sources"]);
+  const scorers = scorersAmong(shown, totals.scores);
+  context.out.result({ runId: totals.runId, by, parts: totals.slices[by] ?? [] }, () =>
+    sliceTable(totals, by, scorers),
+  );
 }
 
 function checkSlice({ suite, runId }: RunTotals, by: SliceName): void {
@@ -129,6 +119,14 @@ function checkSlice({ suite, runId }: RunTotals, by: SliceName): void {
   );
 }
 
-function defaultMetrics({ suite }: RunTotals): string[] {
-  return suite === undefined ? ["accuracy", "semantic", "sources"] : ["score", "solved"];
+/** Also used by `run --stats`. */
+export async function printDatasetFigures(
+  flags: z.output<typeof datasetSchema>,
+  context: CommandContext,
+): Promise<void> {
+  const { loadDataset, questionStatistics } = await import("../../questions/dataset.js");
+  const set = await loadDataset(flags, context);
+  const statistics = questionStatistics(set);
+  const { source, revision, sha256 } = set;
+  context.out.result({ ...statistics, source, revision, sha256 }, () => datasetSummary(statistics));
 }

@@ -6,8 +6,14 @@ import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
-import { functionsShape, suiteDir, suiteResourceShape, suiteSelectionShape } from "../suite-flags.js";
+import {
+  datasetSchema,
+  functionsShape,
+  selectionSchema,
+  suiteDir,
+  suiteResourceShape,
+  suiteSelectionShape,
+} from "../selection-flags.js";
 
 export const writeImageCommand = defineCommand(
   "suite image <name>",
@@ -175,7 +181,7 @@ export const checkSuiteCommand = defineCommand(
     ...functionsShape,
   }),
   async ({ dir, oracle, functions }, context) => {
-    const { checkText, oracleText } = await import("../suite-check-text.js");
+    const { checkText, oracleText } = await import("../../reports/suite-check-text.js");
     const { gradeOracle } = await import("../../suites/grade-oracle.js");
     if (oracle !== undefined) {
       const report = await gradeOracle(dir, oracle, functions, context);

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { HOME } from "../../sandbox/task-machine.js";
+import { HOME, lastLine } from "../../sandbox/task-machine.js";
 import { readCsv } from "../formats/csv.js";
 import { equalFrames, type Frame, type FrameCell, type FrameColumn } from "../formats/frame.js";
 import {
@@ -39,7 +39,7 @@ import {
   type FlowbookFunction,
   filePair,
 } from "../grading-function.js";
-import { describeFailure, lastLine, runFlowbookScript } from "../machine-commands.js";
+import { describeFailure, runFlowbookScript } from "../machine-commands.js";
 import { readCollectedFile, resolveSuiteFile } from "../suite-files.js";
 import { parseArguments } from "../suite-folder.js";
 

@@ -142,13 +142,6 @@ function describeCharts({ book, sheet }: ChosenSheet, names: readonly string[]):
   );
 }
 
-interface ActiveCell {
-  readonly coordinate: string;
-  readonly format: CellStyle;
-}
-
-type Value = string | number | null;
-
 const COMPARISON =
   /^\s*\$?[A-Z]{1,3}\$?\d+\s*(=|<>|<=|>=|<|>)\s*(?:(MAX|MIN|AVERAGE|SUM)\((\$[A-Z]{1,3}\$\d+:\$[A-Z]{1,3}\$\d+)\)|(-?\d{1,15}(?:\.\d{1,15})?)|"([^"]*)")\s*$/i;
 const MAX_FORMATTED_CELLS = 100_000;
@@ -158,7 +151,7 @@ const MAX_FORMATTED_CELLS = 100_000;
  * others raise. Of formulas we know a comparison of the cell with a number, a text, or the MAX, MIN, AVERAGE or SUM of
  * a fixed range; the origin knows Excel's functions.
  */
-function findActiveCells(book: Workbook, sheet: Sheet): ActiveCell[] {
+function findActiveCells(book: Workbook, sheet: Sheet): { coordinate: string; format: CellStyle }[] {
   const formats = findChildren(book.package.read(sheet.part), "conditionalFormatting");
   return formats.flatMap((format) =>
     findChildren(format, "cfRule").flatMap((rule) => {
@@ -189,7 +182,7 @@ function listCells(ranges: string): string[] {
   });
 }
 
-function parseCondition(formula: string, book: Workbook, sheet: Sheet): (value: Value) => boolean {
+function parseCondition(formula: string, book: Workbook, sheet: Sheet): (value: string | number | null) => boolean {
   const match = COMPARISON.exec(formula.slice(0, 1000));
   if (match === null)
     throw new CannotGrade("unsupported", `the condition ${formula.slice(0, 100)} cannot be evaluated`);

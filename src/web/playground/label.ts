@@ -1,9 +1,10 @@
+import { datasetText } from "../../reports/text.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, post, remove } from "./api.js";
-import { factList, table } from "./lists.js";
-import { endingText, mailboxFacts, messageSections, rightAnswer } from "./trace.js";
+import { factList, table, twoLines } from "./lists.js";
+import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer } from "./trace.js";
 
 /** One trace after another, to be labelled by keys. */
 export async function labelView(
@@ -151,7 +152,7 @@ class Labelling {
 
 /** The runs whose traces can be labelled, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
-  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+  const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
   const criterion = h("input", { id: "criterion", type: "text", value: OVERALL, autocomplete: "off" });
   const link = (runId: string | null, text: string) => {
     const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || OVERALL });
@@ -172,18 +173,19 @@ export async function labelList(page: HTMLElement): Promise<void> {
     ),
     table(
       "What to label",
-      ["Traces of", "Agent", "Model", "Tasks", "Started"],
+      ["Traces of", "Agent, model", "Dataset", "Tasks", "Started"],
       [
         ...runs.map((run) => [
-          link(run.id, run.id),
-          run.agent_id,
-          run.model,
+          link(run.id, run.name ?? run.id),
+          twoLines(run.agent_id, run.model),
+          untrustedText(datasetText(run), "clip", "span"),
           `${run.tasks} of ${run.total_tasks}`,
           minuteText(run.started_at),
         ]),
-        [link(null, "chats"), "any", "any", "–", "–"],
+        [link(null, "chats"), "any", "–", "–", "–"],
       ],
     ),
+    hasOlder ? h("p", { class: "hint" }, "Older runs are under Runs, each with a link to label its traces.") : "",
   );
 }
 
@@ -202,7 +204,11 @@ function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLEleme
 }
 
 function factsOf(trace: Trace | ChatTrace): [string, string][] {
-  return [...rightAnswer(trace), ["Sources", trace.sources.join(", ") || "none"], ...mailboxFacts(trace)];
+  return [
+    ...rightAnswer(trace),
+    ["Sources", trace.sources.map(mailWords(trace.toolCalls)).join("; ") || "none"],
+    ...mailboxFacts(trace),
+  ];
 }
 
 /** What the agent did, without its instructions and the question, which stands beside. Mails that it read are open. */

@@ -4,7 +4,7 @@ import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../serve
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
-import { append, h, minuteText, replaceChildren, untrustedText } from "../dom.js";
+import { append, h, minuteText, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
 import { get, isRunPage, post } from "./api.js";
 import {
   type FilterField,
@@ -50,13 +50,27 @@ function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace):
     ["Model", line.model],
     ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
-    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources)],
+    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(trace.toolCalls))],
     ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
     ...retryFacts(trace),
     ...rightAnswer(trace),
     ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
     ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
   ];
+}
+
+/** Names a mail by subject, sender and time, where one of the calls has shown it; others by their Message-ID. */
+export function mailWords(calls: readonly { readonly result: unknown }[]): (messageId: string) => string {
+  const seen = new Map<string, string>();
+  for (const { result } of calls) {
+    const view = readToolResult(result);
+    const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
+    for (const { messageId, subject, sender, date } of mails) {
+      const words = [subject || "(no subject)", sender, date === null ? null : minuteText(date)];
+      seen.set(messageId, words.filter((word) => word !== null).join(", "));
+    }
+  }
+  return (messageId) => seen.get(messageId) ?? messageId;
 }
 
 /** Of the task, or of the chat. */
@@ -307,9 +321,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
   const lines = [
     ["From", sender ?? from ?? ""],
-    ["To", addressText(to ?? recipients)],
-    ["Cc", addressText(cc)],
-    ["Bcc", addressText(bcc)],
+    ["To", addressList(to ?? recipients)],
+    ["Cc", addressList(cc)],
+    ["Bcc", addressList(bcc)],
     ["Date", minuteText(date ?? null)],
   ] as const;
   return h(
@@ -321,8 +335,14 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   );
 }
 
-function addressText(addresses: readonly string[] | string | undefined): string {
-  return typeof addresses === "string" ? addresses : (addresses ?? []).join(", ");
+/** Of so many addresses the rest is folded: a mail to everybody would begin far below. */
+const MOST_ADDRESSES = 8;
+
+function addressList(addresses: readonly string[] | string = []): string | HTMLElement {
+  if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ");
+  const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
+  const summary = h("summary", {}, untrustedInline(first.join(", ")), ` and ${rest.length} more`);
+  return h("details", {}, summary, untrustedText(rest.join(", "), ""));
 }
 
 /** Arguments in one line, without the mailbox, which is the same in all calls. */

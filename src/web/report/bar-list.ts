@@ -7,7 +7,8 @@ import {
   STAGES,
 } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import { type Child, costText, h, intervalText, scoreText, untrustedInline } from "../dom.js";
+import { axisEnd, type Child, costText, h, intervalText, scoreAxis, scoreText, untrustedInline } from "../dom.js";
+import { figureTable, wide } from "./figure-table.js";
 import { OUTCOME_WORDS, runDot, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./route.js";
 
@@ -15,13 +16,15 @@ import { filterLink, type ViewState } from "./route.js";
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
   const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95 % interval", "", "Tasks"];
-  return h(
+  const caption = "Scores with their 95 % intervals, over the completed tasks";
+  const table = h(
     "table",
     { class: several ? "scores several" : "scores" },
-    h("caption", { class: "hidden" }, "Scores with their 95 % intervals, over the completed tasks"),
+    h("caption", { class: "hidden" }, caption),
     h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
     ...head.scores.map(({ name, label, meaning, better }) => {
-      const span = axisOf(head.runs.map((run) => run.scores[name]));
+      const figures = head.runs.map((run) => run.scores[name]);
+      const axis = scoreAxis(figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]));
       return h(
         "tbody",
         {},
@@ -44,13 +47,20 @@ export function scoreTable(head: ReportHead): HTMLElement {
             ...(several ? [h("td", { class: "run" }, runDot(i), untrustedInline(run.label))] : []),
             h("td", { class: "figure strong" }, scoreText(figure.value)),
             h("td", { class: "figure" }, intervalText(figure)),
-            h("td", { class: "track-cell" }, track(figure, span, i)),
+            h(
+              "td",
+              { class: "track-cell" },
+              track(figure, axis, i),
+              // One axis for all runs, below the last.
+              i < head.runs.length - 1 ? null : axisLine(axis),
+            ),
             h("td", { class: "figure muted" }, count(figure.n)),
           );
         }),
       );
     }),
   );
+  return wide(table, caption);
 }
 
 /** Time, tokens and cost of each run. */
@@ -69,45 +79,30 @@ export function effortTable({ runs }: ReportHead): HTMLElement {
     "Output tokens",
     "Retries",
   ];
-  return h(
-    "table",
-    { class: "effort" },
-    h("caption", { class: "hidden" }, "What the runs took and cost"),
-    h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
-    h(
-      "tbody",
-      {},
-      ...runs.map((run, i) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, runs.length > 1 ? runDot(i) : null, untrustedInline(run.label)),
-          ...[
-            count(run.tasks),
-            count(run.failed),
-            costText(run.costUsd),
-            costText(run.costUsd === null || run.tasks === 0 ? null : (run.costUsd / run.tasks) * 1_000),
-            ms(run.latency.p50),
-            ms(run.latency.p95),
-            ms(run.latency.waiting),
-            count(run.tokens.input),
-            count(run.tokens.output),
-            count(run.retries),
-          ].map((text, column) => h("td", { class: "figure", "data-label": columns[column + 1] ?? "" }, text)),
-        ),
-      ),
-    ),
-  );
+  const rows = runs.map((run, i) => ({
+    label: [runs.length > 1 ? runDot(i) : null, untrustedInline(run.label)],
+    cells: [
+      count(run.tasks),
+      count(run.failed),
+      costText(run.costUsd),
+      costText(run.costUsd === null || run.tasks === 0 ? null : (run.costUsd / run.tasks) * 1_000),
+      ms(run.latency.p50),
+      ms(run.latency.p95),
+      ms(run.latency.waiting),
+      count(run.tokens.input),
+      count(run.tokens.output),
+      count(run.retries),
+    ],
+  }));
+  return figureTable({ className: "effort", caption: "What the runs took and cost", columns }, [{ label: null, rows }]);
 }
 
 function heading(name: string): HTMLElement {
   return name === "" ? h("td", {}) : h("th", { scope: "col" }, name);
 }
 
-/** 0 to 1, extended where values lie outside. */
-function axisOf(figures: readonly (Figure | undefined)[]): readonly [number, number] {
-  const ends = figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]);
-  return [Math.min(0, ...ends), Math.max(1, ...ends)];
+function axisLine(axis: readonly [number, number]): HTMLElement {
+  return h("span", { class: "axis", "aria-hidden": "true" }, ...axis.map((end) => h("span", {}, axisEnd(end))));
 }
 
 /** The interval as a line with the value as a dot; hidden from screen readers, as the numbers stand beside it. */
@@ -130,41 +125,26 @@ function track({ value, low, high }: Figure, [from, to]: readonly [number, numbe
 /** What each eval says of each run, and how far it can be trusted. */
 export function evalTable({ evals, runs }: ReportHead): HTMLElement {
   const columns = ["Eval", "Tasks", "Passed", "Corrected", "False alarms", "Tested on"];
-  return h(
-    "table",
-    { class: "effort evals" },
-    h("caption", { class: "hidden" }, "Evals: pass rates with their 95 % intervals, corrected for the evals' errors"),
-    h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))),
-    h(
-      "tbody",
-      {},
-      ...evals.map((one) => {
-        const run = runs[one.run];
-        const cells = [
-          count(one.passRate.n),
-          estimate(one.passRate),
-          estimate(one.corrected),
-          estimate(one.falseAlarms),
-          testText(one),
-        ];
-        return h(
-          "tr",
-          {},
-          h(
-            "th",
-            { scope: "row" },
-            h("a", { href: filterLink({ eval: one.name, ...(run && { run: run.runId }) }) }, one.name),
-            one.version === null ? null : ` @${one.version}`,
-            one.reference ? h("span", { class: "tag" }, "sees gold") : null,
-            runs.length > 1
-              ? h("span", { class: "meaning" }, runDot(one.run), untrustedInline(run?.label ?? ""))
-              : null,
-          ),
-          ...cells.map((cell, column) => h("td", { class: "figure", "data-label": columns[column + 1] ?? "" }, cell)),
-        );
-      }),
-    ),
-  );
+  const caption = "Evals: pass rates with their 95 % intervals, corrected for the evals' errors";
+  const rows = evals.map((one) => {
+    const run = runs[one.run];
+    return {
+      label: [
+        h("a", { href: filterLink({ eval: one.name, ...(run && { run: run.runId }) }) }, one.name),
+        one.version === null ? null : ` @${one.version}`,
+        one.reference ? h("span", { class: "tag" }, "sees gold") : null,
+        runs.length > 1 ? h("span", { class: "meaning" }, runDot(one.run), untrustedInline(run?.label ?? "")) : null,
+      ],
+      cells: [
+        count(one.passRate.n),
+        [estimate(one.passRate)],
+        [estimate(one.corrected)],
+        [estimate(one.falseAlarms)],
+        [testText(one)],
+      ],
+    };
+  });
+  return figureTable({ className: "evals", caption, columns }, [{ label: null, rows }]);
 }
 
 function estimate(figure: Figure | null): HTMLElement {
@@ -293,37 +273,18 @@ export function errorList(run: RunFigures): HTMLElement | null {
 
 export function toolTable({ runs }: ReportHead): HTMLElement {
   const columns = ["Tool", "Calls", "per task", "Used by", "Errors", "Mean time"];
-  return h(
-    "table",
-    { class: "tools" },
-    h("caption", { class: "hidden" }, "Calls of tools"),
-    h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)))),
-    ...runs.map((run) =>
-      h(
-        "tbody",
-        {},
-        runs.length > 1
-          ? h(
-              "tr",
-              { class: "group" },
-              h("th", { scope: "rowgroup", colspan: columns.length }, untrustedInline(run.label)),
-            )
-          : null,
-        ...run.tools.map(({ name, calls, errors, tasks, meanMs }) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, untrustedInline(name)),
-            ...[
-              count(calls),
-              run.tasks === 0 ? "–" : (calls / run.tasks).toFixed(1),
-              percent(tasks, run.tasks),
-              errors === 0 ? "0" : `${count(errors)} (${percent(errors, calls)})`,
-              duration(meanMs),
-            ].map((text) => h("td", { class: "figure" }, text)),
-          ),
-        ),
-      ),
-    ),
-  );
+  const groups = runs.map((run) => ({
+    label: runs.length > 1 ? run.label : null,
+    rows: run.tools.map(({ name, calls, errors, tasks, meanMs }) => ({
+      label: [untrustedInline(name)],
+      cells: [
+        count(calls),
+        run.tasks === 0 ? "–" : (calls / run.tasks).toFixed(1),
+        percent(tasks, run.tasks),
+        errors === 0 ? "0" : `${count(errors)} (${percent(errors, calls)})`,
+        duration(meanMs),
+      ],
+    })),
+  }));
+  return figureTable({ className: "tools", caption: "Calls of tools", columns }, groups);
 }

@@ -12,10 +12,11 @@ import {
 import { count } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { COST, figureOf, LATENCY, tradeOffChart } from "./charts.js";
+import { figureTable } from "./figure-table.js";
 import { runDot, spaceWords } from "./header.js";
 import type { Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
-import { EMPTY_VIEW, filterLink, section, taskName, wide, writeView } from "./route.js";
+import { EMPTY_VIEW, filterLink, section, taskName, writeView } from "./route.js";
 
 /** The values of the filter that its list offers: of each run's verdict, and where any run differs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
@@ -96,7 +97,7 @@ function comparedRun(comparison: ReportComparison, head: ReportHead, outcomes: P
         : [
             ...finding(comparison, noun),
             h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
-            wide(comparisonTable(comparison, head.runs, noun)),
+            comparisonTable(comparison, head.runs, noun),
             ...(headline === null ? [] : disagreements(candidate, headline, head, outcomes)),
           ]),
   );
@@ -247,32 +248,27 @@ function comparisonTable(
   noun: TaskNoun,
 ): HTMLElement {
   const [before, after] = [runs[0]?.label ?? "", runs[candidate]?.label ?? ""];
-  const heads: readonly Child[][] = [
-    ["Metric"],
-    ["Pairs"],
-    [h("span", { title: before }, runDot(0), "before", h("span", { class: "hidden" }, `: ${before}`))],
-    [h("span", { title: after }, runDot(candidate), "after", h("span", { class: "hidden" }, `: ${after}`))],
-    ["Difference, 95 %"],
-    ["p"],
-    ["Won, lost, tied"],
-    ["Verdict"],
+  const side = (name: string, run: number, label: string) => ({
+    name,
+    head: [h("span", { title: label }, runDot(run), name, h("span", { class: "hidden" }, `: ${label}`))],
+  });
+  const columns = [
+    ...["Metric", "Pairs"],
+    ...[side("Before", 0, before), side("After", candidate, after)],
+    ...["Difference, 95 %", "p", "Won, lost, tied", "Verdict"],
   ];
   const runId = runs[candidate]?.runId ?? "";
-  return h(
-    "table",
-    { class: "tools compared" },
-    h("caption", { class: "hidden" }, `${after} against ${before}`),
-    h("thead", {}, h("tr", {}, ...heads.map((children) => h("th", { scope: "col" }, ...children)))),
-    h(
-      "tbody",
-      {},
-      ...metrics.map((metric) => metricRow(metric, noun, outcomes[metric.metric] === undefined ? null : runId)),
-    ),
-  );
+  const rows = metrics.map((metric) => ({
+    label: [metric.label],
+    cells: metricCells(metric, noun, outcomes[metric.metric] === undefined ? null : runId),
+  }));
+  return figureTable({ className: "compared", caption: `${after} against ${before}`, columns }, [
+    { label: null, rows },
+  ]);
 }
 
 /** `runId`: numbers of tasks lead to these; null where they do not. */
-function metricRow(metric: MetricComparison, noun: TaskNoun, runId: string | null): HTMLElement {
+function metricCells(metric: MetricComparison, noun: TaskNoun, runId: string | null): (readonly Child[])[] {
   const { label, baseline, candidate, difference, p, wins, losses, ties } = metric;
   const format = metricFormat(metric.metric);
   const text = (value: number | null) => (value === null ? "–" : format(value));
@@ -281,19 +277,13 @@ function metricRow(metric: MetricComparison, noun: TaskNoun, runId: string | nul
     const href = filterLink({ compared: writeOutcome({ outcome, runId, metric: metric.metric }) });
     return h("a", { href, "aria-label": `${count(number)} ${outcome}, ${label}; show them` }, count(number));
   };
-  const cells: readonly (readonly [string, readonly Child[]])[] = [
-    ["Pairs", [count(difference.n)]],
-    ["Before", [text(baseline)]],
-    ["After", [text(candidate)]],
-    ["Difference, 95 %", [differenceText(difference, format)]],
-    ["p", [pText(p)]],
-    ["Won, lost, tied", [tasks("won", wins), ", ", tasks("lost", losses), ", ", tasks("tied", ties)]],
-    ["Verdict", [h("span", { class: `verdict-${metric.verdict ?? "open"}` }, significanceText(metric, noun))]],
+  return [
+    [count(difference.n)],
+    [text(baseline)],
+    [text(candidate)],
+    [differenceText(difference, format)],
+    [pText(p)],
+    [tasks("won", wins), ", ", tasks("lost", losses), ", ", tasks("tied", ties)],
+    [h("span", { class: `verdict-${metric.verdict ?? "open"}` }, significanceText(metric, noun))],
   ];
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, label),
-    ...cells.map(([name, children]) => h("td", { class: "figure", "data-label": name }, h("span", {}, ...children))),
-  );
 }

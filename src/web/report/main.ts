@@ -1,5 +1,5 @@
 import type { ReportHead, RunFigures } from "../../reports/report-data.js";
-import { SLICES, type SliceName } from "../../traces/slice.js";
+import { SLICES, type SliceName } from "../../traces/run-totals.js";
 import { type Child, h, replaceChildren, untrustedInline } from "../dom.js";
 import {
   effortTable,
@@ -16,7 +16,7 @@ import { comparisonSection } from "./comparison.js";
 import { header, runDot, tiles } from "./header.js";
 import { loadReport, type Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
-import { EMPTY_VIEW, findTask, readView, section, taskName, type ViewState, wide, writeView } from "./route.js";
+import { EMPTY_VIEW, findTask, readView, section, taskName, type ViewState, writeView } from "./route.js";
 import { suiteSections, taskStatesChart } from "./suite.js";
 import { filterTasks, TaskControls, TaskTable } from "./task-table.js";
 import { TaskDialog } from "./task-view.js";
@@ -74,8 +74,8 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
       "Scores",
       `${coverage(head)} The interval holds the true value in 95 of 100 such runs.`,
       tiles(head),
-      wide(scoreTable(head)),
-      ...(head.runs.length > 1 ? [wide(effortTable(head))] : []),
+      scoreTable(head),
+      ...(head.runs.length > 1 ? [effortTable(head)] : []),
     ),
     ...(head.evals.length === 0 ? [] : [evalSection(head)]),
     section(
@@ -92,11 +92,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
       ),
     ),
     ...suiteSections(head, tasks),
-    section(
-      "How agents work",
-      null,
-      h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), wide(toolTable(head))),
-    ),
+    section("How agents work", null, h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), toolTable(head))),
   ];
 }
 
@@ -104,7 +100,7 @@ const EVALS =
   "An eval makes errors. The corrected rate is the pass rate without those that its newest test measured (Rogan and Gladen); false alarms are the share of good traces that it fails. A name leads to the tasks that fail.";
 
 function evalSection(head: ReportHead): HTMLElement {
-  return section("Evals", EVALS, wide(evalTable(head)));
+  return section("Evals", EVALS, evalTable(head));
 }
 
 type Kind = "questions" | "suites" | "both";

@@ -1,5 +1,5 @@
 import type { ReportHead } from "../../reports/report-data.js";
-import { SLICES } from "../../traces/slice.js";
+import { SLICES } from "../../traces/run-totals.js";
 import { type Child, h } from "../dom.js";
 import type { Task } from "./load.js";
 
@@ -12,15 +12,6 @@ export function section(title: string, note: string | null, ...children: readonl
     h("h2", { id }, title),
     note === null ? null : h("p", { class: "lead" }, note),
     ...children,
-  );
-}
-
-/** A table that scrolls sideways where it is wider than the page. */
-export function wide(table: HTMLElement): HTMLElement {
-  return h(
-    "div",
-    { class: "sideways", tabindex: 0, role: "group", "aria-label": table.querySelector("caption")?.textContent ?? "" },
-    table,
   );
 }
 

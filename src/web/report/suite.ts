@@ -6,9 +6,10 @@ import { count, duration, oneDecimal } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline } from "../dom.js";
 import { barList } from "./bar-list.js";
 import { CHART_STYLE, type Chart, figureOf } from "./charts.js";
+import { figureTable } from "./figure-table.js";
 import { OUTCOME_WORDS, runDot, spaceWords } from "./header.js";
 import type { Task } from "./load.js";
-import { EMPTY_VIEW, section, taskName, wide, writeView } from "./route.js";
+import { EMPTY_VIEW, section, taskName, writeView } from "./route.js";
 
 /** How the tasks of a suite ended, by how good what they left behind was. */
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
@@ -41,16 +42,14 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
           "div",
           { class: "run-block" },
           runs.length > 1 ? runName(head, run) : null,
-          ...guidanceTable(run.suite.guidance).map((child) =>
-            child instanceof HTMLTableElement ? wide(child) : child,
-          ),
+          ...guidanceTable(run.suite.guidance),
         ),
       ),
     ),
     section(
       "Steps and time",
       null,
-      h("div", { class: "pair uneven" }, figureOf(stepsChart(head, tasks)), wide(durationTable(runs))),
+      h("div", { class: "pair uneven" }, figureOf(stepsChart(head, tasks)), durationTable(runs)),
     ),
   ];
 }
@@ -63,55 +62,35 @@ const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %
 
 /** Abstract against verbose instructions, over pairs of a task and its counterpart. */
 function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
-  const table = h(
-    "table",
-    { class: "tools pairs" },
-    h("caption", { class: "hidden" }, "Verbose against abstract instructions"),
-    head(PAIR_COLUMNS),
-    h(
-      "tbody",
-      {},
-      ...metrics.map(({ label, baseline, candidate, difference, p, test, wins, losses, ties }) =>
-        row(label, [
-          count(difference.n),
-          scoreText(baseline),
-          scoreText(candidate),
-          differenceText(difference),
-          p === null ? "–" : `${pText(p)} (${TEST_NAMES[test]})`,
-          `${count(wins)}, ${count(losses)}, ${count(ties)}`,
-        ]),
-      ),
-    ),
-  );
-  return [table, ...leftOut(guidance).map((text) => h("p", { class: "meta" }, text))];
+  const rows = metrics.map(({ label, baseline, candidate, difference, p, test, wins, losses, ties }) => ({
+    label: [label],
+    cells: [
+      count(difference.n),
+      scoreText(baseline),
+      scoreText(candidate),
+      differenceText(difference),
+      p === null ? "–" : `${pText(p)} (${TEST_NAMES[test]})`,
+      `${count(wins)}, ${count(losses)}, ${count(ties)}`,
+    ],
+  }));
+  const caption = "Verbose against abstract instructions";
+  return [
+    figureTable({ className: "pairs", caption, columns: PAIR_COLUMNS }, [{ label: null, rows }]),
+    ...leftOut(guidance).map((text) => h("p", { class: "meta" }, text)),
+  ];
 }
 
 /** Model and tool time by the suite's tools. */
-function durationTable(runs: readonly (RunFigures & { readonly suite: SuiteFigures })[]): HTMLElement {
-  return h(
-    "table",
-    { class: "tools" },
-    h("caption", { class: "hidden" }, "Model and tool time of tasks"),
-    head(["Time of tasks", "Tasks", "Mean", "Median", "95 % within"]),
-    ...runs.map(({ label, suite }) =>
-      h(
-        "tbody",
-        {},
-        runs.length > 1 ? h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: 5 }, label)) : null,
-        ...suite.durations.map(({ tool, tasks, mean, p50, p95 }) =>
-          row(tool, [count(tasks), ...[mean, p50, p95].map(duration)]),
-        ),
-      ),
-    ),
-  );
-}
-
-function head(columns: readonly string[]): HTMLElement {
-  return h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name))));
-}
-
-function row(label: string, cells: readonly string[]): HTMLElement {
-  return h("tr", {}, h("th", { scope: "row" }, label), ...cells.map((text) => h("td", { class: "figure" }, text)));
+function durationTable(runs: readonly SuiteRun[]): HTMLElement {
+  const columns = ["Time of tasks", "Tasks", "Mean", "Median", "95 % within"];
+  const groups = runs.map(({ label, suite }) => ({
+    label: runs.length > 1 ? label : null,
+    rows: suite.durations.map(({ tool, tasks, mean, p50, p95 }) => ({
+      label: [tool],
+      cells: [count(tasks), ...[mean, p50, p95].map(duration)],
+    })),
+  }));
+  return figureTable({ className: "tools", caption: "Model and tool time of tasks", columns }, groups);
 }
 
 interface Point {

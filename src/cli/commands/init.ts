@@ -1,0 +1,196 @@
+import { lstatSync, statSync } from "node:fs";
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+import { z } from "zod";
+import { parseModelName } from "../../models/names.js";
+import { answeringModelOf } from "../../models/open-model.js";
+import { shellWord } from "../../platform/command-line.js";
+import { UserError } from "../../platform/errors.js";
+import { checkWritable, writeFileAtomically } from "../../platform/files.js";
+import { registryIdSchema } from "../../tools/tool.js";
+import type { CommandContext } from "../command.js";
+import { CONFIG_NAME } from "../open-config.js";
+import { defineCommand, text } from "../read-flags.js";
+
+const SCHEMA = fileURLToPath(new URL("../../../schema/config.schema.json", import.meta.url));
+
+const schema = z.object({
+  yes: z.boolean().default(false).meta({ description: "Ask nothing: the defaults, by the API keys that are set" }),
+  output: text
+    .default(CONFIG_NAME)
+    .meta({ description: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`, alias: "o" }),
+});
+
+export const initCommand = defineCommand("init", schema, async ({ yes, output }, context) => {
+  checkWritable("--output", output);
+  if (lstatSync(output, { throwIfNoEntry: false }) !== undefined) {
+    throw new UserError("config_exists", `${output} exists, and is not written over.`, "Name another: -o FILE.");
+  }
+  const answers = yes ? defaultAnswers(context.settings.env) : await askSettings(context);
+  await writeFileAtomically(output, [configTemplate(answers, schemaFrom(dirname(output)))]);
+  const run = output === CONFIG_NAME ? "art-e run" : `art-e run --config ${shellWord(output)}`;
+  context.out.result({ path: output, ...answers }, () => `${output} is written. What it would take: ${run} --dry-run`);
+});
+
+/** Relative where the program is installed below the folder (node_modules), so that the file can be shared. */
+function schemaFrom(folder: string): string {
+  const path = relative(resolve(folder), SCHEMA);
+  return path.startsWith(`..${sep}`) || isAbsolute(path) ? SCHEMA : `./${path.replaceAll(sep, "/")}`;
+}
+
+/** What is written where nothing is asked: an agent that can run with the keys there are. */
+function defaultAnswers(env: CommandContext["settings"]["env"]): ConfigAnswers {
+  const model = answeringModelOf(env);
+  return model === null
+    ? { agent: "baseline", model: OFFLINE, tasks: null }
+    : { agent: "email-search", model, tasks: null };
+}
+
+const OFFLINE = "offline/baseline";
+
+/** Asks on stderr and reads a line of stdin each. An empty line means what stands in brackets. */
+async function askSettings({ settings, signal, note }: CommandContext): Promise<ConfigAnswers> {
+  const fallback = defaultAnswers(settings.env);
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const stop = () => lines.close();
+  signal.addEventListener("abort", stop, { once: true });
+  const replies = lines[Symbol.asyncIterator]();
+  const ask = async <T>(question: string, byDefault: string, read: (line: string) => T): Promise<T> => {
+    for (;;) {
+      process.stderr.write(`${question} [${byDefault}] `);
+      const { value, done } = await replies.next();
+      signal.throwIfAborted();
+      if (done === true) throw noAnswer();
+      try {
+        return read(value.trim() || byDefault);
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        note(`${error.message} ${error.hint}`);
+      }
+    }
+  };
+  try {
+    const agent = await ask("Which agent (email-search, art-e, baseline, or your own)?", fallback.agent, readAgent);
+    const byDefault = agent === "baseline" ? OFFLINE : fallback.model;
+    const model = await ask("Which model?", byDefault, (line) => parseModelName(line, null).id);
+    const tasks = await ask("Which tasks (a file of questions, a suite's folder)?", PUBLISHED, readTasks);
+    return { agent, model, tasks };
+  } finally {
+    signal.removeEventListener("abort", stop);
+    lines.close();
+  }
+}
+
+const PUBLISHED = "the published questions";
+
+function readAgent(line: string): string {
+  if (registryIdSchema.safeParse(line).success) return line;
+  throw new UserError("agent_id", `${line} is no id of an agent.`, "An id has 1 to 64 letters, digits, - or _.");
+}
+
+function readTasks(line: string): ConfigAnswers["tasks"] {
+  if (line === PUBLISHED) return null;
+  const stats = statSync(line, { throwIfNoEntry: false });
+  if (stats !== undefined) return { kind: stats.isDirectory() ? "suite" : "dataset", path: line };
+  throw new UserError("file_missing", `There is no file or folder ${line}.`, "Name one, or give an empty line.");
+}
+
+function noAnswer(): UserError {
+  return new UserError(
+    "answer_missing",
+    "There was no answer to a question.",
+    "Answer on a terminal, or take the defaults: art-e init --yes.",
+  );
+}
+
+/** What `art-e init` asks. */
+interface ConfigAnswers {
+  readonly agent: string;
+  readonly model: string;
+  /** A file of questions, or a suite's folder; null: the published questions. */
+  readonly tasks: { readonly kind: "dataset" | "suite"; readonly path: string } | null;
+}
+
+/** A config file with these settings, and the most useful others as comments. `schema`: path of its JSON Schema. */
+export function configTemplate({ agent, model, tasks }: ConfigAnswers, schema: string): string {
+  return `# yaml-language-server: $schema=${schema}
+#
+# Settings of art-e run, gate, score, ask and stats. Flags win over this file. Paths start from the folder of this file.
+# Keys have no place here: they come from the environment, or from .env (ANTHROPIC_API_KEY=...).
+# What each setting means, with all others: art-e run --help. What a run would take: art-e run --dry-run
+
+# art-e agents list shows the agents.
+agent: ${written(agent)}
+model: ${written(model)}
+
+${tasksText(tasks)}
+run:
+  # 0: all of them
+  limit: 10
+  # How often each is asked
+  # epochs: 3
+  # output: results.json
+
+limits:
+  # Tasks under way at once; auto: as many as the server takes
+  concurrency: auto
+  # The run stops there, and can be resumed: US dollars, failed tasks
+  # max-cost: 5
+  # max-failures: 10%
+  # Requests and tokens a minute
+  # rpm: 500
+  # tpm: 200000
+
+# The model that judges the answers: provider/model, art (the published protocol), or off.
+# Without this line: a cheap model of the agent's provider, where there is a key.
+# judge: anthropic/claude-haiku-5-5
+
+# What a run must reach: art-e run and art-e gate end with exit code 3 where it does not.
+# gates:
+#   fail-under:
+#     sources: 0.7
+#     found: 0.9
+#   baseline: baseline.json
+#   junit: junit.xml
+
+# Several runs, one after another, each with what differs from the above: art-e run --only cheap
+# runs:
+#   cheap:
+#     model: openai/gpt-6-luna
+#   strict:
+#     gates:
+#       fail-under:
+#         accuracy: 0.8
+
+# The database of every command that is called in this folder
+# database: art-e.db
+`;
+}
+
+function tasksText(tasks: ConfigAnswers["tasks"]): string {
+  if (tasks?.kind === "suite") {
+    return `# Tasks of this folder.
+suite:
+  folder: ${written(tasks.path)}
+  # Of one tool, or with these tags
+  # tool: jupyter
+  # tag: [verbose]
+`;
+  }
+  const file = tasks === null ? "# file: questions.jsonl" : `file: ${written(tasks.path)}`;
+  return `# Questions about mailboxes: the published ones, or those of a file (Parquet, CSV, JSON, JSONL).
+dataset:
+  ${file}
+  split: test
+  # Only some of them
+  # max-sources: 1
+  # inbox: me@my.example
+`;
+}
+
+/** As a YAML value, quoted where it must be. */
+function written(value: string): string {
+  return stringify(value, { lineWidth: 0 }).trimEnd();
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { didYouMean } from "../platform/text.js";
+import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
+import { GETTER_ARGUMENTS } from "./getters.js";
+import { filePair } from "./grading-function.js";
+import { SETUP_ARGUMENTS } from "./setup.js";
+import { fieldPath, type SuiteFinding } from "./suite-folder.js";
+import type { LocatedCall } from "./task-file.js";
+
+const text = z.string();
+const flag = z.boolean().optional();
+const cells = { version: z.number().optional(), cell_type: text.optional() };
+const filesOnly = filePair;
+
+/** Arguments of evaluation functions: Flowbook's. */
+const FLOWBOOK: Readonly<Record<string, z.ZodObject>> = {
+  are_jupyter_outputs_cleared: z.looseObject({ vm_result: text, expected: z.unknown(), ...cells }),
+  compare_csv: filePair.extend({ ignore_order: flag, ignore_case: flag, strict: flag }),
+  compare_ipynb_files: filesOnly,
+  compare_jupyterlab_images: z.looseObject({
+    local_expected_image: text,
+    vm_result_image: text,
+    similarity_threshold: z.number().optional(),
+  }),
+  compare_notebook_cells: filesOnly,
+  compare_notebook_outputs: filesOnly,
+  compare_script_logs: z.looseObject({ eval_script: text, vm_eval_logs: text, rules: z.unknown() }),
+  compare_text_file: z.looseObject({
+    local_expected_file: text,
+    vm_result_file: text,
+    ignore_blanks: flag,
+    ignore_case: flag,
+  }),
+  evaluate_multiple_notebooks: z.looseObject({ operator: text.optional(), comparisons: z.array(z.unknown()) }),
+  is_jupyter_cell_executed: z.looseObject({ vm_result: text, expected: z.unknown(), ...cells }),
+};
+
+const none = z.looseObject({});
+
+/** The options of Spider2-V's. */
+const SPIDER2V: Readonly<Record<string, z.ZodObject>> = {
+  are_jupyter_outputs_cleared: z.looseObject(cells),
+  check_include_exclude: none,
+  check_local_database: z.looseObject({
+    db_type: text.optional(),
+    check_type: z.array(text).optional(),
+    table_targets: z.array(text).optional(),
+    view_targets: z.array(text).optional(),
+    schema_name: text.optional(),
+  }),
+  compare_csv: z.looseObject({ ignore_order: flag, ignore_case: flag, strict: flag }),
+  compare_jupyterlab_images: none,
+  compare_notebook_cells: none,
+  compare_notebook_outputs: none,
+  compare_table: z.looseObject({ rules: z.array(z.unknown()) }),
+  compare_text_file: z.looseObject({ ignore_blanks: flag, ignore_case: flag }),
+  diff_text_file: none,
+  exact_match: none,
+  is_jupyter_cell_executed: z.looseObject(cells),
+  literal_match: z.looseObject({ type: text.optional(), ignore_case: flag, ignore_order: flag }),
+};
+
+const MAIL: Readonly<Record<string, z.ZodObject>> = {
+  [ATTACH_INBOX]: attachInboxSchema,
+  [EMAIL_ANSWER]: emailAnswerSchema,
+};
+
+type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
+
+function schemaOf({ role, func }: LocatedCall, dialect: string): ArgumentSchema | null {
+  const own = (table: Readonly<Record<string, ArgumentSchema>>) => (Object.hasOwn(table, func) ? table[func] : null);
+  if (own(MAIL)) return own(MAIL) ?? null;
+  if (role === "config" || role === "postconfig") return own(SETUP_ARGUMENTS) ?? null;
+  if (role !== "metric") return own(GETTER_ARGUMENTS) ?? null;
+  return own(dialect === "flowbook" ? FLOWBOOK : SPIDER2V) ?? null;
+}
+
+/** What is wrong or odd about a call's arguments: one is missing, of another type than the function takes, or misspelt. */
+export function argumentProblems(
+  call: LocatedCall,
+  dialect: string,
+): Pick<SuiteFinding, "level" | "code" | "field" | "message">[] {
+  const schema = schemaOf(call, dialect);
+  if (schema === null) return [];
+  const { func, arguments: args, argumentsField } = call;
+  const known = [schema instanceof z.ZodObject ? [schema] : schema.options]
+    .flat()
+    .flatMap(({ shape }) => Object.keys(shape));
+  const wrong = (schema.safeParse(args).error?.issues ?? []).map(({ path, message }) => {
+    const isMissing = path.length === 1 && !Object.hasOwn(args, String(path[0]));
+    return {
+      level: "error" as const,
+      code: "arguments_invalid",
+      field: [argumentsField, fieldPath(path)].filter((part) => part !== "").join("."),
+      message: isMissing ? `is missing, which ${func} takes` : message,
+    };
+  });
+  // What art-e writes into tasks about mail, and other programs into theirs, may hold more.
+  const odd = Object.hasOwn(MAIL, func) ? [] : Object.keys(args).filter((name) => !known.includes(name));
+  const unknown = odd.map((name) => {
+    const hint =
+      didYouMean(name, known).trim() || (known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`);
+    return {
+      level: "warning" as const,
+      code: "argument_unknown",
+      field: `${argumentsField}.${name}`,
+      message: `is no argument of ${func}. ${hint}`,
+    };
+  });
+  return [...wrong, ...unknown];
+}

@@ -1,0 +1,65 @@
+import { type Child, h, untrustedInline } from "../dom.js";
+
+interface Column {
+  readonly name: string;
+  /** In the place of its name in the head. */
+  readonly head?: readonly Child[];
+}
+
+interface Row {
+  readonly label: readonly Child[];
+  /** One for each column but the first. */
+  readonly cells: readonly (readonly Child[] | string)[];
+}
+
+interface Group {
+  /** Above its rows; null: they are the only group. */
+  readonly label: string | null;
+  readonly rows: readonly Row[];
+}
+
+/**
+ * A table of figures. It scrolls sideways where it is wider than the page; on a phone each row is a block of names and
+ * values.
+ */
+export function figureTable(
+  { className, caption, columns }: { className: string; caption: string; columns: readonly (string | Column)[] },
+  groups: readonly Group[],
+): HTMLElement {
+  const named = columns.map((column) => (typeof column === "string" ? { name: column } : column));
+  const rowOf = ({ label, cells }: Row) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, ...label),
+      ...cells.map((cell, i) =>
+        h("td", { class: "figure", "data-label": named[i + 1]?.name ?? "" }, h("span", {}, ...[cell].flat())),
+      ),
+    );
+  const table = h(
+    "table",
+    { class: `figure-table ${className}` },
+    h("caption", { class: "hidden" }, caption),
+    h("thead", {}, h("tr", {}, ...named.map(({ name, head = [name] }: Column) => h("th", { scope: "col" }, ...head)))),
+    ...groups.map(({ label, rows }) =>
+      h(
+        "tbody",
+        {},
+        label === null
+          ? null
+          : h(
+              "tr",
+              { class: "group" },
+              h("th", { scope: "rowgroup", colspan: columns.length }, untrustedInline(label)),
+            ),
+        ...rows.map(rowOf),
+      ),
+    ),
+  );
+  return wide(table, caption);
+}
+
+/** A table that scrolls sideways where it is wider than the page. */
+export function wide(table: HTMLElement, caption: string): HTMLElement {
+  return h("div", { class: "sideways", tabindex: 0, role: "group", "aria-label": caption }, table);
+}
