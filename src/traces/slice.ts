@@ -1,4 +1,4 @@
-// Apart from the schemas of totals: the pages carry these names, and no schemas.
+// Without schemas: the pages take these names, and would take a schema with all of zod.
 
 /** What questions can be divided by: the mailbox, how realistic they are, their number of gold mails, their year. */
 export const QUESTION_SLICES = ["inbox", "realism", "sources", "year"] as const;
