@@ -1,9 +1,13 @@
 import { afterEach, expect, it, vi } from "vitest";
-import type { TestModule } from "vitest/node";
+import type { TestModule, Vitest } from "vitest/node";
 import SkipsReporter from "./skips-reporter.js";
 
 /** What the reporter says of skipped tests with these tags, and whether it fails. */
-function reported(tags: readonly string[][], variables: Record<string, string | undefined>) {
+function reported(
+  tags: readonly string[][],
+  variables: Record<string, string | undefined>,
+  tagsFilter: readonly string[] = [],
+) {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   const said: string[] = [];
   vi.spyOn(console, "warn").mockImplementation((text) => void said.push(text));
@@ -11,7 +15,7 @@ function reported(tags: readonly string[][], variables: Record<string, string | 
   process.exitCode = undefined;
   const skipped = tags.map((own) => ({ tags: own, module: { relativeModuleId: "test/a.test.ts" } }));
   const reporter = new SkipsReporter();
-  reporter.onInit();
+  reporter.onInit({ config: { tagsFilter } } as unknown as Vitest);
   reporter.onTestRunEnd([{ children: { allTests: () => skipped } } as unknown as TestModule]);
   const failed = process.exitCode === 1;
   process.exitCode = before;
@@ -47,4 +51,11 @@ it("names what is missing, where a suite around the test needs something that is
 it("fails in CI for a test that skips without saying why, and for a word that it does not know", () => {
   expect(reported([[]], { CI: "true", ART_E_ALLOW_SKIPS: "browser" }).failed).toBe(true);
   expect(() => reported([], { CI: "true", ART_E_ALLOW_SKIPS: "brwoser" })).toThrow("there is no brwoser; there are");
+});
+
+it("says nothing of slow tests where the others run, nor of those where the slow ones do", () => {
+  const ci = { CI: "true", ART_E_ALLOW_SKIPS: "" };
+  expect(reported([["slow"], ["slow", "redis"]], ci, ["!slow"])).toEqual({ said: [], failed: false });
+  expect(reported([[], ["redis"]], ci, ["slow"])).toEqual({ said: [], failed: false });
+  expect(reported([["slow", "redis"]], ci, ["slow"])).toMatchObject({ failed: true });
 });

@@ -10,8 +10,8 @@ export default class SkipsReporter implements Reporter {
 
   #tagsFilter: readonly string[] = [];
 
-  onInit(vitest?: Vitest): void {
-    this.#tagsFilter = vitest?.config.tagsFilter ?? [];
+  onInit({ config }: Vitest): void {
+    this.#tagsFilter = config.tagsFilter ?? [];
     const unknown = [...this.#allowed].filter((name) => !(name in NEEDS));
     if (unknown.length === 0) return;
     throw new Error(

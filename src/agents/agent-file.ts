@@ -22,11 +22,11 @@ import {
   updateTool,
   withNewVersion,
 } from "./registry.js";
-import { findAgent, getAgent, snapshotOf } from "./registry-store.js";
+import { findAgent, getAgent, versionedAgent } from "./registry-store.js";
 
 /** An agent as YAML, with the definitions of its tools that are not built in. */
 export function exportAgent(db: Db, id: string): string {
-  const { agent, tools } = snapshotOf(db, id);
+  const { agent, tools } = versionedAgent(db, id);
   const { name, description, model, settings, prompt } = agent;
   return toYaml({
     id,

@@ -43,12 +43,12 @@ export function countRunsOfVersion(db: Db, agentId: string, version: number): nu
 }
 
 /** An agent with its complete tools, so that it can run again after either has changed. */
-export interface AgentSnapshot {
+export interface VersionedAgent {
   readonly agent: Agent;
   readonly tools: readonly AttachedTool[];
 }
 
-export interface AgentVersion extends AgentSnapshot {
+export interface AgentVersion extends VersionedAgent {
   readonly version: number;
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
@@ -77,24 +77,24 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
   );
 }
 
-/** The newest version if it equals `snapshot`, otherwise the next number, which is not saved yet. */
-export function matchVersion(db: Db, snapshot: AgentSnapshot): { readonly version: number; readonly isNew: boolean } {
-  const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(snapshot.agent.id) as VersionRow | undefined;
+/** The newest version if it equals `now`, otherwise the next number, which is not saved yet. */
+export function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; readonly isNew: boolean } {
+  const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(now.agent.id) as VersionRow | undefined;
   if (last === undefined) return { version: 1, isNew: true };
-  return last.snapshot === canonicalJson(snapshot)
+  return last.snapshot === canonicalJson(now)
     ? { version: last.version, isNew: false }
     : { version: last.version + 1, isNew: true };
 }
 
-/** Saves a snapshot as the newest version unless it equals that. Returns its number. */
-export function saveVersion(db: Db, snapshot: AgentSnapshot): number {
+/** Saves an agent as its newest version unless it equals that. Returns its number. */
+export function saveVersion(db: Db, now: VersionedAgent): number {
   const keep = db.transaction(() => {
-    const { version, isNew } = matchVersion(db, snapshot);
+    const { version, isNew } = matchVersion(db, now);
     if (isNew) {
       db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
-        snapshot.agent.id,
+        now.agent.id,
         version,
-        canonicalJson(snapshot),
+        canonicalJson(now),
       );
     }
     return version;
@@ -103,8 +103,8 @@ export function saveVersion(db: Db, snapshot: AgentSnapshot): number {
   return keep.immediate();
 }
 
-/** Fixed fields in a fixed order, so that equal snapshots give equal texts. */
-function canonicalJson({ agent, tools }: AgentSnapshot): string {
+/** Fixed fields in a fixed order, so that equal agents give equal texts. */
+function canonicalJson({ agent, tools }: VersionedAgent): string {
   const { id, name, description, prompt, model, settings } = agent;
   const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens } = settings;
   return JSON.stringify({
@@ -132,7 +132,7 @@ function canonicalJson({ agent, tools }: AgentSnapshot): string {
 }
 
 function toVersion({ version, snapshot, createdAt }: VersionRow): AgentVersion {
-  return { version, createdAt, ...(JSON.parse(snapshot) as AgentSnapshot) };
+  return { version, createdAt, ...(JSON.parse(snapshot) as VersionedAgent) };
 }
 
 interface AgentRow extends Omit<StoredAgent, "settings" | "builtin"> {
@@ -165,32 +165,6 @@ export function getAgent(db: Db, id: string): StoredAgent {
     `There is no agent "${id}".`,
     `${didYouMean(id, known)}The agents are: ${known.join(", ")} (${commandLine`art-e agents list`}).`,
   );
-}
-
-export function saveAgent(db: Db, agent: Agent): void {
-  const { id, name, description, prompt, model, settings } = agent;
-  db.prepare(
-    `INSERT INTO agents (id, name, description, prompt, model, settings)
-     VALUES (@id, @name, @description, @prompt, @model, @settings)
-     ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, prompt = excluded.prompt,
-       model = excluded.model, settings = excluded.settings, updated_at = CURRENT_TIMESTAMP`,
-  ).run({ id, name, description, prompt, model, settings: JSON.stringify(settings) });
-}
-
-export function removeAgent(db: Db, id: string): void {
-  db.prepare("DELETE FROM agents WHERE id = ?").run(id);
-}
-
-/** Replaces an agent's tools, in this order; `config` is JSON text. */
-export function saveAgentTools(
-  db: Db,
-  agentId: string,
-  tools: readonly { readonly id: string; readonly config: string | null }[],
-): void {
-  db.prepare("DELETE FROM agent_tools WHERE agent_id = ?").run(agentId);
-  const add = db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)");
-  for (const { id, config } of tools) add.run(agentId, id, config);
-  db.prepare("UPDATE agents SET updated_at = CURRENT_TIMESTAMP WHERE id = ?").run(agentId);
 }
 
 function toAgent({ builtin, ...row }: AgentRow): StoredAgent {
@@ -278,13 +252,13 @@ function fullTools(attached: readonly AttachedTool[]) {
 }
 
 /** An agent as it is now, with the full rows of its tools. */
-export function snapshotOf(db: Db, agentId: string): AgentSnapshot {
+export function versionedAgent(db: Db, agentId: string): VersionedAgent {
   return { agent: getAgent(db, agentId), tools: attachedOrDefault(db, agentId) };
 }
 
 /** The version number of an agent as it is now; it is stored under it when it is changed or run. */
 export function currentVersion(db: Db, agentId: string): number {
-  return matchVersion(db, snapshotOf(db, agentId)).version;
+  return matchVersion(db, versionedAgent(db, agentId)).version;
 }
 
 export interface AgentVersionName {
@@ -298,5 +272,5 @@ export function nameVersion(db: Db, id: string): AgentVersionName {
 
 /** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
-  return saveVersion(db, snapshotOf(db, agentId));
+  return saveVersion(db, versionedAgent(db, agentId));
 }

@@ -6,6 +6,7 @@ import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.
 import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
+  type Agent,
   agentSettingsSchema,
   attachedOrDefault,
   DEFAULT_TOOL_IDS,
@@ -19,16 +20,7 @@ import {
   saveTool,
 } from "../tools/tool.js";
 import { checkPrompt } from "./agent.js";
-import {
-  findAgent,
-  getAgent,
-  getVersion,
-  listAgentIds,
-  removeAgent,
-  saveAgent,
-  saveAgentTools,
-  saveCurrentVersion,
-} from "./registry-store.js";
+import { findAgent, getAgent, getVersion, listAgentIds, saveCurrentVersion } from "./registry-store.js";
 
 const changeableTool = {
   name: z.string().min(1).max(200),
@@ -350,4 +342,30 @@ function refuseBuiltin(kind: "agent" | "tool", { id, builtin }: { id: string; bu
       ? `Change a copy: ${commandLine`art-e agents clone ${id} NEW_ID`}`
       : `Add a tool of your own under another id: ${commandLine`art-e tools add ID`}`,
   );
+}
+
+function saveAgent(db: Db, agent: Agent): void {
+  const { id, name, description, prompt, model, settings } = agent;
+  db.prepare(
+    `INSERT INTO agents (id, name, description, prompt, model, settings)
+     VALUES (@id, @name, @description, @prompt, @model, @settings)
+     ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, prompt = excluded.prompt,
+       model = excluded.model, settings = excluded.settings, updated_at = CURRENT_TIMESTAMP`,
+  ).run({ id, name, description, prompt, model, settings: JSON.stringify(settings) });
+}
+
+function removeAgent(db: Db, id: string): void {
+  db.prepare("DELETE FROM agents WHERE id = ?").run(id);
+}
+
+/** Replaces an agent's tools, in this order; `config` is JSON text. */
+function saveAgentTools(
+  db: Db,
+  agentId: string,
+  tools: readonly { readonly id: string; readonly config: string | null }[],
+): void {
+  db.prepare("DELETE FROM agent_tools WHERE agent_id = ?").run(agentId);
+  const add = db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)");
+  for (const { id, config } of tools) add.run(agentId, id, config);
+  db.prepare("UPDATE agents SET updated_at = CURRENT_TIMESTAMP WHERE id = ?").run(agentId);
 }

@@ -39,7 +39,8 @@ export async function openCorpus(path: string, format: CorpusFormat | null): Pro
   try {
     const stats = await stat(path);
     if (!stats.isFile() && !stats.isDirectory()) throw unknownFormat(path, "neither a file nor a folder");
-    const known = await detectFormat(path, stats);
+    // By content: file names do not matter.
+    const known = stats.isDirectory() ? await detectFolder(path) : await detectFile(path);
     if (format !== null) checkFormat(path, stats.isDirectory(), format, known);
     const chosen = format ?? known.format;
     if (chosen === null) throw unknownFormat(path, known.instead);
@@ -98,11 +99,6 @@ interface DetectedFormat {
   readonly files: readonly string[];
   /** What an unknown source is, if known. */
   readonly instead: string | null;
-}
-
-/** Detects the format by content; file names do not matter. Throws the system's error where it cannot be read. */
-async function detectFormat(path: string, stats: Stats): Promise<DetectedFormat> {
-  return stats.isDirectory() ? detectFolder(path) : detectFile(path);
 }
 
 async function detectFile(path: string): Promise<DetectedFormat> {

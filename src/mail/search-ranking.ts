@@ -1,15 +1,7 @@
 import { insertTopK } from "../platform/async.js";
 import { quotedStart } from "./email.js";
 import type { FindTermMatches, TermMatch } from "./search-matches.js";
-import {
-  BM25_TF_UPPER_BOUND,
-  bm25f,
-  hasPosting,
-  isQuoted,
-  isRare,
-  type PostingLists,
-  termsAt,
-} from "./search-postings.js";
+import { hasPosting, isRare, type PostingLists } from "./search-postings.js";
 import type { DateRange, PositionRange } from "./search-query.js";
 import type { Fading, RankingSignal, SignalMail, SignalQuery, SignalStrength } from "./search-signals.js";
 
@@ -346,4 +338,56 @@ export function bestPassage(
     }
   }
   return best;
+}
+
+/** The terms that a mail holds; it may hold a common term if it is older than the end of its list, which is cut off. */
+function termsAt(lists: PostingLists, position: number): number[] {
+  const terms: number[] = [];
+  for (const [term, list] of lists.entries()) {
+    const isBeyond = !isRare(list) && position > (list.at(-1) ?? 0);
+    if (isBeyond || hasPosting(list, position)) terms.push(term);
+  }
+  return terms;
+}
+
+/** Where the terms stand in a mail, or in a passage of it. */
+interface FieldMatches {
+  readonly inSubject: readonly TermMatch[];
+  readonly inBody: readonly TermMatch[];
+  /** Where quoted mail starts; -1: nowhere. */
+  readonly quoted: number;
+  /** Characters of the body or of the passage. */
+  readonly length: number;
+}
+
+/** Saturation and length normalisation of BM25 (Robertson and Zaragoza, 2009). */
+const K1 = 1.2;
+
+const B = 0.5;
+
+/** BM25 upper bound: score <= (k1 + 1) * sum of idf. */
+const BM25_TF_UPPER_BOUND = K1 + 1;
+
+/** A match in the subject counts as so many in the body. */
+const SUBJECT_WEIGHT = 3;
+
+/** A match in quoted or forwarded text counts less, as it belongs to another mail. */
+const QUOTED_WEIGHT = 0.5;
+
+/** Fixed, so that other people's mail does not influence a ranking. */
+const AVERAGE_BODY_CHARS = 800;
+
+/** BM25 over subject and body as one weighted field (BM25F): what each term adds to the score. */
+function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weights: readonly number[]): Float64Array {
+  const frequency = new Float64Array(weights.length);
+  for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
+  for (const { term, start } of inBody) {
+    frequency[term] = (frequency[term] ?? 0) + (isQuoted(start, quoted) ? QUOTED_WEIGHT : 1);
+  }
+  const relativeLength = 1 - B + (B * length) / AVERAGE_BODY_CHARS;
+  return frequency.map((tf, term) => ((weights[term] ?? 0) * tf * (K1 + 1)) / (tf + K1 * relativeLength));
+}
+
+function isQuoted(position: number, quoted: number): boolean {
+  return quoted !== -1 && position > quoted;
 }

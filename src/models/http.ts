@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
 import { parseJsonOrNull } from "../platform/json.js";
-import { ModelError } from "./model.js";
+import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
 
 /** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
 class HttpError extends Error {
@@ -253,9 +253,15 @@ class WholeReply implements HttpReply {
     const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
     const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
     const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
+    if (this.ok && WEB_PAGE.test(text)) {
+      throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status: this.status, retryable: false });
+    }
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 }
+
+/** What a page of a browser begins with: the address is not that of an API, or somebody must log in first. */
+const WEB_PAGE = /^\s*<(?:!doctype\s+html|html)\b/i;
 
 async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
   try {

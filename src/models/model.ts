@@ -295,6 +295,9 @@ export class ModelError extends Error {
   }
 }
 
+/** Of a `protocol` error that every call of the address will have. */
+export const ANSWERED_WEB_PAGE = "it answers with a web page (HTML), and not as a model's API";
+
 /**
  * A call the model asks for. `invalid` holds the raw text where the provider sent arguments that are
  * not a JSON object; `arguments` is then `{}` and the call is answered with an error, never made.

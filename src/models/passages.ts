@@ -101,6 +101,19 @@ function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants
   return best.passage;
 }
 
+const DAY_POINT = "(?<![\\p{L}\\p{N}])\\d{1,2}\\.";
+const GERMAN_MONTH = "(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)";
+
+/** But not the point of a day: "am 12. März", "am 12. 3. 2001". */
+const SENTENCE_END = new RegExp(
+  [
+    "(?<=[.!?])",
+    `(?<!${DAY_POINT}(?=\\s+(?:\\d{1,2}\\.|${GERMAN_MONTH}))|${DAY_POINT}\\s{1,3}\\d{1,2}\\.(?=\\s+\\d{4}))`,
+    "\\s+(?=[\"'(]?[\\p{Lu}\\p{N}])",
+  ].join(""),
+  "u",
+);
+
 /** Sentences of wrapped prose, lines of everything else. */
 export function splitPassages(text: string): string[] {
   return text
@@ -108,9 +121,7 @@ export function splitPassages(text: string): string[] {
     .flatMap((paragraph) => {
       const lines = paragraph.split("\n").filter((line) => line.trim() !== "" && !NOISE.test(line));
       const wrapped = lines.length > 1 && lines.slice(0, -1).every((line) => line.length > 50);
-      return (wrapped ? [lines.join(" ")] : lines).flatMap((part) =>
-        part.split(/(?<=[.!?])\s+(?=["'(]?[\p{Lu}\p{N}])/u),
-      );
+      return (wrapped ? [lines.join(" ")] : lines).flatMap((part) => part.split(SENTENCE_END));
     })
     .map((passage) =>
       passage

@@ -158,13 +158,8 @@ type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
 type Script = z.output<typeof scriptSchema>;
 type ScriptedReply = z.output<typeof scriptedReplySchema>;
 
-interface ReplayFile {
-  readonly recorded: readonly Recorded[];
-  readonly scripts: readonly Script[];
-}
-
 /** Reads a replay file: JSON lines, or one JSON document that is an entry or a list of them. Throws a UserError. */
-async function readReplayFile(path: string): Promise<ReplayFile> {
+async function readReplayFile(path: string) {
   const read = async () => {
     requireRegularFile(path);
     return readFile(path, "utf8");

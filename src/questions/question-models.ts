@@ -28,9 +28,22 @@ export async function openModels(
   spending: ModelSpending,
   context: AppContext,
 ): Promise<OpenedModels> {
-  const maxCostUsd = options.maxCost ?? null;
-  const open = (model: string, baseUrl: string | undefined, baseUrlFlag: string, throttle: RateLimiter | null) =>
-    openQuestionModel({ model, baseUrl, baseUrlFlag, maxCostUsd, throttle }, spending, context);
+  const { settings, note } = context;
+  // Replies are kept in the cache: a command that was stopped is given again, and pays for nothing twice.
+  const open = async (
+    id: string,
+    address: string | undefined,
+    addressFlag: string,
+    shared: RateLimiter | null,
+  ): Promise<QuestionModel> => {
+    const name = parseModelName(id, null, address !== undefined);
+    const baseUrl = serverOf(name.provider, address, settings.env, addressFlag);
+    if (options.maxCost !== undefined && !isPriced((usage) => priceOf(name.id, usage))) throw unknownPrice(name.id);
+    const limits = { throttle: shared, costLimit: spending.limit };
+    const connection = { baseUrl, timeoutMs: TIMEOUT_MS, ...limits, cache: true, note };
+    const { model, throttle } = await openModel(name, connection, settings);
+    return { model: spending.countCached(model), throttle, baseUrl };
+  };
   const writer = options.writer === null ? null : await open(options.writer, options.baseUrl, "--base-url", null);
   const { checker: id } = options;
   if (id === "off") return { writer: writer?.model ?? null, checker: null };
@@ -75,37 +88,10 @@ async function openChecker(
 /** Of one call. A batch of mails is long, and a model may think about it. */
 const TIMEOUT_MS = 300_000;
 
-interface QuestionModelOptions {
-  readonly model: string;
-  readonly baseUrl: string | undefined;
-  /** The flag that gives the address, for messages. */
-  readonly baseUrlFlag: string;
-  readonly maxCostUsd: number | null;
-  /** That of another model on the same account; null creates one. */
-  readonly throttle: RateLimiter | null;
-}
-
 interface QuestionModel {
   readonly model: Model;
   readonly throttle: RateLimiter;
   readonly baseUrl: string | null;
-}
-
-/**
- * Opens a model that makes or checks questions. Its replies are kept in the cache: a command that was stopped is given
- * again, and pays for nothing twice.
- */
-async function openQuestionModel(
-  { model: id, baseUrl: flag, baseUrlFlag, maxCostUsd, throttle: shared }: QuestionModelOptions,
-  spending: ModelSpending,
-  { settings, note }: AppContext,
-): Promise<QuestionModel> {
-  const name = parseModelName(id, null, flag !== undefined);
-  const baseUrl = serverOf(name.provider, flag, settings.env, baseUrlFlag);
-  if (maxCostUsd !== null && !isPriced((usage) => priceOf(name.id, usage))) throw unknownPrice(name.id);
-  const connection = { baseUrl, timeoutMs: TIMEOUT_MS, throttle: shared, costLimit: spending.limit, cache: true, note };
-  const { model, throttle } = await openModel(name, connection, settings);
-  return { model: spending.countCached(model), throttle, baseUrl };
 }
 
 function unknownPrice(model: string): UserError {

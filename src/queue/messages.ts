@@ -5,10 +5,26 @@ import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import type { RunSpending } from "../runs/budget.js";
 import { questionSchema } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
-import { compressJson, limitKey, manifestKey, RUNS, readCompressed, spentKey, WORKERS, workerKey } from "./redis.js";
+import { compressJson, limitKey, PREFIX, queueName, RUNS, readCompressed } from "./redis.js";
 
 /** A worker that has not shown itself for so long is gone. */
 const EXPIRES_MS = 10_000;
+
+/** A set of the ids of workers. Each has a key of its own that expires. */
+const WORKERS = `${PREFIX}:workers`;
+
+function workerKey(id: string): string {
+  return `${PREFIX}:worker:${id}`;
+}
+
+function manifestKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:manifest`;
+}
+
+/** What a run has spent: cost, tokens, tasks finished and failed. */
+function spentKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:spent`;
+}
 
 export async function showWorker(redis: Redis, state: WorkerState): Promise<void> {
   await redis.sadd(WORKERS, state.id);

@@ -1,4 +1,4 @@
-import { isProvider, type Provider } from "../models/names.js";
+import { isProvider } from "../models/names.js";
 import { baseUrlOf, hasKey } from "../models/open-model.js";
 import type { Environment } from "../platform/environment.js";
 import type { IdentifiedSuite } from "../suites/suite.js";
@@ -56,7 +56,9 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   if (settings.unsafeHostPython && !terms.allowPrograms) {
     return "it runs Python outside of a sandbox, which needs --allow-programs here";
   }
-  return addressRefusal(settings.model, settings.baseUrl, terms.env) ?? judgeRefusal(manifest, terms.env);
+  const { model, baseUrl, judge } = settings;
+  const refused = addressRefusal(model, baseUrl, terms.env);
+  return judge === null ? refused : (refused ?? addressRefusal(judge.model, judge.baseUrl, terms.env));
 }
 
 function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
@@ -66,10 +68,6 @@ function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): 
   return own.digest === wanted.digest ? null : `the task files of its suite ${wanted.name} are not those that are here`;
 }
 
-function judgeRefusal({ settings: { judge } }: RunManifest, env: Environment): string | null {
-  return judge === null ? null : addressRefusal(judge.model, judge.baseUrl, env);
-}
-
 /** A key of this machine goes to its provider, or to the address that the environment here names. */
 function addressRefusal(model: string, baseUrl: string | null, env: Environment): string | null {
   const [provider = ""] = model.split("/");
@@ -77,11 +75,7 @@ function addressRefusal(model: string, baseUrl: string | null, env: Environment)
   const own = baseUrlOf(provider, undefined, env);
   if (own !== null && own.replace(/\/+$/, "") === baseUrl.replace(/\/+$/, "")) return null;
   const host = URL.parse(baseUrl)?.host ?? "an address that cannot be read";
-  return `it asks ${host}, and the key for ${provider} is only sent there if ${variableOf(provider)} here names that address`;
-}
-
-function variableOf(provider: Provider): string {
-  return `${provider.toUpperCase()}_BASE_URL`;
+  return `it asks ${host}, and the key for ${provider} is only sent there if ${provider.toUpperCase()}_BASE_URL here names that address`;
 }
 
 export function shorten(fingerprint: string): string {

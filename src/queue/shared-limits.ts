@@ -105,10 +105,11 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-type Server = Pick<RunSettings, "model" | "baseUrl" | "wireApi">;
-
 /** A name for a provider's account: equal on machines that share its key, which cannot be told from it. */
-export function accountOf({ model, baseUrl, wireApi }: Server, env: Environment): string {
+export function accountOf(
+  { model, baseUrl, wireApi }: Pick<RunSettings, "model" | "baseUrl" | "wireApi">,
+  env: Environment,
+): string {
   const { provider } = parseModelName(model, null);
   const { apiKey } = connectionOf(provider, { baseUrl, wireApi, timeoutMs: 0 }, env);
   return createHash("sha256")

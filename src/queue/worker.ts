@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type { Suite } from "../agents/agent.js";
 import { readFingerprint } from "../mail/corpus.js";
-import { type CorpusServer, fetchCorpus } from "../mail/corpus-snapshot.js";
+import { type CorpusServer, fetchCorpus } from "../mail/corpus-copy.js";
 import { BudgetReached, type CallBudget } from "../models/cost-limit.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";

@@ -302,10 +302,17 @@ export function runSummary(totals: RunTotals): string {
     ["Time per task", timePerTask(totals)],
     ["Total time", duration(totals.totalTimeMs)],
     ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
-    ["Cost", totals.costUsd === null ? "unknown (no price known for this model)" : usd(totals.costUsd)],
+    ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
     ...cacheRow(totals),
     ["Retries", count(totals.retries)],
   ]);
+}
+
+/** Why it is unknown what a run cost. */
+function unknownCost({ usage }: RunTotals): string {
+  const silent = "replies without their usage";
+  const hasNone = usage.inputTokens + usage.outputTokens === 0;
+  return hasNone ? `unknown (${silent})` : `unknown (no price known for this model, or ${silent})`;
 }
 
 function notRunnableText({ notRunnableTasks = 0 }: RunTotals): string {

@@ -2,7 +2,8 @@ import type { MetricComparison, RunHead } from "../analysis/compare.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { count, duration, estimate, share, table } from "../text/format.js";
-import type { RunTotals, SliceName } from "../traces/run-totals.js";
+import type { RunTotals } from "../traces/run-totals.js";
+import type { SliceName } from "../traces/slice.js";
 
 type MeanTimes = Pick<RunHead, "avgExecutionTimeMs" | "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
 

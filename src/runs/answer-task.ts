@@ -259,15 +259,8 @@ function attempt(
 
 type Attempted = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
 
-interface RunFields {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly maxTurns: number;
-}
-
 export function traceFields(
-  { runId, agentId, model, maxTurns }: RunFields,
+  { runId, agentId, model, maxTurns }: Pick<Trace, "runId" | "agentId" | "model" | "maxTurns">,
   { task, epoch }: PlannedTask,
   { times, rollout, error }: Attempted,
 ) {

@@ -219,7 +219,8 @@ export class TaskBudget implements CallBudget {
   constructor(private readonly run: Budget) {}
 
   async beforeCall(): Promise<void> {
-    throwIfReached(this.run.spentLimit());
+    const limit = this.run.spentLimit();
+    if (limit !== null) throw new BudgetReached(limit.why);
   }
 
   async afterCall(call: Spending): Promise<void> {
@@ -232,10 +233,6 @@ export class TaskBudget implements CallBudget {
     if (cost !== null) await this.afterCall(uncounted(spendingOf(cost), this.spent));
     this.run.end(this, ending);
   }
-}
-
-export function throwIfReached(limit: LimitReached | null): void {
-  if (limit !== null) throw new BudgetReached(limit.why);
 }
 
 /** What a trace has spent beside the calls that were counted: an external agent makes its own. */

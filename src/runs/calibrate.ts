@@ -18,19 +18,9 @@ import { wilson } from "../statistics/intervals.js";
 import { count } from "../text/format.js";
 import type { Calibration, Label, LabelledVerdict } from "../traces/score.js";
 import { addCost } from "../traces/task-result.js";
-import type { Judge, JudgeSettings } from "../traces/trace.js";
+import type { Judge } from "../traces/trace.js";
 
-interface CalibrateOptions extends JudgeOptions {
-  readonly labels: string;
-}
-
-interface JudgeCalibration {
-  readonly judge: JudgeSettings;
-  readonly figures: CalibrationRun;
-  readonly shortfall: string | null;
-}
-
-export async function calibrateJudge(options: CalibrateOptions, context: AppContext): Promise<JudgeCalibration> {
+export async function calibrateJudge(options: JudgeOptions & { readonly labels: string }, context: AppContext) {
   const { settings, note, signal } = context;
   const items = readLabels(options.labels);
   const judge = judgeSettings(options, null, anyCheapModel(settings.env), settings.env);

@@ -1,4 +1,4 @@
-import { estimateOf, sumsOf } from "../analysis/slices.js";
+import { estimateOf, sumsOf } from "../analysis/aggregate.js";
 import type { TaskActivity } from "../models/model.js";
 import { chunk, yieldBetween } from "../platform/async.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";

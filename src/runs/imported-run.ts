@@ -14,9 +14,10 @@ import { saveChat } from "../traces/chats-store.js";
 import { openRowWriter, toResultRow } from "../traces/result-writer.js";
 import { saveTasks } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
-import { completeImportedRun, hasRun, hasTrace, insertRun } from "../traces/runs-store.js";
+import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { isSuiteTrace, type Trace } from "../traces/trace.js";
+import { hasTrace } from "../traces/traces-store.js";
 
 export interface ImportedTraces {
   readonly format: string;

@@ -1,4 +1,4 @@
-import { estimateOf } from "../analysis/slices.js";
+import { estimateOf } from "../analysis/aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext, AppSettings } from "../platform/context.js";
@@ -94,20 +94,8 @@ function worstFirst(a: TaskOfRun, b: TaskOfRun): number {
   return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
 }
 
-/** A run with its headline figure over the completed tasks; null: nothing is scored yet. */
-interface RunWithHeadline extends ListedRun {
-  readonly headline: Headline | null;
-  /** US dollars, all attempts; null: the price of the model is not known. */
-  readonly costUsd: number | null;
-}
-
-interface RunList {
-  readonly runs: readonly RunWithHeadline[];
-  readonly total: number;
-}
-
 /** The newest runs that match; `limit` 0: all. */
-export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings): Promise<RunList> {
+export function runsWithHeadlines(filter: RunFilter, limit: number, settings: AppSettings) {
   return withStore(settings, (db) => {
     const { runs, total } = pageOfRuns(db, filter, 0, limit === 0 ? Number.POSITIVE_INFINITY : limit);
     return {
@@ -131,18 +119,18 @@ export function headlineOf(db: Db, runId: string): Headline | null {
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
 
-type RunLabels = Pick<RunRow, "id" | "name" | "note" | "tags">;
+type RunNames = Pick<RunRow, "id" | "name" | "note" | "tags">;
 
-export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunLabels> {
+export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunNames> {
   if (name !== null) checkRunName(name, "NAME");
-  return changeLabels(run, context, (db, id) => {
+  return changeNames(run, context, (db, id) => {
     if (name !== null) refuseTakenName(db, name, id);
     setRunName(db, id, name);
   });
 }
 
-export function noteRun(run: string, note: string | null, context: AppContext): Promise<RunLabels> {
-  return changeLabels(run, context, (db, id) => setRunNote(db, id, note));
+export function noteRun(run: string, note: string | null, context: AppContext): Promise<RunNames> {
+  return changeNames(run, context, (db, id) => setRunNote(db, id, note));
 }
 
 export function tagRun(
@@ -150,7 +138,7 @@ export function tagRun(
   tags: readonly string[],
   how: "add" | "remove",
   context: AppContext,
-): Promise<RunLabels> {
+): Promise<RunNames> {
   const invalid = tags.find((tag) => !TAG.test(tag));
   if (invalid !== undefined) {
     throw new UserError(
@@ -159,10 +147,10 @@ export function tagRun(
       "Take up to 50 letters, digits, dots, colons, dashes and underscores.",
     );
   }
-  return changeLabels(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
+  return changeNames(run, context, (db, id) => (how === "add" ? addRunTags : removeRunTags)(db, id, tags));
 }
 
-function changeLabels(name: string, context: AppContext, change: (db: Db, id: string) => void): Promise<RunLabels> {
+function changeNames(name: string, context: AppContext, change: (db: Db, id: string) => void): Promise<RunNames> {
   return withStore(context.settings, async (db) => {
     const { id } = getRun(db, name);
     await withWriteTransaction(db, waitForWriter(context, context.signal), () => change(db, id));

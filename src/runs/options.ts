@@ -122,7 +122,7 @@ export type ScorerChoice = ScorerName | EvalScore;
 export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVerdicts: boolean): ScorerChoice[] {
   if (asked === undefined || asked.every(isEvalScore))
     return [...SCORER_NAMES.filter((name) => hasVerdicts || judgeUse(name) !== "needed"), ...(asked ?? [])];
-  const without = asked.find((name) => needsJudge(name));
+  const without = asked.find((name) => !isEvalScore(name) && judgeUse(name) === "needed");
   if (without !== undefined && !hasVerdicts) {
     throw new UserError(
       "judge_missing",
@@ -132,10 +132,6 @@ export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVer
   }
   const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
   return [...SCORER_NAMES.filter((name) => wanted.has(name)), ...asked.filter(isEvalScore)];
-}
-
-function needsJudge(name: ScorerChoice): boolean {
-  return !isEvalScore(name) && judgeUse(name) === "needed";
 }
 
 /** The names that a run records: those of a suite's tasks have what their evaluation functions gave too. */

@@ -18,7 +18,7 @@ import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/ema
 import { openSuite } from "../suites/suite.js";
 import { openSuiteFolder } from "../suites/suite-folder.js";
 import { needsMachine } from "../suites/task-needs.js";
-import type { PlannedSuiteTask, PlannedTask, Task } from "../tasks/question.js";
+import type { PlannedSuiteTask, PlannedTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { toolsDigest } from "../tools/load-tools.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
@@ -48,7 +48,7 @@ import {
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  refuseDatasetFlags(given);
+  refuse(OF_DATASETS, given, "is not for tasks of a suite");
   // API_URL in the environment is for questions: the tasks of most suites cannot be done there.
   const target = agentTargetOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
@@ -90,10 +90,6 @@ interface SuiteMail {
 function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
   const inboxes = tasks.map(attachedInbox).filter((inbox) => inbox !== null);
   return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
-}
-
-function refuseDatasetFlags(given: ReadonlySet<string>): void {
-  refuse(OF_DATASETS, given, "is not for tasks of a suite");
 }
 
 function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
@@ -369,7 +365,8 @@ function newRunPlan(
 ): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
-  const tasks = repeated(list.tasks, options.epochs);
+  const epochs = Array.from({ length: options.epochs }, (_, i) => i + 1);
+  const tasks = epochs.flatMap((epoch) => list.tasks.map((task) => ({ task, epoch })));
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
   const output = outputToKeep(options.output);
@@ -462,10 +459,6 @@ function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): 
     tasks = [];
     return createRun(db, { ...rest, tasks: all, worker: owner, waiting });
   };
-}
-
-function repeated<T extends Task>(tasks: readonly T[], epochs: number): PlannedTask<T>[] {
-  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }
 
 /** Sorts by time; the random part tells apart runs of the same second. */

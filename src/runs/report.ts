@@ -12,7 +12,7 @@ import {
   sharedMetrics,
   sharedScores,
 } from "../analysis/compare.js";
-import { type AnalysedTask, analysedTask, analyseSuite, type SuiteAnalysis } from "../analysis/suite.js";
+import { type AnalysedTask, analysedTask, analyseSuite } from "../analysis/suite.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { openMailLookup } from "../mail/mailbox.js";
@@ -29,7 +29,6 @@ import {
   type Slice as ReportSlice,
   type RunFigures,
   type ScoreMeaning,
-  type ToolUse,
   type TraceView,
   traceKey,
 } from "../reports/report-data.js";
@@ -39,15 +38,9 @@ import { type MailSource, traceView } from "../reports/trace-view.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
-import {
-  benchmarkResultSchema,
-  HEADLINE_SCORERS,
-  type RunTotals,
-  SLICES,
-  type Slice,
-  type SliceName,
-} from "../traces/run-totals.js";
+import { benchmarkResultSchema, HEADLINE_SCORERS, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
+import { SLICES, type SliceName } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import {
@@ -134,10 +127,6 @@ function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResul
   else for (const result of results()) yield [result, null];
 }
 
-export function* resultsOf(runs: readonly ReportRun[]): Generator<readonly [ReportRun, TaskResult]> {
-  for (const run of runs) for (const result of run.results()) yield [run, result];
-}
-
 function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
   const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;
   const { runId, agentId, model, split, startedAt, corpusFingerprint, totalTasks } = head;
@@ -179,12 +168,7 @@ function figureOf(estimate: Estimate | undefined): Figure {
   return { value, n, low, high };
 }
 
-interface AnalysedRun {
-  readonly totals: RunTotals;
-  readonly analysis: (SuiteAnalysis & { readonly tools: readonly ToolUse[] }) | null;
-}
-
-export function analyseRun(name: string, settings: AppSettings): Promise<AnalysedRun> {
+export function analyseRun(name: string, settings: AppSettings) {
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
     const totals = await computeRunTotals(db, run);

@@ -32,18 +32,15 @@ import { computeRunTotals } from "./totals.js";
 
 const GROWN = "mail was imported while it ran";
 
-interface RunDatabase {
-  readonly db: Db;
-  readonly path: string;
-  readonly runId: string;
-  readonly watch: FileWatch;
-}
-
 /**
  * Watches the database of a run while other programs may change it. A database that is deleted or replaced stops the
  * run. Mail imported meanwhile, which later tasks can find and earlier ones could not, is recorded with the run.
  */
-export function detectLostDatabase({ db, path, runId, watch }: RunDatabase, waiting: LockWait, { note }: AppContext) {
+export function detectLostDatabase(
+  { db, path, runId, watch }: { db: Db; path: string; runId: string; watch: FileWatch },
+  waiting: LockWait,
+  { note }: AppContext,
+) {
   const before = readFingerprint(db);
   const lost = async (recent: readonly string[]): Promise<Error | null> => {
     const fault = watch.check();

@@ -32,7 +32,6 @@ import {
   type TaskCursor,
   tracesAfter,
 } from "../traces/results-store.js";
-import type { RunTotals } from "../traces/run-totals.js";
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
 import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
@@ -46,13 +45,8 @@ interface ScoreOptions extends JudgeOptions {
   readonly output?: string | undefined;
 }
 
-interface ScoredStoredRun {
-  readonly totals: RunTotals;
-  readonly shortfall: string | null;
-}
-
 /** Scores the stored traces of a run again. Its agent is not called. `onProgress` hears how many are done. */
-export function scoreStoredRun(options: ScoreOptions, context: AppContext): Promise<ScoredStoredRun> {
+export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
   const { settings, note, signal } = context;
   return withStore(settings, async (db) => {
     const run = getRun(db, options.run);
@@ -213,15 +207,13 @@ export async function withVerdict(
  * failed tasks too: what an eval says of an ending is its own matter. Throws only the signal's reason.
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
-  const scored = traces.map((trace) => (isScorable(trace) ? withOwnScores(trace, scoring) : trace));
+  const scored = traces.map((trace) =>
+    canBeRetried(trace.ending) && !isSuiteTrace(trace) ? trace : withOwnScores(trace, scoring),
+  );
   const { definitions } = scoring.evals;
   if (definitions.length === 0) return scored;
   const outcomes = await scoring.evals.run(scored, signal);
   return scored.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
-}
-
-function isScorable(trace: Trace): boolean {
-  return !canBeRetried(trace.ending) || isSuiteTrace(trace);
 }
 
 function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {

@@ -1,5 +1,5 @@
 import type { AgentBackend } from "../agents/agent.js";
-import { type Model, ModelError } from "../models/model.js";
+import { ANSWERED_WEB_PAGE, type Model, ModelError } from "../models/model.js";
 
 /** Why no further task of a run can succeed. */
 export interface ServerFault {
@@ -113,6 +113,7 @@ export class ServerWatch {
 export function failsEveryTask(error: unknown): ServerFault | null {
   if (!(error instanceof ModelError)) return null;
   const { kind, message, retryable } = error;
+  if (message.includes(ANSWERED_WEB_PAGE)) return { by: "server", why: message };
   if (kind === "not_found") return { by: "model", why: message };
   return kind === "auth" || (kind === "rate_limit" && !retryable) ? { by: "key", why: message } : null;
 }

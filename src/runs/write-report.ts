@@ -9,7 +9,7 @@ import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-re
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
 import { count } from "../text/format.js";
-import { collectReport, type ReportRun, resultsOf, scoreMeanings, withReportRuns } from "./report.js";
+import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./report.js";
 import { countTasks } from "./totals.js";
 
 const TASKS_FILE = "tasks.csv";
@@ -91,8 +91,8 @@ function collect(
 function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]): Generator<string> {
   const ofSuites = runs.some(({ head }) => head.split === "suite");
   yield csvHead(meanings, ofSuites);
-  for (const [{ head }, result] of resultsOf(runs)) {
-    yield csvLine({ run: head, result }, meanings, ofSuites);
+  for (const { head, results } of runs) {
+    for (const result of results()) yield csvLine({ run: head, result }, meanings, ofSuites);
   }
 }
 

@@ -33,7 +33,7 @@ export function openWorkspace(): Workspace {
       if (closed) throw new Error("the workspace is closed");
       oneAtATime ??= pLimit(1);
       return oneAtATime(async () => {
-        root ??= await makeRoot();
+        root ??= await makeTemporaryFolder("workspace");
         folders ??= await makeFolders(root);
         return work(folders);
       });
@@ -52,14 +52,24 @@ export function openWorkspace(): Workspace {
 
 let cleared: Promise<void> | undefined;
 
-async function makeRoot(): Promise<string> {
-  return mkdtemp(join(await realpath(tmpdir()), await workspacePrefix()));
+/**
+ * A folder of this process below the system's temporary folder. What a process that is killed leaves of them, the next
+ * one removes.
+ */
+export async function makeTemporaryFolder(kind: TemporaryFolder): Promise<string> {
+  cleared ??= clearStale();
+  // Its name says whose it is.
+  return mkdtemp(join(await realpath(tmpdir()), `art-e-${kind}-${await processIds()}-${process.pid}-`));
 }
+
+const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle"] as const;
+
+type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
 
 /** Removes what processes that were killed have left, once. What cannot be removed is no reason not to work. */
 async function clearStale(): Promise<void> {
   const stale = await realpath(tmpdir())
-    .then(staleWorkspaces)
+    .then(staleFolders)
     .catch(() => []);
   for (const path of stale) await remove(path).catch(() => undefined);
 }
@@ -162,17 +172,12 @@ function decode(bytes: Buffer): string | null {
   }
 }
 
-/** Prefix of this process's workspace folders; identifies the owner to later processes. */
-async function workspacePrefix(): Promise<string> {
-  return `art-e-workspace-${await processIds()}-${process.pid}-`;
-}
-
 /**
- * Workspaces of this user left behind by killed processes. Those made in another container, which may share the
+ * Folders of this user left behind by killed processes. Those made in another container, which may share the
  * folder but not the process ids, are left alone.
  */
-async function staleWorkspaces(folder: string): Promise<string[]> {
-  const pattern = new RegExp(`^art-e-workspace-${await processIds()}-(\\d+)-\\w+$`);
+async function staleFolders(folder: string): Promise<string[]> {
+  const pattern = new RegExp(`^art-e-(?:${TEMPORARY_FOLDERS.join("|")})-${await processIds()}-(\\d+)-\\w+$`);
   const stale: string[] = [];
   for (const name of await readdir(folder)) {
     const found = pattern.exec(name);

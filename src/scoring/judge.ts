@@ -121,17 +121,11 @@ function parseVerdicts(values: readonly unknown[]): RecordedVerdict[] {
   return values.map((value) => replySchema.safeParse(value)).flatMap(({ data }) => (data === undefined ? [] : [data]));
 }
 
-interface MajorityVerdict {
-  readonly verdict: Verdict | null;
-  readonly reason: string;
-  readonly agreement: number | null;
-}
-
 /**
  * The verdict with the most votes; on a tie the stricter one, so that doubt never improves a score. Unreadable votes do
  * not count, but if at least half are unreadable there is no verdict.
  */
-export function majority(cast: readonly Vote[]): MajorityVerdict {
+export function majority(cast: readonly Vote[]) {
   const readable = cast.flatMap(({ verdict, reason }) => (verdict === null ? [] : [{ verdict, reason }]));
   if (readable.length * 2 <= cast.length) {
     const unreadable = cast.find(({ verdict }) => verdict === null);

@@ -4,7 +4,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { OpenAPIHono, RouteConfig } from "@hono/zod-openapi";
 import type { Context, MiddlewareHandler } from "hono";
 import { z } from "zod";
-import type { CorpusSnapshots } from "../mail/corpus-snapshot.js";
+import type { CorpusCopies } from "../mail/corpus-copy.js";
 import { ByteBudget } from "../platform/async.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { ApiError } from "./api-error.js";
@@ -49,7 +49,7 @@ export interface Services extends ChatServices {
   readonly version: string;
   readonly chats: ChatLimits;
   readonly stream: StreamLimits;
-  readonly corpus: CorpusSnapshots;
+  readonly corpus: CorpusCopies;
   /** Whether tools may be made that run programs here, read the environment or reach private addresses. */
   readonly allowPrograms: boolean;
   /** Logs an error that is a bug of this program. */

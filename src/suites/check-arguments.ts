@@ -75,7 +75,7 @@ function schemaOf({ role, func }: LocatedCall, dialect: string): ArgumentSchema 
   return own(dialect === "flowbook" ? FLOWBOOK : SPIDER2V) ?? null;
 }
 
-/** What is wrong or odd about a call's arguments: one is missing, of another type than the function takes, or misspelt. */
+/** What is wrong or odd about arguments of a call: one is missing, of another type than is taken, or misspelt. */
 export function argumentProblems(
   call: LocatedCall,
   dialect: string,

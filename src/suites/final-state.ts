@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJsonOrNull } from "../platform/json.js";
 import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
+import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import {
   type FinalState,
   MAX_PICTURE_BYTES,
@@ -28,7 +28,7 @@ export async function collectFinalState(
   signal: AbortSignal,
 ): Promise<FinalState | null> {
   if (!machine.canRun) return null;
-  const folder = await mkdtemp(join(tmpdir(), "art-e-left-"));
+  const folder = await makeTemporaryFolder("left");
   try {
     const kept = new KeptPictures();
     for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, kept);

@@ -1,9 +1,9 @@
 import { constants, createWriteStream } from "node:fs";
-import { copyFile, cp, lstat, mkdir, mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
+import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { hasCode, MAX_FILE_BYTES } from "./suite-files.js";
 
 /** A machine that is a plain folder, which stands for its file system: grades what was left, and runs nothing. */
@@ -67,7 +67,7 @@ export class FolderMachine implements TaskMachine {
 export const folderMachines: TaskMachines = {
   findObstacle: async () => null,
   async open() {
-    const folder = await mkdtemp(join(tmpdir(), "art-e-machine-"));
+    const folder = await makeTemporaryFolder("machine");
     return Object.assign(new FolderMachine(folder), { close: () => rm(folder, { recursive: true, force: true }) });
   },
 };

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { rm } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import pLimit from "p-limit";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
+import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { similarity } from "../scoring/scorers.js";
 import { type Grade, OBSTACLE_STATES, type SuiteTask, type TaskState } from "../tasks/suite-task.js";
 import { evaluateTask } from "./evaluate-task.js";
@@ -127,7 +127,7 @@ async function gradeInFolder(
   signal: AbortSignal,
 ): Promise<LineGrade> {
   const machine = await folderMachines.open(task.snapshot, signal);
-  const workFolder = await mkdtemp(join(tmpdir(), "art-e-oracle-"));
+  const workFolder = await makeTemporaryFolder("oracle");
   try {
     const { refused, missing } = await placeFiles(line, task, derivedFolder, machine);
     if (refused !== null) return failed(refused);

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { AppContext } from "../platform/context.js";
 import { redact } from "../platform/text.js";
@@ -7,6 +6,7 @@ import { missingForImage } from "../sandbox/docker-machine.js";
 import { chooseMachineHost, openDockerMachine, openTaskMachine } from "../sandbox/open-task-machine.js";
 import { checkSnapshots, missingOptional, readSnapshots, type Snapshot, snapshotOf } from "../sandbox/snapshots.js";
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
+import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import type { Grade, SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./accounts.js";
 import { isGradedByAnswer } from "./email-task.js";
@@ -182,7 +182,7 @@ async function openedTask(
   secrets: readonly string[],
   steps: readonly SetUpStep[],
 ): Promise<OpenedSuiteTask> {
-  const work = await mkdtemp(join(tmpdir(), "art-e-task-"));
+  const work = await makeTemporaryFolder("task");
   const close = async () => {
     await machine.close();
     await rm(work, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { z } from "zod";
 import { parseJsonOrNull } from "../platform/json.js";
 import { WORKSPACE_LIMITS } from "../sandbox/limits.js";
 import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
+import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { toolError } from "./mailbox.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 import { defineHandler } from "./tool-handler.js";
@@ -223,7 +223,7 @@ async function inspect(machine: TaskMachine, path: string, limit: number, signal
 
 /** Gives `work` the path of a file that is not there yet, in a folder of its own that is removed afterwards. */
 async function withTemporaryFile<T>(work: (path: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "art-e-machine-file-"));
+  const folder = await makeTemporaryFolder("machine-file");
   try {
     return await work(join(folder, "file"));
   } finally {

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { MailHit, MailQuery } from "../mail/search.js";
-import { chooseInbox, findReadableMail, type Mailbox, toolError } from "./mailbox.js";
+import type { AddressBook } from "../mail/search-query.js";
+import { findReadableMail, type Mailbox, type ToolError, toolError } from "./mailbox.js";
 import type { ToolContext } from "./tool.js";
-import { defineHandler, type Handler, textArgument } from "./tool-handler.js";
+import { defineHandler, type Handler } from "./tool-handler.js";
 
 export const returnFinalAnswer = defineHandler({
   args: z.object({ answer: z.string(), sources: z.array(z.string()).default([]) }),
@@ -225,4 +226,29 @@ function resolveFilter(
 function earlier(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b;
   return a < b ? a : b;
+}
+
+/** The inbox a call may search: the task's own, or outside a task the one it names. */
+function chooseInbox(
+  asked: string | undefined,
+  context: ToolContext,
+  addresses: AddressBook,
+): { ok: true; address: string; id: number } | ToolError {
+  const wanted = asked?.trim().toLowerCase();
+  const address = context.inbox ?? wanted;
+  if (address === undefined || address === "")
+    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
+  if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
+    return toolError(
+      "bad_arguments",
+      `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+    );
+  }
+  const id = addresses.idOf(address);
+  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
+  return { ok: true, address, id };
+}
+
+function textArgument(maxChars: number) {
+  return z.string().max(maxChars, `expected at most ${maxChars} characters`);
 }

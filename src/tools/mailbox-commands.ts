@@ -1,7 +1,5 @@
 import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mailbox.js";
 import { endOfDay } from "../mail/search-query.js";
-import type { ScoreExplanation } from "../mail/search-ranking.js";
-import type { TermCorrection } from "../mail/search-spelling.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
@@ -25,15 +23,8 @@ export function getMail(db: Db, messageId: string): StoredMail {
   );
 }
 
-/** A result of email_search, each of its mails with its score, and the words that were searched for in another form. */
-interface ExplainedSearch {
-  readonly emails: readonly (ReturnType<typeof toResult> & { readonly score: ScoreExplanation })[];
-  readonly total: number;
-  readonly corrections: readonly TermCorrection[];
-}
-
 /** The hits of email_search, and what an agent is not told: which part of each score comes from what. */
-export function explainSearch(options: SearchOptions, settings: AppSettings): Promise<ExplainedSearch> {
+export function explainSearch(options: SearchOptions, settings: AppSettings) {
   if (options.order !== "best") {
     throw new UserError(
       "flag_invalid",

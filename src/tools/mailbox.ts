@@ -22,31 +22,10 @@ export function openMailbox(db: Db): Mailbox {
   };
 }
 
-type ToolError = Extract<ToolResult, { ok: false }>;
+export type ToolError = Extract<ToolResult, { ok: false }>;
 
 export function toolError(kind: ToolError["kind"], error: string): ToolError {
   return { ok: false, kind, error };
-}
-
-/** The inbox a call may search: the task's own, or outside a task the one it names. */
-export function chooseInbox(
-  asked: string | undefined,
-  context: ToolContext,
-  addresses: AddressBook,
-): { ok: true; address: string; id: number } | ToolError {
-  const wanted = asked?.trim().toLowerCase();
-  const address = context.inbox ?? wanted;
-  if (address === undefined || address === "")
-    return toolError("bad_arguments", "Name the mailbox to search in inbox_id.");
-  if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
-    return toolError(
-      "bad_arguments",
-      `You may only search the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
-    );
-  }
-  const id = addresses.idOf(address);
-  if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
-  return { ok: true, address, id };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { SandboxChoice } from "../sandbox/python.js";
 import type { ExternalResources } from "./external-resources.js";
 import type { Mailbox } from "./mailbox.js";
@@ -13,10 +13,6 @@ export interface ToolResources {
   readonly outside?: ExternalResources | undefined;
   /** Chooses the sandbox for Python; by default the best one that works on this machine. */
   readonly python?: () => Promise<SandboxChoice>;
-}
-
-export function textArgument(maxChars: number) {
-  return z.string().max(maxChars, `expected at most ${maxChars} characters`);
 }
 
 /** The code behind a `handler_key`. */

@@ -4,6 +4,7 @@ import { type Estimate, estimateSchema, intervalSchema } from "../statistics/est
 import { ENDINGS } from "../tasks/ending.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
 import { runLimitsSchema, runSettingsSchema } from "./run-settings.js";
+import type { QUESTION_SLICES, SUITE_SLICES } from "./slice.js";
 import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js";
 
 /**
@@ -181,13 +182,3 @@ export const benchmarkResultSchema = runTotalsSchema.extend({
 });
 
 export type BenchmarkResult = Readonly<z.output<typeof benchmarkResultSchema>>;
-
-/** What questions can be divided by: the mailbox, how realistic they are, their number of gold mails, their year. */
-export const QUESTION_SLICES = ["inbox", "realism", "sources", "year"] as const;
-
-/** What tasks of suites can be divided by. `guidance`: abstract or verbose instructions. */
-export const SUITE_SLICES = ["tool", "difficulty", "guidance", "app", "tag"] as const;
-
-export const SLICES = [...QUESTION_SLICES, ...SUITE_SLICES] as const;
-
-export type SliceName = (typeof SLICES)[number];

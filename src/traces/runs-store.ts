@@ -142,10 +142,6 @@ export function hasRun(db: Db, id: string): boolean {
   return db.prepare("SELECT 1 FROM runs WHERE id = ?").get(id) !== undefined;
 }
 
-export function hasTrace(db: Db, id: string): boolean {
-  return db.prepare("SELECT 1 FROM traces WHERE id = ?").get(id) !== undefined;
-}
-
 interface ImportedRun {
   readonly id: string;
   readonly settings: RunSettings;

@@ -80,14 +80,8 @@ function roundedTimes(trace: Trace) {
   };
 }
 
-interface TaskTimes {
-  readonly modelTimeMs: number;
-  readonly toolTimeMs: number;
-  readonly waitingTimeMs: number;
-}
-
 /** Sums of successful model calls, tool calls, and waiting (rate limiting, failed attempts, pauses). */
-export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">): TaskTimes {
+export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">) {
   return {
     modelTimeMs: turns.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
     toolTimeMs: toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0),

@@ -17,7 +17,7 @@ import {
   updateAgent,
   updateTool,
 } from "../../src/agents/registry.js";
-import { currentVersion, getAgent, getVersion, listVersions, snapshotOf } from "../../src/agents/registry-store.js";
+import { currentVersion, getAgent, getVersion, listVersions, versionedAgent } from "../../src/agents/registry-store.js";
 import { openStore } from "../../src/store/open-store.js";
 import { type ExternalResources, openExternalResources } from "../../src/tools/external-resources.js";
 import { toTool } from "../../src/tools/load-tools.js";
@@ -293,11 +293,11 @@ describe("an agent's file", () => {
     const yaml = exportAgent(at.db, "mine");
     const other = openEmpty();
     importAgent(other.db, yaml, "mine.yaml", false);
-    const plain = ({ agent, tools }: ReturnType<typeof snapshotOf>) => {
+    const plain = ({ agent, tools }: ReturnType<typeof versionedAgent>) => {
       const { createdAt: _, updatedAt: __, ...kept } = { createdAt: "", updatedAt: "", ...agent };
       return { kept, tools: tools.map(({ tool, config }) => ({ config, ...tool, createdAt: "", updatedAt: "" })) };
     };
-    expect(plain(snapshotOf(other.db, "mine"))).toEqual(plain(snapshotOf(at.db, "mine")));
+    expect(plain(versionedAgent(other.db, "mine"))).toEqual(plain(versionedAgent(at.db, "mine")));
     expect(exportAgent(other.db, "mine")).toBe(yaml);
     other.close();
   });

@@ -26,7 +26,7 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     [["runs", "list"], "baseline"],
     [["agents", "list"], "email-search"],
     [["compare", "latest", "latest"], "questions"],
-    [["export-traces", "-o", "-", "--ids", "1", "--quiet"], '"taskId"'],
+    [["export-traces", "-o", "read.jsonl", "--quiet"], ""],
   ])("is read by %j", async (words, shown) => {
     const { code, stdout, stderr } = await inReadOnlyFolder(words);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -126,7 +126,10 @@ describe("the summary of a run", () => {
   });
 
   it("says that the cost is not known where no price is", () => {
-    expect(runSummary({ ...TOTALS, costUsd: null })).toContain("unknown (no price known for this model)");
+    const priceless = "unknown (no price known for this model, or replies without their usage)";
+    expect(runSummary({ ...TOTALS, costUsd: null })).toContain(priceless);
+    const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    expect(runSummary({ ...TOTALS, costUsd: null, usage })).toContain("unknown (replies without their usage)");
   });
 });
 

@@ -307,4 +307,19 @@ describe("stale workspaces", () => {
     expect(await artE("tools test email_get", { TMPDIR: temporary })).toMatchObject({ code: 1 });
     expect(readdirSync(temporary)).toEqual(["art-e-workspace-of-somebody-else"]);
   });
+
+  test("what a run of a suite left when it was killed is cleared by the next run of one", async () => {
+    const temporary = path("of-suites");
+    mkdirSync(temporary);
+    const source = `
+      import { makeTemporaryFolder } from "${join(ROOT, "dist/sandbox/workspace.js")}";
+      for (const kind of ["task", "left", "machine", "machine-file", "oracle"]) await makeTemporaryFolder(kind);
+      process.kill(process.pid, "SIGKILL");`;
+    const env = { TMPDIR: temporary };
+    await once(spawn(process.execPath, ["--input-type=module", "-e", source], { env }), "close");
+    expect(readdirSync(temporary)).toHaveLength(5);
+    const suite = join(ROOT, "fixtures/suites/demo");
+    expect(await artE(`run --suite ${suite} -a noop -l 1 --db suite.db --quiet`, env)).toMatchObject({ code: 0 });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
 });

@@ -49,7 +49,10 @@ describe("the snapshots of a suite", () => {
     const snapshots = await readSnapshots(folder);
     const jupyter = snapshotOf("jupyter", snapshots);
     expect(jupyter.modules).toMatchObject({ pandas: "python3-pandas", polars: null });
-    expect(snapshotOf("excel", snapshots)).toMatchObject({ commands: { soffice: "libreoffice-calc" }, modules: {} });
+    expect(snapshotOf("excel", snapshots)).toMatchObject({
+      commands: { soffice: "libreoffice-calc" },
+      modules: {},
+    });
     const mine = snapshotOf("mine", snapshots);
     expect(mine).toMatchObject({ name: "mine", env: { A: "b" }, folders: ["/home/user/x"] });
     expect([mine.shims.code, mine.shims.uv]).toEqual(["exit 3", "exit 0"]);

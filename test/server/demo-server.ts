@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { z } from "zod";
-import { CorpusSnapshots } from "../../src/mail/corpus-snapshot.js";
+import { CorpusCopies } from "../../src/mail/corpus-copy.js";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { Access } from "../../src/server/api-error.js";
 import { type Running, startServer } from "../../src/server/create-app.js";
@@ -69,7 +69,7 @@ export async function startDemoServer(changes: Changes = {}): Promise<DemoServer
         "offline/baseline",
       ),
       chats,
-      corpus: new CorpusSnapshots(test.db, tmpdir(), "1.2.3"),
+      corpus: new CorpusCopies(test.db, tmpdir(), "1.2.3"),
       stream: { heartbeatMs: 15_000, stallMs: 60_000 },
       chatTimeoutMs: 60_000,
       live: null,

@@ -44,7 +44,7 @@ try {
     const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
     execFileSync(process.execPath, [vitest, "run", "test/cli/runs/kill-and-resume.test.ts", "--reporter=verbose"], {
       cwd: ROOT,
-      env: { ...process.env, ART_E_LONG: "1" },
+      env: { ...process.env, ART_E_SLOW: "1", ART_E_LONG: "1" },
       stdio: "inherit",
     });
   }

@@ -45,10 +45,10 @@ export const serveCommand = defineCommand(
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
     const { ChatLimits } = await import("../../server/sse.js");
-    const { CorpusSnapshots } = await import("../../mail/corpus-snapshot.js");
+    const { CorpusCopies } = await import("../../mail/corpus-copy.js");
     const { withChatServices } = await import("../../server/chat.js");
     return withChatServices(timeouts, flags, context, async (services) => {
-      const corpus = new CorpusSnapshots(services.db, context.settings.cacheDir, programVersion());
+      const corpus = new CorpusCopies(services.db, context.settings.cacheDir, programVersion());
       // Takes half a second to load, which --help and a wrong flag need not wait for.
       // Messages go to clients from now on, whom the files of this machine do not concern.
       showDatabase(null);

@@ -18,7 +18,7 @@ import {
   getAgent,
   listAgents,
   listVersions,
-  snapshotOf,
+  versionedAgent,
 } from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
 import { trimEndOf } from "../../platform/text.js";
@@ -59,7 +59,9 @@ export function versionRoutes({ db }: Services): Route[] {
     // The current state is stored as a version only when it is run or changed.
     const isStored = stored.some(({ version }) => version === active);
     const { updatedAt } = getAgent(db, agentId);
-    const now: AgentVersion[] = isStored ? [] : [{ ...snapshotOf(db, agentId), version: active, createdAt: updatedAt }];
+    const now: AgentVersion[] = isStored
+      ? []
+      : [{ ...versionedAgent(db, agentId), version: active, createdAt: updatedAt }];
     return [...now, ...stored].map((each) => versionJson(agentId, each, active));
   };
   const versionOf = (agentId: string, version: number) => {

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -105,6 +106,24 @@ describe("dead server", () => {
     expect(resumed.code).toBe(0);
     expect(JSON.parse(resumed.stdout)).toMatchObject({ status: "completed", totalTasks: 30, failedTasks: 0 });
   });
+
+  it.each(["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "google/gemini-2.5-flash"])(
+    "that gives web pages to %s stops the run at once, with this reason",
+    async (model) => {
+      const server = createHttpServer((request, response) => {
+        request.resume().on("end", () => response.end("<!DOCTYPE html><html><body>Log in</body></html>"));
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as { port: number };
+      const keys = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k", GOOGLE_API_KEY: "k" };
+      const line = `${RUN} -l 30 --model-id ${model} --base-url http://127.0.0.1:${port} --no-judge`;
+      const { code, stderr } = await artE(line, keys);
+      server.close();
+      expect(code).toBe(1);
+      expect(stderr).toContain("it answers with a web page (HTML), and not as a model's API.\n");
+      expect(stderr).not.toContain("attempts");
+    },
+  );
 });
 
 describe("resume", () => {

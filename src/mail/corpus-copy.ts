@@ -24,8 +24,8 @@ import { copyMailOnThread, readSchema } from "./store/corpus-writer.js";
 /** 28 s for each GB of mail; level 6 takes half as long again for 0.5 % less. */
 const GZIP_LEVEL = 5;
 
-/** Snapshots of a server's mail, made when they are asked for and kept in the cache folder until the mail changes. */
-export class CorpusSnapshots {
+/** Copies of a server's mail, made when they are asked for and kept in the cache folder until the mail changes. */
+export class CorpusCopies {
   private readonly folder: string;
   private readonly closed = new AbortController();
   private creating: Promise<void> | null = null;
@@ -39,13 +39,13 @@ export class CorpusSnapshots {
     this.folder = join(cacheDir, "corpus-snapshots");
   }
 
-  /** Begins to make the snapshot where there is none. Throws a UserError where there is no mail. */
+  /** Begins to make the copy where there is none. Throws a UserError where there is no mail. */
   async describe(): Promise<CorpusDescription> {
     const fingerprint = readFingerprint(this.db);
     if (fingerprint === null) throw new UserError("corpus_unknown", "The database has no mail.", "Import some first.");
     const { version } = this;
-    const snapshot = await this.find(fingerprint);
-    if (snapshot !== null) return { version, fingerprint, snapshot };
+    const copy = await this.find(fingerprint);
+    if (copy !== null) return { version, fingerprint, snapshot: copy };
     const { failure } = this;
     this.failure = null;
     if (failure !== null) throw failure.error;
@@ -59,8 +59,8 @@ export class CorpusSnapshots {
     return { version, fingerprint, snapshot: null };
   }
 
-  /** The file of a snapshot and its description; null where there is none of this mail. */
-  async open(fingerprint: string): Promise<{ readonly path: string; readonly file: SnapshotFile } | null> {
+  /** The file of a copy and its description; null where there is none of this mail. */
+  async open(fingerprint: string): Promise<{ readonly path: string; readonly file: CorpusCopyFile } | null> {
     if (fingerprint !== readFingerprint(this.db)) return null;
     const file = await this.find(fingerprint);
     return file === null ? null : { path: this.path(fingerprint, ".gz"), file };
@@ -77,8 +77,8 @@ export class CorpusSnapshots {
     return join(this.folder, `${fingerprint}-v${tables}.db${ending}`);
   }
 
-  private async find(fingerprint: string): Promise<SnapshotFile | null> {
-    const found = await readJson(this.path(fingerprint, ".json"), snapshotFileSchema);
+  private async find(fingerprint: string): Promise<CorpusCopyFile | null> {
+    const found = await readJson(this.path(fingerprint, ".json"), corpusCopyFileSchema);
     const size = await stat(this.path(fingerprint, ".gz")).then(
       (file) => file.size,
       () => null,
@@ -99,7 +99,7 @@ export class CorpusSnapshots {
       const hash = createHash("sha256");
       const gzip = createGzip({ level: GZIP_LEVEL });
       await pipeline(createReadStream(copy), gzip, updating(hash), createWriteStream(packed), { signal });
-      const file: SnapshotFile = {
+      const file: CorpusCopyFile = {
         fingerprint,
         bytes: (await stat(packed)).size,
         sha256: hash.digest("hex"),
@@ -112,7 +112,7 @@ export class CorpusSnapshots {
     }
   }
 
-  /** Snapshots of earlier mail, and what processes that were killed have left. */
+  /** Copies of earlier mail, and what processes that were killed have left. */
   private async removeUnused(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const [, pid] = /^new\.db-(\d+)/.exec(name) ?? [];
@@ -143,7 +143,7 @@ export interface CorpusServer {
   readonly token: string | null;
 }
 
-/** How often to ask whether the snapshot is ready. */
+/** How often to ask whether the copy is ready. */
 const ASK_EVERY_MS = 1_000;
 
 /**
@@ -162,28 +162,28 @@ export async function fetchCorpus({ url: text, token }: CorpusServer, context: A
   const base = trimEndOf(url.href, "/");
   const headers = authorization(token);
   const source = `the mail of ${url.host}`;
-  const snapshot = await withDownloadHint(source, HINTS, () => askUntilReady(base, headers, context));
-  const name = `${snapshot.fingerprint.slice(0, 16)}-v${programVersion()}.db`;
+  const copy = await withDownloadHint(source, HINTS, () => askUntilReady(base, headers, context));
+  const name = `${copy.fingerprint.slice(0, 16)}-v${programVersion()}.db`;
   const target = join(context.settings.cacheDir, "corpus", name);
   if (existsSync(target)) return target;
   const packed = `${target}.gz`;
   const progress = context.progress(`Fetching ${source}`);
   try {
     await downloadFile({
-      url: `${base}/api/corpus/${snapshot.fingerprint}/snapshot`,
+      url: `${base}/api/corpus/${copy.fingerprint}/snapshot`,
       headers,
       target: packed,
-      revision: snapshot.fingerprint,
-      expectedSize: snapshot.bytes,
-      expectedSha256: snapshot.sha256,
-      onProgress: (done, total) => progress.update(done, total, `${megabytes(done)} of ${megabytes(snapshot.bytes)}`),
+      revision: copy.fingerprint,
+      expectedSize: copy.bytes,
+      expectedSha256: copy.sha256,
+      onProgress: (done, total) => progress.update(done, total, `${megabytes(done)} of ${megabytes(copy.bytes)}`),
       signal: context.signal,
       hints: HINTS,
     });
   } finally {
     progress.stop();
   }
-  await unpackSnapshot(packed, target, snapshot, context.signal);
+  await unpackCopy(packed, target, copy, context.signal);
   await removeDownload(packed);
   context.note(`art-e: ${source} is in ${target}.`);
   return target;
@@ -193,7 +193,7 @@ async function askUntilReady(
   base: string,
   headers: Record<string, string>,
   { note, signal }: AppContext,
-): Promise<SnapshotFile> {
+): Promise<CorpusCopyFile> {
   let isFirst = true;
   for (;;) {
     const { value } = await getJson(`${base}/api/corpus`, headers, corpusDescriptionSchema, DEFAULT_RETRY, signal);
@@ -226,11 +226,11 @@ const HINTS: DownloadHints = {
   },
 };
 
-/** Unpacks a downloaded snapshot into the database `target`, after it was checked: its tables, and all of its mail. */
-async function unpackSnapshot(
+/** Unpacks a downloaded copy into the database `target`, after it was checked: its tables, and all of its mail. */
+async function unpackCopy(
   packed: string,
   target: string,
-  { fingerprint, database_bytes: bytes }: SnapshotFile,
+  { fingerprint, database_bytes: bytes }: CorpusCopyFile,
   signal: AbortSignal,
 ): Promise<void> {
   const unpacked = `${target}.${randomUUID().slice(0, 8)}.tmp`;
@@ -288,7 +288,7 @@ function refused(why: string, cause?: unknown): UserError {
 }
 
 /** A compressed database with the mail of a server, ready to be downloaded. */
-const snapshotFileSchema = z.strictObject({
+const corpusCopyFileSchema = z.strictObject({
   /** Of the mail: equal for the same mail in the same mailboxes. */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   /** Of the file that is sent. */
@@ -298,12 +298,12 @@ const snapshotFileSchema = z.strictObject({
   database_bytes: z.number().int().positive(),
 });
 
-type SnapshotFile = z.output<typeof snapshotFileSchema>;
+type CorpusCopyFile = z.output<typeof corpusCopyFileSchema>;
 
 export const corpusDescriptionSchema = z.strictObject({
   version: z.string().meta({ description: "Of art-e: a snapshot is for the same version" }),
   fingerprint: z.string(),
-  snapshot: snapshotFileSchema.nullable().meta({ description: "Null while it is made: ask again" }),
+  snapshot: corpusCopyFileSchema.nullable().meta({ description: "Null while it is made: ask again" }),
 });
 
 type CorpusDescription = z.output<typeof corpusDescriptionSchema>;

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { MAIL, MARCUS, ROOT, workFolder } from "../art-e.js";
+
+/** The SQL of the page on the database gives rows, and finds them by an index where the page says so. */
+
+const { artE, path } = workFolder({ mail: MAIL });
+const PAGE = readFileSync(join(ROOT, "docs/database.md"), "utf8");
+const STATEMENTS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = ""]) =>
+  block
+    .replace(/ *--.*/g, "")
+    .split(";")
+    .map((sql) => sql.trim())
+    .filter((sql) => sql !== ""),
+);
+
+function query(sql: string): Record<string, unknown>[] {
+  const db = new Database(path("art-e.db"), { readonly: true });
+  try {
+    return db.prepare(sql).all() as Record<string, unknown>[];
+  } finally {
+    db.close();
+  }
+}
+
+it.each(STATEMENTS)("%s", (sql) => expect(query(sql)).not.toEqual([]));
+
+it("a mailbox and a month are found by an index, and are what the program finds", async () => {
+  const indexed = STATEMENTS.filter((sql) => sql.includes("mail_order"));
+  expect(indexed).toHaveLength(2);
+  for (const sql of indexed) {
+    const plan = query(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
+    expect(plan.filter((step) => /^SCAN (?!f VIRTUAL TABLE INDEX)/.test(step))).toEqual([]);
+  }
+  const mailbox = indexed[0]?.replace("LIMIT 10", "") ?? "";
+  const imported = await artE(`search ${MARCUS} the --json`);
+  expect(query(mailbox).length).toBeGreaterThanOrEqual(JSON.parse(imported.stdout).total);
+});
