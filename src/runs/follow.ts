@@ -1,7 +1,7 @@
 import { estimateOf, sumsOf } from "../analysis/aggregate.js";
 import type { TaskActivity } from "../models/model.js";
-import { yieldBetween } from "../platform/async.js";
-import { SCORES } from "../scoring/scorers.js";
+import { chunk, yieldBetween } from "../platform/async.js";
+import { REWARD, SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
@@ -11,7 +11,7 @@ import { attemptsSavedAfter, dataVersion, type SavedAttempt } from "../traces/re
 import { headlineScorer } from "../traces/run-totals.js";
 import { getRun } from "../traces/runs-store.js";
 import type { ScoreDescription } from "../traces/score.js";
-import { addCost } from "../traces/task-result.js";
+import { addCost, type TaskResult } from "../traces/task-result.js";
 import type { RunActivity } from "./answer-task.js";
 
 /** The lists of a state are cut there: a page need not show more. */
@@ -225,12 +225,74 @@ interface Scored {
 
 type FinishedFigures = Pick<
   RunProgress,
-  "doneTasks" | "failedTasks" | "endings" | "scores" | "costUsd" | "tokens" | "retries" | "newest" | "failures"
+  | "doneTasks"
+  | "failedTasks"
+  | "endings"
+  | "scores"
+  | "costUsd"
+  | "tokens"
+  | "retries"
+  | "newest"
+  | "failures"
+  | "episodes"
 >;
 
 type ScoreLine = RunProgress["scores"][number];
 
+const MOST_STRETCHES = 60;
+
+interface Stretch {
+  until: string;
+  episodes: number;
+  paid: number;
+  reward: number;
+  tokens: number;
+}
+
+/** The course of a training run in at most 60 points, each of as many episodes as the others. */
+class EpisodeCourse {
+  private stretches: Stretch[] = [];
+  private size = 1;
+
+  add({ usage, scores }: TaskResult, endedAt: string): void {
+    let last = this.stretches.at(-1);
+    if (last === undefined || last.episodes >= this.size) {
+      if (this.stretches.length >= MOST_STRETCHES) this.joinPairs();
+      last = { until: endedAt, episodes: 0, paid: 0, reward: 0, tokens: 0 };
+      this.stretches.push(last);
+    }
+    const reward = scores[REWARD] ?? null;
+    last.until = endedAt;
+    last.episodes++;
+    last.tokens += usage.inputTokens + usage.outputTokens;
+    last.paid += reward === null ? 0 : 1;
+    last.reward += reward ?? 0;
+  }
+
+  points(): NonNullable<RunProgress["episodes"]> {
+    return this.stretches.map(({ until, episodes, paid, reward, tokens }) => ({
+      ...{ until, episodes },
+      reward: paid === 0 ? null : reward / paid,
+      tokens: tokens / episodes,
+    }));
+  }
+
+  private joinPairs(): void {
+    this.size *= 2;
+    this.stretches = [...chunk(this.stretches, 2)].map((pair) =>
+      pair.reduce((a, b) => ({
+        until: b.until,
+        episodes: a.episodes + b.episodes,
+        paid: a.paid + b.paid,
+        reward: a.reward + b.reward,
+        tokens: a.tokens + b.tokens,
+      })),
+    );
+  }
+}
+
 class FinishedTasks {
+  private readonly course = new EpisodeCourse();
   private readonly tasks = new Map<string, Scored>();
   private newest: FinishedTaskLine[] = [];
   private failures: FinishedTaskLine[] = [];
@@ -249,6 +311,7 @@ class FinishedTasks {
     this.tasks.set(key, { taskId, ending, scores, endedAt });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
+    this.course.add(result, line.endedAt);
     this.retries += retries;
     this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
     if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
@@ -290,6 +353,7 @@ class FinishedTasks {
       retries,
       newest: this.newest.map(withScore),
       failures: this.failures.map(withScore),
+      episodes: this.course.points(),
     };
   }
 
@@ -378,10 +442,8 @@ class RunProgressReader {
   }
 
   progress(process: RunProcessState | null): RunProgress {
-    const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits } = getRun(
-      this.db,
-      this.runId,
-    );
+    const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits, settings } =
+      getRun(this.db, this.runId);
     this.figures ??= this.finished.figures();
     const { figures } = this;
     const left = totalTasks - figures.doneTasks;
@@ -399,6 +461,7 @@ class RunProgressReader {
       completedAt,
       totalTasks,
       ...figures,
+      episodes: settings.environment === undefined ? null : figures.episodes,
       maxCostUsd: limits.maxCostUsd,
       tasksPerMinute: pace?.tasksPerMinute ?? null,
       msLeft: pace?.msLeft ?? null,

@@ -123,6 +123,18 @@ export const runProgressSchema = z
     msLeft: ms.nullable().describe("At this rate."),
     newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
+    episodes: z
+      .array(
+        z.strictObject({
+          until: z.string().describe("When the last of them was over."),
+          episodes: tasks,
+          reward: z.number().nullable().describe("Mean; null where none was paid, as of interrupted ones."),
+          tokens: z.number().nonnegative().describe("Mean of an episode."),
+        }),
+      )
+      .readonly()
+      .nullable()
+      .describe("Of a training environment's run: stretches of as many episodes each; null of other runs."),
     process: processStateSchema.nullable().describe("Null: another process executes the run, or none does."),
   })
   .describe("How far a run has got.");

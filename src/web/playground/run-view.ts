@@ -16,13 +16,14 @@ import {
 import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
 import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
 import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-tasks.js";
+import { endingText } from "./trace.js";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });
   const facts = h("p", { class: "hint" });
-  const parts = [progressFigures(), failedTasks(), tasksUnderWay(), newestTasks(), scoreTable()];
+  const parts = [progressFigures(), episodeCourse(), failedTasks(), tasksUnderWay(), newestTasks(), scoreTable()];
   let connection: Connection = "open";
   let progress: RunProgress | null = null;
   const show = () => {
@@ -169,6 +170,59 @@ function scoreTable(): RunPanel {
       ]);
     },
   };
+}
+
+/** Of a training environment's run: reward and tokens of its episodes over time, and how they ended. */
+function episodeCourse(): RunPanel {
+  const charts = h("div", { class: "figures" });
+  const endings = tableSection("Endings", ["Ending", "Episodes"]);
+  const element = h("div", { hidden: true }, h("h3", {}, "Episodes over time"), charts, endings.element);
+  return {
+    element,
+    show({ episodes, endings: counts }) {
+      element.hidden = episodes === null || episodes.length === 0;
+      if (episodes === null) return;
+      const chart = (name: string, values: readonly (number | null)[], written: (value: number) => string) => {
+        const last = values.findLast((value) => value !== null) ?? null;
+        const value = last === null ? "–" : written(last);
+        return h("figure", {}, h("figcaption", {}, `${name}: ${value} lately`), course(values, written));
+      };
+      replaceChildren(
+        charts,
+        chart(
+          "Reward",
+          episodes.map(({ reward }) => reward),
+          scoreText,
+        ),
+        chart(
+          "Tokens an episode",
+          episodes.map(({ tokens }) => tokens),
+          (tokens) => count(Math.round(tokens)),
+        ),
+      );
+      const rows = Object.entries(counts).sort(([, a], [, b]) => b - a);
+      endings.show(rows, "", ([ending, number]) => [endingText(ending), count(number)]);
+    },
+  };
+}
+
+/** A line through the values, from their least to their most; a gap where there is none. */
+function course(values: readonly (number | null)[], written: (value: number) => string): SVGElement {
+  const known = values.filter((value) => value !== null);
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const x = (i: number) => (values.length < 2 ? 50 : (100 * i) / (values.length - 1));
+  const y = (value: number) => (most === least ? 20 : 36 - (32 * (value - least)) / (most - least));
+  const label = known.length === 0 ? "no values yet" : `from ${written(least)} to ${written(most)}`;
+  const svg = svgElement("svg", { viewBox: "-3 0 106 50", class: "course", role: "img", "aria-label": label });
+  const points = values.flatMap((value, i) => (value === null ? [] : [`${x(i).toFixed(1)},${y(value).toFixed(1)}`]));
+  const text = svgElement("text", { x: 0, y: 48 });
+  text.textContent = label;
+  svg.append(svgElement("polyline", { points: points.join(" "), class: "range" }), text);
+  for (const point of points.length === 1 ? points : []) {
+    const [cx = "", cy = ""] = point.split(",");
+    svg.append(svgElement("circle", { cx, cy, r: 2 }));
+  }
+  return svg;
 }
 
 const SVG = "http://www.w3.org/2000/svg";

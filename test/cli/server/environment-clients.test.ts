@@ -17,6 +17,7 @@ import {
 /** The clients of trainers against the real server, with stand-ins where a trainer cannot be installed. */
 
 const TRAINERS = join(import.meta.dirname, "trainers");
+const TOKEN = "a-token-for-this-test";
 const FIRST_HIT = `python3 ${join(TRAINERS, "first_hit.py")}`;
 
 const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
@@ -30,13 +31,13 @@ afterEach(async () => {
 
 /** Starts the environment, and waits until it says where it is. */
 async function serve(flags: string, port = 0): Promise<string> {
-  running = start(`env serve --port ${port} --dataset ${QUESTIONS} ${flags}`);
+  running = start(`env serve --port ${port} --dataset ${QUESTIONS} ${flags}`, { ART_E_TOKEN: TOKEN });
   return addressOf(running);
 }
 
 function variables(url: string): Record<string, string> {
   const folders = [path("."), path("art_e_mail"), TRAINERS];
-  return { ART_E_ENV_URL: url, PYTHONPATH: folders.join(":"), PYTHONDONTWRITEBYTECODE: "1" };
+  return { ART_E_ENV_URL: url, ART_E_TOKEN: TOKEN, PYTHONPATH: folders.join(":"), PYTHONDONTWRITEBYTECODE: "1" };
 }
 
 /** A program beside this file, with the written clients and the stand-ins of trainers. */
