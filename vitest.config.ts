@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { NEEDS } from "./test/machine-requirements.js";
@@ -15,6 +16,16 @@ const PROGRAMS = [
   "test/tools/workspace-tools.test.ts",
 ];
 
+/** Files with cases that are tagged `slow`: stress that takes long, beside a smaller case of the same in `npm test`. */
+const slowFiles = () =>
+  readdirSync("test", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `test/${name}`)
+    .filter((name) => readFileSync(name, "utf8").match(/tags: \["slow"|\bslow\(/) !== null);
+
+/** With ART_E_SLOW=1, as in `npm run test:slow`, only those cases run. */
+const isSlow = process.env.ART_E_SLOW === "1";
+
 export default defineConfig({
   test: {
     globalSetup: "test/global-setup.ts",
@@ -24,16 +35,23 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     // What a test needs of the machine; where it was missing, the reporter says so, and fails in CI.
-    tags: Object.entries(NEEDS).map(([name, description]) => ({ name, description })),
+    tags: [...Object.entries(NEEDS).map(([name, description]) => ({ name, description })), { name: "slow" }],
+    // Spread, as its type has it for command lines only.
+    ...{ tagsFilter: [isSlow ? "slow" : "!slow"] },
     reporters: ["default", "./test/skips-reporter.ts"],
     // Most tests wait for a process or a server: one at a time would leave the cores idle.
     maxWorkers: Math.max(4, availableParallelism()),
     sequence: { sequencer: SlowestFirst },
     // Each worker loads the source, and the processes that run command lines, once for all its files.
     isolate: false,
-    projects: [
-      { extends: true, test: { name: "programs", include: PROGRAMS, pool: "forks" } },
-      { extends: true, test: { name: "rooms", include: ["test/**/*.test.ts"], exclude: PROGRAMS, pool: "threads" } },
-    ],
+    projects: isSlow
+      ? [{ extends: true, test: { name: "slow", include: slowFiles(), pool: "forks" } }]
+      : [
+          { extends: true, test: { name: "programs", include: PROGRAMS, pool: "forks" } },
+          {
+            extends: true,
+            test: { name: "rooms", include: ["test/**/*.test.ts"], exclude: PROGRAMS, pool: "threads" },
+          },
+        ],
   },
 });

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { workFolder } from "./cli/art-e.js";
 import { cliFiles } from "./docs/cli-files.js";
 import { NOTICES, noticesWithPackages } from "./docs/notices.js";
 import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
@@ -32,7 +31,6 @@ const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
-
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
 describe("in src", () => {
@@ -84,8 +82,6 @@ describe("in src", () => {
 });
 
 describe("the documentation", () => {
-  const { artE } = workFolder();
-
   it("begins with a README of at most 8 KB", () => expect(Buffer.byteLength(README)).toBeLessThanOrEqual(8192));
 
   it("has a page per command, with the usage and flags of --help (npm run docs writes them)", async () => {
@@ -101,25 +97,6 @@ describe("the documentation", () => {
 
   it("names the license of every package that is installed with it (npm run docs writes them)", () => {
     expect(read(NOTICES)).toBe(noticesWithPackages());
-  });
-
-  it("names every command and flag that --help lists, with the command beside the flag", async () => {
-    const { stdout } = await artE("--help");
-    const commands = [...stdout.matchAll(/^ {2}art-e ([a-z-]+)/gm)].map(([, name = ""]) => name);
-    expect(commands).toContain("import");
-    const helps = await Promise.all(
-      commands.map(async (name) => [name, (await artE(`${name} --help`)).stdout] as const),
-    );
-    const index = read(join(ROOT, "docs/cli/README.md"));
-    const table = linesOf(read(join(ROOT, "docs/cli/flags.md")));
-    const missing = helps.flatMap(([name, help]) => {
-      const flags = [...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
-      const rows = (flag: string) => table.filter((line) => new RegExp(`\`${flag}[\` ]`).test(line));
-      const isListed = (flag: string) =>
-        new RegExp(`\`${flag}[\` ]`).test(index) || rows(flag).some((line) => new RegExp(`[ |]${name}\\b`).test(line));
-      return flags.filter((flag) => !isListed(flag)).map((flag) => `${name} ${flag}`);
-    });
-    expect(missing).toEqual([]);
   });
 
   it("names files of the source that there are", () => {

@@ -17,6 +17,7 @@ export const NEEDS = {
   origins:
     "the two suites as their origins have them, with all scripts and archives: flowbook/ and spider2v/ in the folder that ART_E_SUITE_ORIGINS names",
   exports: "the folder of export formats, with their schemas and examples, that ART_E_EXPORTS names",
+  training: "the folder of facts about trainers' protocols that ART_E_TRAINING names, with openenv_conformance.py",
   redis: "redis-server, version 6.2 or newer",
   terminal: "tmux, which shows what is on a terminal",
   pandas: "pandas for /usr/bin/python3, such as Debian's python3-pandas",
@@ -30,6 +31,7 @@ export const CHROMIUM = process.env.ART_E_CHROMIUM ?? "/usr/bin/chromium";
 export const ENRON = process.env.ART_E_ENRON ?? "";
 export const SUITES = process.env.ART_E_SUITES ?? "";
 export const ORIGINS = process.env.ART_E_SUITE_ORIGINS ?? "";
+export const TRAINING = process.env.ART_E_TRAINING ?? "";
 export const EXPORTS = process.env.ART_E_EXPORTS ?? "";
 
 const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
@@ -38,6 +40,7 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   suites: () => SUITES !== "",
   origins: () => ORIGINS !== "",
   exports: () => EXPORTS !== "",
+  training: () => TRAINING !== "",
   redis: () => spawnSync("redis-server", ["--version"]).status === 0,
   terminal: () => spawnSync("tmux", ["-V"]).status === 0,
   pandas: () => spawnSync("/usr/bin/python3", ["-c", "import pandas"]).status === 0,
@@ -46,6 +49,11 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
 
 /** False too where only the test itself can tell. */
 export const isMissing = (need: Need): boolean => THERE[need]?.() !== true;
+
+/** As well left to `npm run test:slow`, as a smaller case of it stands beside it. */
+export function slow(options: { skip?: boolean; tags?: readonly Need[] } = {}): { skip?: boolean; tags: string[] } {
+  return { ...options, tags: ["slow", ...(options.tags ?? [])] };
+}
 
 /** Options of a test or a suite that is skipped where something is missing; the tag tells the report what it was. */
 export function needs(need: Need, isThere = THERE[need]?.() ?? false): { skip: boolean; tags: Need[] } {

@@ -1,4 +1,4 @@
-import type { Reporter, TestCase, TestModule } from "vitest/node";
+import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 import { isMissing, NEEDS, type Need } from "./machine-requirements.js";
 
 /**
@@ -8,7 +8,10 @@ import { isMissing, NEEDS, type Need } from "./machine-requirements.js";
 export default class SkipsReporter implements Reporter {
   readonly #allowed = new Set((process.env.ART_E_ALLOW_SKIPS ?? "").split(/[\s,]+/).filter((word) => word !== ""));
 
-  onInit(): void {
+  #tagsFilter: readonly string[] = [];
+
+  onInit(vitest?: Vitest): void {
+    this.#tagsFilter = vitest?.config.tagsFilter ?? [];
     const unknown = [...this.#allowed].filter((name) => !(name in NEEDS));
     if (unknown.length === 0) return;
     throw new Error(
@@ -20,6 +23,7 @@ export default class SkipsReporter implements Reporter {
     const skipped = new Map<string, TestCase[]>();
     for (const module of modules) {
       for (const test of module.children.allTests("skipped")) {
+        if (this.#isOfOtherRun(test)) continue;
         const needs = test.tags.filter((tag): tag is Need => tag in NEEDS);
         // A test inside a suite has the suite's needs too, which may be there.
         const need = needs.find(isMissing) ?? needs[0] ?? "";
@@ -38,5 +42,11 @@ export default class SkipsReporter implements Reporter {
       );
     }
     if (refused) process.exitCode = 1;
+  }
+
+  /** Slow cases are left out of `npm test`, and the others of `npm run test:slow`. */
+  #isOfOtherRun({ tags }: TestCase): boolean {
+    const isSlow = tags.includes("slow");
+    return this.#tagsFilter.includes(isSlow ? "!slow" : "slow");
   }
 }

@@ -12,10 +12,10 @@ import { addInboxArgument, checkAttached, toTool } from "../tools/load-tools.js"
 import { openMailbox } from "../tools/mailbox.js";
 import { isTaskOnly, listServerTools, McpFailed, type ServerTool } from "../tools/mcp-connections.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
-import { getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
+import { findTool, getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
 import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
-interface ToolCall {
+interface ToolTrial {
   readonly id: string;
   readonly args: JsonValue;
   /** Overrides the tool's own config, as that of an agent would. */
@@ -27,7 +27,7 @@ interface ToolCall {
 
 export async function testTool(
   db: Db,
-  call: ToolCall,
+  call: ToolTrial,
   settings: AppSettings,
   signal: AbortSignal,
 ): Promise<ToolResult> {
@@ -49,6 +49,7 @@ export async function testTool(
   }
 }
 
+/** Adds an HTTP, command or module tool, or one that a handler of art-e answers. */
 export async function addTool(
   db: Db,
   id: string,
@@ -56,18 +57,27 @@ export async function addTool(
   settings: AppSettings,
   signal: AbortSignal,
 ): Promise<StoredTool> {
-  const kind = kindOf(described) ?? "";
-  refuseFieldsOfOtherKinds(described, kind);
-  const { description, ...columns } = await describedColumns(described, settings, signal);
+  const kind = kindOf(described);
+  const handlerKey = kind === "handlerKey" ? (described.handlerKey ?? "") : (kind ?? "");
+  if (kind === "handlerKey" && (TOOL_KINDS as readonly string[]).includes(handlerKey)) {
+    throw new UserError("flag_invalid", `--handler-key ${handlerKey} has a flag of its own.`, `Use --${handlerKey}.`);
+  }
+  refuseFieldsOfOtherKinds(described, handlerKey);
+  // The built-in tool of the same name says what its handler takes.
+  const { description: ofHandler, parametersSchema } = (kind === "handlerKey" ? findTool(db, handlerKey) : null) ?? {};
+  const { description = ofHandler, ...columns } = {
+    ...defined({ parametersSchema }),
+    ...(await describedColumns(described, settings, signal)),
+  };
   if (description === undefined) {
     throw new UserError("flag_missing", "tools add needs a --description: the model reads it.", "Say what it does.");
   }
   return createTool(db, {
     id,
-    handlerKey: kind,
+    handlerKey,
     ...columns,
     description,
-    handlerConfig: handlerConfig(described, kind),
+    handlerConfig: handlerConfig(described, handlerKey),
   });
 }
 
@@ -115,7 +125,7 @@ export async function changeTool(
 
 const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
 
-type ToolKind = (typeof TOOL_KINDS)[number];
+type ToolKind = (typeof TOOL_KINDS)[number] | "handlerKey";
 
 /** A tool of the user's own, as flags describe it. */
 export interface ToolDescription {
@@ -131,6 +141,9 @@ export interface ToolDescription {
   readonly cwd?: string | undefined;
   readonly module?: string | undefined;
   readonly mcp?: string | undefined;
+  /** A handler of art-e, such as email_search, and its config. */
+  readonly handlerKey?: string | undefined;
+  readonly config?: JsonObject | undefined;
   readonly env?: readonly string[] | undefined;
   /** Seconds. */
   readonly timeout?: number | undefined;
@@ -150,12 +163,24 @@ const KINDS_OF_FIELD: Readonly<Partial<Record<keyof ToolDescription, readonly st
 
 /** The kind of tool that is described; null where the description names none. */
 export function kindOf(described: ToolDescription): ToolKind | null {
-  const [kind, other] = TOOL_KINDS.filter((name) => described[name] !== undefined);
-  if (other === undefined) return kind ?? null;
-  throw new UserError("flags_contradict", `--${kind} and --${other} name two tools.`, "Add them one after the other.");
+  const kinds = [...TOOL_KINDS, "handlerKey"] as const;
+  const [kind, other] = kinds.filter((name) => described[name] !== undefined);
+  if (kind === undefined || other === undefined) return kind ?? null;
+  throw new UserError(
+    "flags_contradict",
+    `${flagName(kind)} and ${flagName(other)} name two tools.`,
+    "Add them one after the other.",
+  );
 }
 
 function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): void {
+  if (described.config !== undefined && (TOOL_KINDS as readonly string[]).includes(kind)) {
+    throw new UserError(
+      "flags_contradict",
+      `--config is not for a tool of the kind ${kind}.`,
+      "Its own flags set its config; an agent's is set by agents attach --config.",
+    );
+  }
   for (const [name, kinds] of Object.entries(KINDS_OF_FIELD)) {
     if (described[name as keyof ToolDescription] === undefined || kinds.includes(kind)) continue;
     throw new UserError(
@@ -202,8 +227,9 @@ function parametersOf(exported: unknown, file: string): JsonObject {
 }
 
 function handlerConfig(described: ToolDescription, kind: string): JsonObject {
-  const { http, method, headers, allowPrivate, command, cwd, module, env } = described;
+  const { http, method, headers, allowPrivate, command, cwd, module, env, config } = described;
   return jsonObjectSchema.parse({
+    ...config,
     ...defined({
       url: http,
       method,

@@ -2,7 +2,7 @@ import { Document, visit } from "yaml";
 import { z } from "zod";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { jsonObjectSchema } from "../platform/json.js";
+import { firstIssue, jsonObjectSchema } from "../platform/json.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../platform/yaml.js";
 import type { Db } from "../store/open-store.js";
 import {
@@ -160,8 +160,6 @@ function fromYaml(text: string, path: string): AgentFile {
   const read = fileSchema.safeParse(document.value);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  const where = issue?.path.join(".") ?? "";
-  const why = `${where === "" ? "" : `${where}: `}${issue?.message ?? "cannot be used"}`;
   const key = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
-  throw refuse(why.replace(/\.$/, ""), document.lineOf(issue?.path ?? [], key));
+  throw refuse(firstIssue(read.error).replace(/\.$/, ""), document.lineOf(issue?.path ?? [], key));
 }

@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import { ModelError, type ModelErrorKind } from "../models/model.js";
-import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
+import { firstIssue, type JsonObject, parseJsonOrNull } from "../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { redact } from "../platform/text.js";
 
@@ -35,7 +35,7 @@ const MAX_LINE_CHARS = 20_000_000;
 /** Time for a program to exit after its stdin is closed. */
 const GRACE_MS = 5_000;
 
-interface Waiting {
+interface OpenQuestion {
   readonly id: string;
   resolve(reply: ProgramReply): void;
   reject(error: ModelError): void;
@@ -47,7 +47,7 @@ export class AgentProcess {
   readonly #stderr: () => string;
   readonly #decoder = new StringDecoder("utf8");
   #line = "";
-  #waiting: Waiting | null = null;
+  #waiting: OpenQuestion | null = null;
   #gone = false;
 
   /** `onStderr` receives its stderr as it arrives. `secrets` are redacted from its replies. */
@@ -120,10 +120,8 @@ export class AgentProcess {
   #take(line: string): void {
     const reply = replySchema.safeParse(parseJsonOrNull(line));
     if (!reply.success) {
-      const [issue] = reply.error.issues;
-      const where =
-        issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")}: ${issue.message})`;
-      this.#break(`the program wrote a line that is no answer${where}: ${line.slice(0, 200)}`);
+      const why = firstIssue(reply.error);
+      this.#break(`the program wrote a line that is no answer (${why}): ${line.slice(0, 200)}`);
       return;
     }
     // A late answer to an earlier question.

@@ -1,8 +1,7 @@
 import { z } from "zod";
+import { chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../models/http.js";
 import { ModelError, type Usage, usageSchema } from "../models/model.js";
-import { type Endpoint, failureInReply } from "../models/names.js";
-import { chatUrl, openaiHeaders } from "../models/openai-endpoint.js";
 import { toModelError } from "../models/provider-errors.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
 import { retryFollowed } from "../models/retry.js";
@@ -169,7 +168,8 @@ export function withAgentRetry(
           return attempt();
         },
         signal,
-        { policy, listener: task.onActivity },
+        task.onActivity,
+        policy,
       );
       const [first] = done.turns;
       first?.retries.push(...retries);

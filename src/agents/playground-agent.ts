@@ -286,7 +286,7 @@ function readEvent(data: string): PlaygroundEvent | null {
   return TYPES.has(event.type) ? KNOWN.parse(event) : null;
 }
 
-type Failure = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
+type ErrorEvent = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
 
 /** Other servers' names for our event kinds. */
 const KINDS: readonly (readonly [RegExp, ModelErrorKind])[] = [
@@ -297,7 +297,7 @@ const KINDS: readonly (readonly [RegExp, ModelErrorKind])[] = [
   [/network|connection/i, "network"],
 ];
 
-function failureOf(event: Failure): ModelError {
+function failureOf(event: ErrorEvent): ModelError {
   const [text, code, retryable] =
     event.type === "error"
       ? [event.errorText, event.errorCategory ?? "", event.retryable ?? false]

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { parseJsonOrNull } from "../platform/json.js";
+import { firstIssue, parseJsonOrNull } from "../platform/json.js";
 import { didYouMean } from "../platform/text.js";
 import { type Db, openStore } from "../store/open-store.js";
 import {
@@ -196,10 +196,9 @@ export function saveAgentTools(
 function toAgent({ builtin, ...row }: AgentRow): StoredAgent {
   const settings = agentSettingsSchema.safeParse(parseJsonOrNull(row.settings));
   if (settings.success) return { ...row, builtin: builtin === 1, settings: settings.data };
-  const [issue] = settings.error.issues;
   throw new UserError(
     "agent_settings",
-    `The settings of agent "${row.id}" cannot be used: ${[issue?.path.join("."), issue?.message].filter(Boolean).join(": ")}.`,
+    `The settings of agent "${row.id}" cannot be used: ${firstIssue(settings.error)}.`,
     "They are the column settings of its row in the table agents: one JSON object.",
   );
 }

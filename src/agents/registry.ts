@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseModelName } from "../models/names.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
@@ -197,39 +197,62 @@ export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
 }
 
-/** Appends a tool to those of the agent; `config` overrides the tool's own. */
-export function attachTool(db: Db, agentId: string, toolId: string, config: JsonObject | null = null): void {
+/** Appends tools to those of the agent, all or none; `config` overrides the tools' own. */
+export function attachTools(
+  db: Db,
+  agentId: string,
+  toolIds: readonly string[],
+  config: JsonObject | null = null,
+): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
-    getTool(db, toolId);
     const tools = attachmentsOf(db, agentId);
-    if (tools.some(({ id }) => id === toolId)) {
+    const known = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
+    if (known !== undefined) {
       throw new UserError(
         "tool_attached",
-        `Agent "${agentId}" has the tool "${toolId}" already.`,
-        `To change its config, detach it first: ${commandLine`art-e agents detach ${agentId} ${toolId}`}`,
+        `Agent "${agentId}" has the tool "${known}" already.`,
+        `To change its config, detach it first: ${commandLine`art-e agents detach ${agentId} ${known}`}`,
       );
     }
-    setTools(db, agentId, [...tools, { id: toolId, config }]);
+    setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);
   });
 }
 
-export function detachTool(db: Db, agentId: string, toolId: string): void {
+/** Replaces the config of a tool that the agent has; its place among the tools stays. */
+export function configureTool(db: Db, agentId: string, toolId: string, config: JsonObject | null): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
-    const rest = tools.filter(({ id }) => id !== toolId);
-    if (rest.length === tools.length) {
-      throw new UserError(
-        "tool_not_attached",
-        `Agent "${agentId}" does not have the tool "${toolId}".`,
-        `It has: ${tools.map(({ id }) => id).join(", ")}.`,
-      );
-    }
+    if (!tools.some(({ id }) => id === toolId)) throw notAttached(agentId, toolId, tools);
+    setTools(
+      db,
+      agentId,
+      tools.map((tool) => (tool.id === toolId ? { ...tool, config } : tool)),
+    );
+  });
+}
+
+function notAttached(agentId: string, toolId: string, tools: readonly { readonly id: string }[]): UserError {
+  return new UserError(
+    "tool_not_attached",
+    `Agent "${agentId}" does not have the tool "${toolId}".`,
+    `It has: ${tools.map(({ id }) => id).join(", ")}.`,
+  );
+}
+
+/** Takes tools from the agent, all or none. */
+export function detachTools(db: Db, agentId: string, toolIds: readonly string[]): void {
+  withNewVersion(db, () => {
+    refuseBuiltin("agent", getAgent(db, agentId));
+    const tools = attachmentsOf(db, agentId);
+    const absent = toolIds.find((toolId) => tools.every(({ id }) => id !== toolId));
+    if (absent !== undefined) throw notAttached(agentId, absent, tools);
+    const rest = tools.filter(({ id }) => !toolIds.includes(id));
     if (rest.length === 0) {
       throw new UserError(
         "tool_last",
-        `"${toolId}" is the last tool of agent "${agentId}": without tools it would get the default ones.`,
+        `"${toolIds.join('", "')}" would leave agent "${agentId}" without tools, and it would get the default ones.`,
         "Attach another one first.",
       );
     }
@@ -314,9 +337,7 @@ function saveIfReadable(db: Db, agentId: string): void {
 export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = issue === undefined || issue.path.length === 0 ? what : `${what}: ${issue.path.join(".")}`;
-  throw new UserError(code, `${where}: ${issue?.message ?? "cannot be used"}.`, "Nothing has been changed.");
+  throw new UserError(code, `${what}: ${firstIssue(result.error)}.`, "Nothing has been changed.");
 }
 
 /** Built-in agents and tools cannot be changed: published figures are about them. */

@@ -7,9 +7,9 @@ import type { ScoreDescription } from "../traces/score.js";
 import { addCost, type Spent, type TaskResult } from "../traces/task-result.js";
 import { ScoreAggregate, SliceAggregate, SuiteAggregate } from "./slices.js";
 
-type Metric = Exclude<keyof Averages, "tasks">;
+type AveragedMetric = Exclude<keyof Averages, "tasks">;
 
-const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number | null>> = {
+const METRICS: Readonly<Record<AveragedMetric, (result: TaskResult) => boolean | number | null>> = {
   exactMatchAccuracy: (result) => result.exactMatch,
   avgSemanticScore: (result) => result.semanticScore,
   sourcesCorrect: (result) => result.sourcesCorrect,
@@ -18,7 +18,7 @@ const METRICS: Readonly<Record<Metric, (result: TaskResult) => boolean | number 
 };
 
 /** Metrics that do not apply to a question without gold mail. */
-const NEED_GOLD_MAIL: ReadonlySet<Metric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
+const NEED_GOLD_MAIL: ReadonlySet<AveragedMetric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
 
 /** Totals of a run, task by task in any order. Keeps sums only, no tasks. */
 export class RunAggregate {
@@ -40,7 +40,7 @@ export class RunAggregate {
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly suite = new SuiteAggregate();
-  private readonly sums = new Map<Metric, { sum: number; scored: number }>();
+  private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
 
   /** Adds an attempt that was superseded by another: only its cost counts. */
   charge(result: TaskResult): void {
@@ -129,7 +129,7 @@ export class RunAggregate {
   }
 
   private averagesOver(failedAsWrong: boolean): Averages {
-    const mean = (metric: Metric) => {
+    const mean = (metric: AveragedMetric) => {
       const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failedQuestions;
       const asWrong = failedAsWrong ? failed : 0;
       const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };

@@ -6,7 +6,7 @@ import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statis
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { isScored, METRIC_ALIASES, scorerOfMetric } from "../traces/score.js";
+import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
 /** As OpenPipe published them with ART-E; without intervals or denominators. */
@@ -78,9 +78,6 @@ export function scorersAmong(wanted: readonly string[], scores: ScoredTasks): st
   );
 }
 
-/** By scorer, how many tasks have a value. */
-type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
-
 /** What two runs both have a value of, with how many tasks the lesser has it for. */
 export function sharedScores(a: ScoredTasks, b: ScoredTasks): ScoredTasks {
   const shared = Object.entries(a).flatMap(([name, { n }]) => {
@@ -96,7 +93,7 @@ export function sharedMetrics(shared: ScoredTasks): string[] {
   return all.includes("exactMatch") || all.includes("judgeCorrect") ? ["accuracy", ...all] : all;
 }
 
-interface Pair extends ValuePair {
+interface QuestionPair extends ValuePair {
   readonly taskId: TaskId;
 }
 
@@ -104,7 +101,7 @@ interface Pair extends ValuePair {
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
 /** The questions that both runs have a value of the metric for. */
-export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): Pair[] {
+export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): QuestionPair[] {
   return [...baseline.questions].flatMap(([taskId, { values }]) => {
     const before = values[metric];
     const after = candidate.questions.get(taskId)?.values[metric];
@@ -314,7 +311,7 @@ function findFlips(
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))
     .filter(({ gain }) => gain !== 0)
     .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || compareTaskIds(a.taskId, b.taskId));
-  const toFlip = ({ taskId, before, after }: Pair): Flip => {
+  const toFlip = ({ taskId, before, after }: QuestionPair): Flip => {
     const [baselineQuestion, candidateQuestion] = [baseline.questions.get(taskId), candidate.questions.get(taskId)];
     return {
       taskId,

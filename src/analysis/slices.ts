@@ -3,9 +3,17 @@ import { ClusteredMean } from "../statistics/intervals.js";
 import { passAtK, passHatK } from "../statistics/tests.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
-import type { RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
+import {
+  QUESTION_SLICES,
+  type RunTotals,
+  type ScoreFigures,
+  SLICES,
+  type Slice,
+  type SliceName,
+  SUITE_SLICES,
+  type SuiteTotals,
+} from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 
 /** Counts the tasks of a suite by state, with those that have a score. */
@@ -58,7 +66,7 @@ const SUITE_PARTS: Readonly<Record<(typeof SUITE_SLICES)[number], (task: SuiteFa
   tag: ({ tags }) => [...new Set(tags)],
 };
 
-interface Part {
+interface SlicePart {
   tasks: number;
   readonly byScorer: Map<string, ClusteredMean>;
 }
@@ -66,7 +74,7 @@ interface Part {
 type DescribedScores = Readonly<Record<string, Pick<ScoreDescription, "kind" | "scale">>>;
 
 export class SliceAggregate {
-  private readonly parts = new Map<SliceName, Map<string, Part>>(SLICES.map((slice) => [slice, new Map()]));
+  private readonly parts = new Map<SliceName, Map<string, SlicePart>>(SLICES.map((slice) => [slice, new Map()]));
   private hasSuite = false;
 
   /** Adds a question: its number of tasks, and by scorer the values of the completed ones. */
@@ -124,7 +132,7 @@ export class SliceAggregate {
 }
 
 /** Difficulties from easy to hard, everything else by its name. */
-function byPart(slice: SliceName): (a: readonly [string, Part], b: readonly [string, Part]) => number {
+function byPart(slice: SliceName): (a: readonly [string, SlicePart], b: readonly [string, SlicePart]) => number {
   if (slice !== "difficulty") return ([a], [b]) => a.localeCompare(b, "en", { numeric: true });
   const order: readonly string[] = DIFFICULTIES;
   const rank = (value: string) => order.indexOf(value);

@@ -81,7 +81,7 @@ interface GuidedTask {
   readonly scores: number[];
 }
 
-interface Pair {
+interface TaskPair {
   readonly abstract: GuidedTask;
   readonly verbose: GuidedTask;
 }
@@ -90,7 +90,7 @@ interface Pair {
 function compareInstructionStyles(results: readonly AnalysedTask[]): GuidanceComparison {
   const tasks = groupRepeats(results);
   const counterparts = pairTasks([...tasks.values()]);
-  const pairs: Pair[] = [];
+  const pairs: TaskPair[] = [];
   let sameGuidance = 0;
   for (const task of tasks.values()) {
     const other = tasks.get(counterparts.get(task.id) ?? "");

@@ -73,6 +73,16 @@ const ENV_GROUP: CommandGroup = {
   describe: "The benchmark as an environment that agents are trained in",
   subcommands: [
     command(
+      "serve",
+      "Serve the questions as episodes to trainers, over the OpenEnv protocol",
+      async () => (await import("./commands/env-serve.js")).serveEnvironmentCommand,
+    ),
+    command(
+      "client",
+      "Write a trainer's client of the environment, in Python",
+      async () => (await import("./commands/env-client.js")).environmentClientCommand,
+    ),
+    command(
       "export",
       "Write questions as folders of Harbor tasks, each with its mailbox and a command to search it",
       async () => (await import("./commands/env.js")).exportEnvironmentCommand,
@@ -258,8 +268,8 @@ const AGENTS_GROUP: CommandGroup = {
       "Delete an agent; its runs and versions stay",
       async () => (await agents()).deleteAgentCommand,
     ),
-    command("attach <id> <tool>", "Give an agent a tool", async () => (await agents()).attachToolCommand),
-    command("detach <id> <tool>", "Take a tool from an agent", async () => (await agents()).detachToolCommand),
+    command("attach <id> <tools..>", "Give an agent tools", async () => (await agents()).attachToolCommand),
+    command("detach <id> <tools..>", "Take tools from an agent", async () => (await agents()).detachToolCommand),
     command(
       "export <id>",
       "Write an agent with its own tools as YAML",

@@ -59,7 +59,7 @@ const OF_FLAGS: Readonly<Record<string, Kind>> = {
 /** What an argument names, by the first word of the command and the argument's name. */
 const OF_ARGUMENTS: Readonly<Record<string, Kind>> = {
   "agents id": "agents",
-  "agents tool": "tools",
+  "agents tools": "tools",
   "ask inbox_address": "mailboxes",
   "compare runs": "runs",
   "completion shell": "shells",

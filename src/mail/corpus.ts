@@ -99,8 +99,3 @@ export function updateFingerprint(db: Db): void {
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, updated_at = excluded.updated_at`,
   ).run(computeFingerprint(db), new Date().toISOString());
 }
-
-/** Records the first position of the second index; without one the whole index is the first. */
-export function setOlderFrom(db: Db, olderFrom: number): void {
-  db.prepare("UPDATE corpus_state SET older_from = ?").run(olderFrom);
-}

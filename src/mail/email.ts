@@ -96,8 +96,8 @@ export interface BadEmail {
 }
 
 /** What a reader gives at a time: mails, the bad ones among them, and how far it has come in its source. */
-export interface CorpusBatch {
-  readonly emails: readonly FiledEmail[];
+export interface CorpusBatch<Mail = FiledEmail> {
+  readonly mails: readonly Mail[];
   readonly bad: readonly BadEmail[];
   /** Bytes of the source used up so far, comparable with `CorpusSource.totalBytes`. */
   readonly bytesRead: number;
@@ -108,9 +108,9 @@ export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "pa
 export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
 
 /** An opened source of mail. Reading stops between batches when the signal aborts. */
-export interface CorpusSource {
+export interface CorpusSource<Mail = FiledEmail> {
   readonly format: CorpusFormat;
   /** Size to measure progress against; null where it is not known beforehand. */
   readonly totalBytes: number | null;
-  batches(signal: AbortSignal): AsyncIterable<CorpusBatch>;
+  batches(signal: AbortSignal): AsyncIterable<CorpusBatch<Mail>>;
 }

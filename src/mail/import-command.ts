@@ -12,6 +12,7 @@ import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource
 import { type AddressCount, listImportedInboxes, readOwnerMap } from "./import-owners.js";
 import { readOnThread } from "./import-reader-client.js";
 import { openCorpus } from "./open-corpus.js";
+import { countParquetRows } from "./readers/parquet.js";
 import { largestInboxes, openMailCount } from "./search-postings.js";
 import { openAddressBook } from "./search-query.js";
 import { importFailure, openForImport } from "./store/atomic-import.js";
@@ -111,7 +112,7 @@ export async function importMail(
 
 async function openSources(options: ImportOptions, context: AppContext): Promise<NamedSource[]> {
   if (options.sources.length === 0) {
-    const path = await download(context);
+    const path = await download(options.limit, context);
     const corpus = await openCorpus(path, options.format ?? "parquet");
     return [{ name: EMAILS_DATASET, source: readOnThread(path, corpus, options.filter) }];
   }
@@ -135,14 +136,26 @@ function refuseToOverwriteSources(read: readonly (string | undefined)[], { db }:
   }
 }
 
-async function download({ settings, note, progress, signal }: AppContext): Promise<string> {
-  note(`Taking ${EMAILS_DATASET} (about 1 GB) into ${settings.cacheDir}; what is there already is not fetched again.`);
+/** Downloads the published mail: with a limit, as many of its files as hold so many mails. */
+async function download(limit: number, { settings, note, progress, signal }: AppContext): Promise<string> {
+  const size = limit === 0 ? "about 1 GB" : `about 1 GB in three files, as many as hold ${count(limit)} mails`;
+  note(`Taking ${EMAILS_DATASET} (${size}) into ${settings.cacheDir}; what is there already is not fetched again.`);
   const started = performance.now();
   const bar = progress("Download");
-  return downloadEnronEmails(hubOf(settings.env), settings.cacheDir, signal, (bytes, total) => {
-    const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
-    bar.update(bytes, total, `${count(Math.round(bytes / 1e6))} MB  ${speed}`);
-  }).finally(() => bar.stop());
+  let mails = 0;
+  return downloadEnronEmails(
+    hubOf(settings.env),
+    settings.cacheDir,
+    signal,
+    (bytes, total) => {
+      const speed = rate(bytes / 1e6, performance.now() - started).replace("/s", " MB/s");
+      bar.update(bytes, total, `${count(Math.round(bytes / 1e6))} MB  ${speed}`);
+    },
+    async (newest) => {
+      if (limit > 0) mails += await countParquetRows(newest);
+      return limit > 0 && mails >= limit;
+    },
+  ).finally(() => bar.stop());
 }
 
 /** The list of skipped mails: one line each, with its location and the reason, separated by a tab. */

@@ -30,13 +30,13 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   return changed;
 }
 
-type Counts = ReadonlyMap<number, readonly AddressCount[]>;
+type AddressCounts = ReadonlyMap<number, readonly AddressCount[]>;
 
 function resolve(
   owner: Owner,
   map: ReadonlyMap<string, string>,
-  senders: Counts,
-  recipients: Counts,
+  senders: AddressCounts,
+  recipients: AddressCounts,
 ): [string | null, OwnerBasis | null] {
   const mapped = map.get(owner.folder);
   if (mapped !== undefined) return [mapped, "map"];
@@ -51,7 +51,7 @@ function resolve(
   return recipient === undefined ? [null, null] : [recipient.address, "received"];
 }
 
-function namedSender(owner: Owner, senders: Counts): string | null {
+function namedSender(owner: Owner, senders: AddressCounts): string | null {
   const sent = senders.get(owner.id) ?? [];
   const total = sent.reduce((sum, count) => sum + count.mails, 0);
   const named = sent.filter(

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "../platform/errors.js";
-import type { CorpusFormat, CorpusSource } from "./email.js";
-import { type ImportFilter, type PackedBatch, type PreparedBatch, type PreparedSource, unpackBatch } from "./import.js";
+import type { BadEmail, CorpusBatch, CorpusFormat, CorpusSource } from "./email.js";
+import type { ArtFinding, ImportFilter, PreparedMail } from "./import.js";
 
 /** A source that needs more memory is broken or malicious. */
 const LIMIT_MB = 2_048;
@@ -10,12 +10,12 @@ const LIMIT_MB = 2_048;
 const AHEAD = 4;
 
 /** A source read and prepared on a thread while this one stores. The thread opens `path` again. */
-export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): PreparedSource {
+export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
   const { format, totalBytes } = source;
   return { format, totalBytes, batches: (signal) => receive({ path, format, filter, ahead: AHEAD }, signal) };
 }
 
-async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator<PreparedBatch> {
+async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator<CorpusBatch<PreparedMail>> {
   signal.throwIfAborted();
   const worker = new Worker(new URL("./import-reader-thread.js", import.meta.url), {
     workerData: order,
@@ -77,27 +77,77 @@ export interface ReadRequest {
 
 export type ReadMessage =
   | { readonly batch: PackedBatch }
-  | { readonly failure: Failure }
+  | { readonly failure: ThreadError }
   | { readonly aborted: true }
   | { readonly end: true };
 
 /** An error between threads: structured cloning drops its class. */
-interface Failure {
+interface ThreadError {
   readonly name: string;
   readonly message: string;
   readonly stack?: string | undefined;
   readonly user?: { readonly code: string; readonly hint: string; readonly exitCode: ExitCode };
 }
 
-export function serializeError(error: unknown): Failure {
+export function serializeError(error: unknown): ThreadError {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
   const { name, message, stack } = error;
   if (!(error instanceof UserError)) return { name, message, stack };
   return { name, message, stack, user: { code: error.code, hint: error.hint, exitCode: error.exitCode } };
 }
 
-function deserializeError({ message, stack, user }: Failure): Error {
+function deserializeError({ message, stack, user }: ThreadError): Error {
   const error = user === undefined ? new Error(message) : new UserError(user.code, message, user.hint, user.exitCode);
   if (stack !== undefined) error.stack = stack;
   return error;
+}
+
+/**
+ * A batch between threads: the fields of all mails in one list. Cloning a list of strings takes a fifth of the time of
+ * cloning as many objects.
+ */
+interface PackedBatch {
+  readonly fields: readonly unknown[];
+  readonly bad: readonly BadEmail[];
+  readonly bytesRead: number;
+}
+
+export function packBatch({ mails, bad, bytesRead }: CorpusBatch<PreparedMail>): PackedBatch {
+  const fields: unknown[] = [];
+  for (const { messageId, path, owner, inbox, contentHash, art, content } of mails) {
+    fields.push(messageId, path, owner, inbox, contentHash, art, content !== null);
+    if (content === null) continue;
+    const { subject, sender, recipients, toCount, ccCount, date, body } = content;
+    fields.push(subject, sender, recipients, toCount, ccCount, date, body);
+  }
+  return { fields, bad, bytesRead };
+}
+
+export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatch<PreparedMail> {
+  const mails: PreparedMail[] = [];
+  let at = 0;
+  const text = () => fields[at++] as string;
+  const textOrNull = () => fields[at++] as string | null;
+  const number = () => fields[at++] as number;
+  const content = () => ({
+    subject: text(),
+    sender: text(),
+    recipients: text(),
+    toCount: number(),
+    ccCount: number(),
+    date: textOrNull(),
+    body: text(),
+  });
+  while (at < fields.length) {
+    mails.push({
+      messageId: text(),
+      path: text(),
+      owner: textOrNull(),
+      inbox: textOrNull(),
+      contentHash: text(),
+      art: fields[at++] as ArtFinding | null,
+      content: fields[at++] === true ? content() : null,
+    });
+  }
+  return { mails, bad, bytesRead };
 }

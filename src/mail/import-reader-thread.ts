@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { packBatch, prepareSource } from "./import.js";
-import { type ReadMessage, type ReadRequest, serializeError } from "./import-reader-client.js";
+import { prepareSource } from "./import.js";
+import { packBatch, type ReadMessage, type ReadRequest, serializeError } from "./import-reader-client.js";
 import { setLibraryDecoder } from "./mime-body.js";
 import { MimeThread } from "./mime-worker-client.js";
 import { openCorpus } from "./open-corpus.js";

@@ -131,7 +131,7 @@ export interface MailLookup {
   canonicalId(messageId: string): string;
 }
 
-interface Row {
+interface StoredMailRow {
   mailId: number;
   messageId: string;
   subject: string;
@@ -159,7 +159,7 @@ export function openMailLookup(db: Db): MailLookup {
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
-        const row = inTickTransaction(() => get.get(id)) as Row | undefined;
+        const row = inTickTransaction(() => get.get(id)) as StoredMailRow | undefined;
         if (row !== undefined) return toMail(row);
       }
       return null;
@@ -186,7 +186,7 @@ function* spellings(messageId: string): Generator<string> {
   yield `<${bareMessageId(bare)}>`;
 }
 
-function toMail({ recipients, toCount, ccCount, ...mail }: Row): StoredMail {
+function toMail({ recipients, toCount, ccCount, ...mail }: StoredMailRow): StoredMail {
   const all = JSON.parse(recipients) as string[];
   return {
     ...mail,

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import PostalMime from "postal-mime";
+import { calendarText } from "./calendar.js";
 import type { Email } from "./email.js";
 import {
   type BodyHeaders,
@@ -50,26 +51,30 @@ interface Attachment {
 }
 
 /** A titled text after the body: a text attachment or a forwarded mail. */
-interface Section {
+interface MailSection {
   readonly title: string;
   readonly text: string;
 }
 
 /** A node of postal-mime's tree: its list of attachments lacks charsets and the names of inline texts. */
-interface Part {
+interface MimePart {
   readonly contentType: {
     readonly parsed: { readonly value: string; readonly params: Params };
     readonly multipart: unknown;
   };
   readonly contentDisposition: { readonly parsed: { readonly value: string; readonly params: Params } };
   readonly content: ArrayBuffer | null;
-  readonly childNodes: readonly Part[];
+  readonly childNodes: readonly MimePart[];
   getTextContent(): string;
 }
 
 type Params = Readonly<Record<string, string | undefined>>;
 
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
+
+const CALENDAR_TYPES = new Set(["text/calendar", "application/ics"]);
+
+const isCalendarType = (contentType: string) => /^text\/calendar\b/i.test(contentType);
 
 /** Longer attached texts are cut. */
 const MAX_TEXT_CHARS = 1_000_000;
@@ -83,7 +88,7 @@ const TEXT_NAME = /\.(?:txt|text|csv|tsv|log|md|json|jsonl|xml|ya?ml|ics|vcf|pat
 
 /** The attachments of a parsed mail, in order: parts that are not in its text, or have a name. */
 function attachmentsOf(mail: PostalMime): Attachment[] {
-  const { root } = mail as unknown as { readonly root: Part };
+  const { root } = mail as unknown as { readonly root: MimePart };
   return [...leavesOf(root)].flatMap((part) => {
     const attachment = attachmentOf(part);
     if (attachment === null || (attachment.isInBody && attachment.name === "")) return [];
@@ -93,12 +98,12 @@ function attachmentsOf(mail: PostalMime): Attachment[] {
   });
 }
 
-function* leavesOf(part: Part): Generator<Part> {
+function* leavesOf(part: MimePart): Generator<MimePart> {
   if (!part.contentType.multipart) yield part;
   for (const child of part.childNodes) yield* leavesOf(child);
 }
 
-function attachmentOf(part: Part): Attachment | null {
+function attachmentOf(part: MimePart): Attachment | null {
   const { value: type, params } = part.contentType.parsed;
   if (part.content === null) return null;
   const content = Buffer.from(part.content);
@@ -110,7 +115,7 @@ function attachmentOf(part: Part): Attachment | null {
   return { name, type, content, text, isMail, isInBody };
 }
 
-function isAttached(part: Part): boolean {
+function isAttached(part: MimePart): boolean {
   return part.contentDisposition.parsed.value === "attachment";
 }
 
@@ -122,7 +127,7 @@ function isTextType(type: string): boolean {
 }
 
 /** Decodes by the charset; without one as UTF-8 if valid, else windows-1252. */
-function textOf(part: Part, content: Buffer): string | null {
+function textOf(part: MimePart, content: Buffer): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
   if (isUtf16) return new TextDecoder(content[0] === 0xff ? "utf-16le" : "utf-16be").decode(content);
   if (content.subarray(0, 4_096).includes(0)) return null;
@@ -131,7 +136,7 @@ function textOf(part: Part, content: Buffer): string | null {
 }
 
 /** The body, followed by a list of the attachments and by their texts. */
-function withAttachments(body: string, attachments: readonly Attachment[], sections: readonly Section[]): string {
+function withAttachments(body: string, attachments: readonly Attachment[], sections: readonly MailSection[]): string {
   if (attachments.length === 0) return body;
   const list = attachments.map(
     ({ name, type, content }) => `- ${name || "(no name)"} (${typeName(type)}, ${sizeOf(content)})`,
@@ -191,7 +196,8 @@ function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const charset = westernCharset(headers.contentType);
   const isAttached = /^attachment\b/i.test(headers.disposition);
   if (charset === null || encoding === "base64" || isAttached) return null;
-  return decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
+  const text = decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
+  return isCalendarType(headers.contentType) ? calendarText(text) : text;
 }
 
 /** The charset of plain text that `decodeWestern` can decode, else null. */
@@ -229,7 +235,7 @@ export async function decodeWithLibrary(body: Buffer, raw: Buffer, depth = 0): P
   try {
     const mail = await library.parse(raw);
     const attachments = attachmentsOf(library);
-    const sections: Section[] = [];
+    const sections: MailSection[] = [];
     for (const attachment of attachments) {
       const section = await sectionOf(attachment, depth);
       if (section !== null) sections.push(section);
@@ -247,7 +253,8 @@ async function decodedText(mail: Awaited<ReturnType<PostalMime["parse"]>>): Prom
   // The mail is a single text part of another type.
   if (only === undefined || others.length > 0) return "";
   const isBody = only.mimeType.startsWith("text/") && only.disposition !== "attachment";
-  return isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
+  const text = isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
+  return CALENDAR_TYPES.has(only.mimeType) ? calendarText(text) : text;
 }
 
 /** Null without a text, or where the body contains it. */
@@ -256,10 +263,16 @@ async function sectionOf({ name, type, content, text, isMail, isInBody }: Attach
   const forwarded = isMail ? readMailFields(content) : "it is no mail";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
-  return { title: `Attachment: ${name || type}`, text: type === "text/html" ? await htmlToText(text) : text };
+  const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
+  const shown = type === "text/html" ? await htmlToText(text) : isCalendar ? calendarText(text) : text;
+  return { title: `Attachment: ${name || type}`, text: shown };
 }
 
-async function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): Promise<Section> {
+async function forwardedSection(
+  { fields, bodyHeaders, body }: RawMail,
+  raw: Buffer,
+  depth: number,
+): Promise<MailSection> {
   const text = decodePlain(bodyHeaders, body) ?? (await decodeWithLibrary(body, raw, depth));
   const mail = buildEmail(fields, text);
   const header = [

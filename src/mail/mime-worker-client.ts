@@ -56,6 +56,8 @@ function startWorker(): Promise<Worker> {
   const worker = new Worker(new URL("./mime-worker.js", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
   });
+  // A terminated worker may still emit an error.
+  worker.on("error", () => undefined);
   return new Promise((resolve, reject) => {
     worker.once("error", reject);
     worker.once("message", () => {
@@ -82,8 +84,6 @@ function requestDecoding(worker: Worker, order: MimeRequest, limitMs: number): P
     const end = (settle: () => void) => {
       clearTimeout(timer);
       worker.off("message", onMessage).off("error", onError);
-      // A terminated worker may still emit an error.
-      worker.on("error", () => undefined);
       settle();
     };
     worker.on("message", onMessage).on("error", onError);

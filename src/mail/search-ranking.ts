@@ -18,7 +18,7 @@ import type { Fading, RankingSignal, SignalMail, SignalQuery, SignalStrength } f
  * upper bound of a score (`bound`) is below the worst hit are not read.
  */
 export function rankCandidates(
-  candidates: readonly Candidate[],
+  candidates: readonly MailCandidate[],
   wanted: number,
   bound: ScoreBound,
   scoreAt: (position: number) => ScoredMail,
@@ -96,7 +96,7 @@ const SPARE_CANDIDATES = 20;
  * A mail to rank, with the summed idf weight of the terms it may hold or a signal implies. BM25 upper bound: score <=
  * `BM25_TF_UPPER_BOUND` * weight.
  */
-interface Candidate {
+interface MailCandidate {
   readonly position: number;
   readonly weight: number;
 }
@@ -107,7 +107,7 @@ export function generateCandidates(
   weights: readonly number[],
   wanted: number,
   implied: readonly ImpliedTerms[],
-): Candidate[] {
+): MailCandidate[] {
   // If the rare terms yield too few candidates, the common ones are merged too.
   const rare = lists.filter(isRare);
   const enough = rare.some((list) => list.length >= wanted) || new Set(rare.flat()).size >= wanted;
@@ -122,7 +122,7 @@ export function generateCandidates(
       .reduce((sum, term) => sum + (weights[term] ?? 0), 0);
   };
   const limit = wanted + SPARE_CANDIDATES;
-  const heaviest: Candidate[] = [];
+  const heaviest: MailCandidate[] = [];
   mergePostings(
     lists.filter(generatesCandidates),
     weights.filter((_, term) => generatesCandidates(lists[term] ?? [])),
@@ -137,7 +137,7 @@ export function generateCandidates(
   return heaviest.map(({ position, weight }) => ({ position, weight: weight + unlistedWeight }));
 }
 
-function isHeavier(a: Candidate, b: Candidate): boolean {
+function isHeavier(a: MailCandidate, b: MailCandidate): boolean {
   return a.weight > b.weight;
 }
 
@@ -219,7 +219,7 @@ export interface ScoredMail {
   readonly inSubject: readonly TermMatch[];
   /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
-  readonly passage: Passage;
+  readonly passage: RankedPassage;
   readonly termScores: Float64Array;
   /** 0 to 1, of each of the query's signals. */
   readonly strengths: readonly number[];
@@ -298,7 +298,7 @@ function toSignalMail([, , , sender, recipients, date]: RankedRow): SignalMail {
   };
 }
 
-interface Passage {
+interface RankedPassage {
   readonly start: number;
   readonly end: number;
   readonly inBody: readonly TermMatch[];
@@ -324,10 +324,10 @@ export function bestPassage(
   inSubject: readonly TermMatch[],
   inBody: readonly TermMatch[],
   weights: readonly number[],
-): Passage {
+): RankedPassage {
   const quoted = inBody.length > 0 ? quotedStart(body) : -1;
   const length = Math.min(body.length, PASSAGE_CHARS);
-  let best: Passage | undefined;
+  let best: RankedPassage | undefined;
   let bestScore = -1;
   let first = 0;
   let after = 0;

@@ -5,10 +5,9 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "../platform/files.js";
 import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
-import type { Completion, Model, ModelRequest } from "./model.js";
+import { type Completion, completionSchema, type Model, type ModelRequest } from "./model.js";
 import { parseModelName } from "./names.js";
 import { reasoningRoom, rulesFor } from "./request-parameters.js";
-import { completionSchema } from "./retry.js";
 
 /** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */
 const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: completionSchema });

@@ -57,12 +57,18 @@ export class CostLimitReached extends UserError {}
 export class CostLimit {
   spentUsd = 0;
   calls = 0;
+  private unpriced = 0;
   private setAside = 0;
   private underWay = 0;
   private readonly waiting: (() => void)[] = [];
 
   /** @param maxCostUsd null: no limit, the calls are counted only */
   constructor(private readonly maxCostUsd: number | null) {}
+
+  /** Null where there were calls to a model without a known price. */
+  get costUsd(): number | null {
+    return this.unpriced > 0 ? null : this.spentUsd;
+  }
 
   /**
    * The same model; its calls throw `CostLimitReached` at the limit. To be put inside of a cache: cached replies cost
@@ -94,6 +100,7 @@ export class CostLimit {
       const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
       // A server that does not say what was used is charged the most.
       this.spentUsd += costUsd ?? most;
+      if (costUsd === null && most === 0) this.unpriced++;
       this.calls++;
       return { ...completion, costUsd };
     } finally {

@@ -315,7 +315,7 @@ export interface ToolCall {
 
 /**
  * What a provider wants back untouched in the next request (Anthropic thinking blocks, Gemini thought
- * signatures, OpenAI reasoning items). Only the provider that wrote it reads `value`.
+ * signatures, OpenAI reasoning items). Only the provider that wrote it, and `reasoningText`, read `value`.
  */
 export const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
 
@@ -342,3 +342,21 @@ export const messageSchema = z.discriminatedUnion("role", [
 
 export type Message = z.output<typeof messageSchema>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
+
+export const completionSchema = z.object({
+  content: z.string(),
+  toolCalls: z.array(toolCallSchema),
+  finishReason: z.enum(FINISH_REASONS),
+  rawFinishReason: z.string(),
+  model: z.string().optional(),
+  responseId: z.string().optional(),
+  usage: usageSchema.nullable(),
+  providerState: providerStateSchema.optional(),
+  sent: sentParametersSchema.optional(),
+  latencyMs: z.number().nonnegative(),
+  waitedMs: z.number().nonnegative().optional(),
+  waits: z.array(callWaitSchema).optional(),
+  retries: z.array(retrySchema),
+  cached: z.boolean().optional(),
+  costUsd: z.number().nullable().optional(),
+});

@@ -1,14 +1,5 @@
-import { z } from "zod";
 import { UserError } from "../platform/errors.js";
-import { parseHttpUrl } from "../platform/http.js";
-import { didYouMean, trimEndOf } from "../platform/text.js";
-import { type Completion, type Model, ModelError } from "./model.js";
-import { httpError, withMessage } from "./provider-errors.js";
-
-/** Null stands for OpenAI's own server. */
-export function isOpenaiServer(baseUrl: string | null): boolean {
-  return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
-}
+import { didYouMean } from "../platform/text.js";
 
 /**
  * o1, o3, o4, codex and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the
@@ -18,44 +9,6 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 export function isReasoningModel(name: string): boolean {
   const bare = name.slice(name.lastIndexOf("/") + 1).replace(/^ft:/, "");
   return /^(o\d|codex-|gpt-([5-9]|\d\d))/.test(bare) && !/^gpt-[\d.]+-chat/.test(bare);
-}
-
-const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
-
-/** OpenRouter reports the failure of the server behind it in a reply of status 200; null for every other reply. */
-export function failureInReply(body: unknown): ModelError | null {
-  // Nearly every reply is none: to find that out by the schema costs more than the rest of the reading.
-  if (typeof body !== "object" || body === null || !("error" in body)) return null;
-  const failure = failureSchema.safeParse(body);
-  return failure.success ? httpError(failure.data.error.code, failure.data.error.message) : null;
-}
-
-export interface EndpointSettings {
-  readonly apiKey: string | null;
-  /** Null: the provider's own server. */
-  readonly baseUrl: string | null;
-  /** For the openai provider only; null chooses by the server. */
-  readonly wireApi: "chat" | "responses" | null;
-  /** Of one attempt, the whole body included. */
-  readonly timeoutMs: number;
-}
-
-export interface Endpoint {
-  readonly apiKey: string;
-  readonly baseUrl: string | null;
-  readonly timeoutMs: number;
-}
-
-/** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */
-export function checkBaseUrl(baseUrl: string): string {
-  if (parseHttpUrl(baseUrl) === null) {
-    throw new UserError(
-      "bad_base_url",
-      "--base-url is not the address of a model server.",
-      "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
-    );
-  }
-  return trimEndOf(baseUrl.trim(), "/");
 }
 
 /**
@@ -87,23 +40,6 @@ const SUCCESSORS: Readonly<Record<string, readonly (readonly [RegExp, string])[]
 export function successorOf({ provider, name }: Pick<ModelName, "provider" | "name">): string | null {
   const successor = SUCCESSORS[provider]?.find(([pattern]) => pattern.test(name))?.[1] ?? null;
   return successor === name ? null : successor;
-}
-
-/** Decorates a model: where its server does not know it, the error names the replacement. */
-export function withSuccessorHint(model: Model, name: ModelName): Model {
-  const successor = successorOf(name);
-  if (successor === null) return model;
-  return {
-    id: model.id,
-    async complete(request, signal): Promise<Completion> {
-      try {
-        return await model.complete(request, signal);
-      } catch (error) {
-        if (!(error instanceof ModelError) || error.kind !== "not_found") throw error;
-        throw withMessage(error, `${error.message}; after ${name.name} came ${name.provider}/${successor}`);
-      }
-    },
-  };
 }
 
 /** Each provider's cheap model that is good enough to compare two answers. */

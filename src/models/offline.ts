@@ -64,7 +64,7 @@ function baselineReply(request: ModelRequest): Completion {
 }
 
 /** Null when there is nothing left to try. */
-function nextSearch(tool: string, request: ModelRequest, history: History): Step | null {
+function nextSearch(tool: string, request: ModelRequest, history: History): OfflineCall | null {
   if (tool === "email_search") {
     if (history.searches > 0) return null;
     const inbox = requires(request, tool, "inbox_id")
@@ -178,10 +178,10 @@ export function offlineModel(name: string): Model {
   };
 }
 
-type Step = { readonly name: string; readonly arguments: JsonValue };
+type OfflineCall = { readonly name: string; readonly arguments: JsonValue };
 
 /** The reply of an offline model: calls, or else a text. Nothing was sent, and no tokens were used. */
-function offlineCompletion(request: ModelRequest, content: string, steps: readonly Step[]): Completion {
+function offlineCompletion(request: ModelRequest, content: string, steps: readonly OfflineCall[]): Completion {
   const turn = request.messages.filter((message) => message.role === "assistant").length + 1;
   const finishReason = steps.length > 0 ? "tool_calls" : "stop";
   return {

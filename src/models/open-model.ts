@@ -6,22 +6,14 @@ import { DEFAULT_ENDPOINT, type Hub } from "../platform/huggingface.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./cost-limit.js";
-import type { Model, PriceOf } from "./model.js";
-import {
-  ANSWERING_MODELS,
-  API_KEY_VARIABLES,
-  checkBaseUrl,
-  type Endpoint,
-  type EndpointSettings,
-  isOpenaiServer,
-  isRemote,
-  type ModelName,
-  type Provider,
-  withSuccessorHint,
-} from "./names.js";
-import { priceOfReply } from "./prices.js";
+import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
+import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
+import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider, successorOf } from "./names.js";
+import { warnOfOtherModel } from "./other-model.js";
+import { priceOfReply, withPrices } from "./prices.js";
+import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
-import { warnOfOtherModel, withPrices, withRetry } from "./retry.js";
+import { withRetry } from "./retry.js";
 
 interface OpenOptions {
   /** Address of a compatible server; null: the provider's own. */
@@ -254,4 +246,21 @@ export function playgroundUrlOf(env: Environment): string | undefined {
 /** Bearer token for a playground server; empty where there is none. */
 export function playgroundTokenOf(url: string, env: Environment): string {
   return (keyFor(PLAYGROUND, url, env) ?? "").trim();
+}
+
+/** Decorates a model: where its server does not know it, the error names the replacement. */
+function withSuccessorHint(model: Model, name: ModelName): Model {
+  const successor = successorOf(name);
+  if (successor === null) return model;
+  return {
+    id: model.id,
+    async complete(request, signal): Promise<Completion> {
+      try {
+        return await model.complete(request, signal);
+      } catch (error) {
+        if (!(error instanceof ModelError) || error.kind !== "not_found") throw error;
+        throw withMessage(error, `${error.message}; after ${name.name} came ${name.provider}/${successor}`);
+      }
+    },
+  };
 }

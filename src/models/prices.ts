@@ -1,5 +1,5 @@
 import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
-import type { PriceOf, Usage } from "./model.js";
+import type { Model, PriceOf, Usage } from "./model.js";
 import { makersName, type Provider } from "./names.js";
 
 /** US dollars for a million tokens. */
@@ -29,13 +29,13 @@ function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWr
   return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
 }
 
-interface Entry {
+interface PriceEntry {
   readonly name: string;
   readonly options: PriceOptions;
 }
 
 /** By model id; null: in no table. The library scans its table at every call. */
-const entries = new Map<string, Entry | null>();
+const entries = new Map<string, PriceEntry | null>();
 
 /** Model names also come from servers' replies, so their number is not bounded. */
 const MAX_ENTRIES = 1_000;
@@ -74,7 +74,7 @@ export function priceOfReply(modelId: string, answeredBy: string | undefined, us
   return billed ?? priceOf(modelId, usage, at);
 }
 
-function entryOf(modelId: string): Entry | null {
+function entryOf(modelId: string): PriceEntry | null {
   const known = entries.get(modelId);
   if (known !== undefined) return known;
   const found = findEntry(modelId);
@@ -83,7 +83,7 @@ function entryOf(modelId: string): Entry | null {
   return found;
 }
 
-function findEntry(modelId: string): Entry | null {
+function findEntry(modelId: string): PriceEntry | null {
   const slash = modelId.indexOf("/");
   const provider = modelId.slice(0, slash);
   const name = modelId.slice(slash + 1);
@@ -93,7 +93,7 @@ function findEntry(modelId: string): Entry | null {
   return made === null ? null : entryAt(made.maker, made.name);
 }
 
-function entryAt(provider: string, given: string): Entry | null {
+function entryAt(provider: string, given: string): PriceEntry | null {
   const name = ALIASES[`${provider}/${given}`] ?? given;
   const models = Object.entries(PRICE_SUPPLEMENT).find(([id]) => id === provider)?.[1] ?? [];
   const supplement = { id: provider, name: provider, api_pattern: "", models: [...models] };
@@ -191,3 +191,15 @@ const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelInfo[]>>
 const ALIASES: Readonly<Record<string, string>> = {
   "google/gemini-flash-latest": "gemini-3.8-flash",
 };
+
+/** The same model, with the cost in its replies. A reply that has a cost already, such as a recorded one, keeps it. */
+export function withPrices(model: Model, priceOf: PriceOf): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      const completion = await model.complete(request, signal);
+      const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
+      return { ...completion, costUsd };
+    },
+  };
+}

@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
-import { jsonValueSchema } from "../platform/json.js";
+import { firstIssue, jsonValueSchema } from "../platform/json.js";
 import { requestKey } from "./cache.js";
 import {
   type Completion,
+  completionSchema,
   FINISH_REASONS,
   MODEL_ERROR_KINDS,
   type Model,
@@ -15,7 +16,6 @@ import {
   retrySchema,
   usageSchema,
 } from "./model.js";
-import { completionSchema } from "./retry.js";
 
 /**
  * `replay/FILE`: answers from a file, offline. A recorded reply answers the request it was recorded for, the nth
@@ -217,11 +217,9 @@ function parseLine(line: string, where: string): unknown {
 function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const what = `${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim();
   throw new UserError(
     "bad_replay_file",
-    `${where} is neither a recorded nor a scripted reply: ${what}.`,
+    `${where} is neither a recorded nor a scripted reply: ${firstIssue(result.error)}.`,
     'Recorded lines hold {key, model, completion} or {key, model, failure}; scripts {"taskQuestion": "...", "replies": [{content?, toolCalls?}]}.',
   );
 }

@@ -71,10 +71,10 @@ function streamTooLong(): ModelError {
   });
 }
 
-type Reply = Awaited<ReturnType<typeof request>>;
+type StreamReply = Awaited<ReturnType<typeof request>>;
 
 /** The body of a reply that is no event stream: an error, or a page of another program. */
-async function errorBody(reply: Reply, apiKey: string): Promise<string | null> {
+async function errorBody(reply: StreamReply, apiKey: string): Promise<string | null> {
   if (reply.statusCode === 200 && isEventStream(reply.headers)) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -88,7 +88,7 @@ async function errorBody(reply: Reply, apiKey: string): Promise<string | null> {
 
 function checkHead(
   status: number,
-  headers: Reply["headers"],
+  headers: StreamReply["headers"],
   body: string | null,
   { url, apiKey }: StreamRequest,
 ): void {
@@ -107,6 +107,6 @@ function checkHead(
   throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, apiKey);
 }
 
-function isEventStream(headers: Reply["headers"]): boolean {
+function isEventStream(headers: StreamReply["headers"]): boolean {
   return /^text\/event-stream\b/i.test(String(headers["content-type"] ?? ""));
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isShallow, type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
+import { isShallow, type JsonObject, type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import type { Completion, Message, ToolCall } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 
@@ -181,8 +181,6 @@ export async function attempt(
     throw toModelError(error, apiKey);
   }
 }
-
-type JsonObject = { readonly [key: string]: JsonValue };
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
+import { firstIssue } from "./json.js";
 import { type RetryPolicy, retry } from "./retry.js";
 
 /** The address of a server: http or https, without user name or password. Null for any other text. */
@@ -107,8 +108,7 @@ function parseJson<T>(text: string, schema: z.ZodType<T>): T {
   }
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new RequestFailed(`the answer is not as expected: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`, {
+  throw new RequestFailed(`the answer is not as expected: ${firstIssue(parsed.error)}`, {
     retryable: false,
     cause: parsed.error,
   });

@@ -120,7 +120,7 @@ const pinSchema = z.object({
 type Pin = z.output<typeof pinSchema>;
 
 /**
- * Downloads and verifies all shards of the mail corpus. The commit of `main` is resolved once and stored in
+ * Downloads and verifies the shards of the mail corpus, in order, until those there are `suffice`. The commit of `main` is resolved once and stored in
  * `<cacheDir>/corbt/enron-emails/main.json`; delete that file for a newer one. Progress counts all shards, also
  * cached ones.
  * @returns the folder of the shards (`*.parquet`, each with its record `*.parquet.json`); its name is the commit
@@ -131,6 +131,7 @@ export async function downloadEnronEmails(
   cacheDir: string,
   signal: AbortSignal,
   onProgress?: OnProgress,
+  suffice?: (newest: string) => Promise<boolean>,
 ): Promise<string> {
   const page = datasetPage(hub, EMAILS_DATASET);
   const hints = hubHints(
@@ -145,10 +146,11 @@ export async function downloadEnronEmails(
   let done = 0;
   for (const { path, size, sha256 } of pin.files) {
     const before = done;
+    const target = join(folder, basename(path));
     await downloadFile({
       url: fileUrl(hub, EMAILS_DATASET, pin.commit, path),
       headers: authorization(hub.token),
-      target: join(folder, basename(path)),
+      target,
       revision: pin.commit,
       expectedSize: size,
       expectedSha256: sha256 ?? undefined,
@@ -160,6 +162,7 @@ export async function downloadEnronEmails(
     });
     done += size;
     onProgress?.(done, total);
+    if (await suffice?.(target)) break;
   }
   return folder;
 }

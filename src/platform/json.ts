@@ -61,3 +61,10 @@ export const jsonObjectSchema = z.record(z.string(), jsonValueSchema) as z.ZodTy
 
 /** A JSON Schema document as stored in the registry and sent to providers. */
 export type JsonSchema = JsonObject;
+
+/** What is wrong with a value first: `path.to.field: expected a string`. `whole` names the value itself. */
+export function firstIssue({ issues: [issue] }: z.ZodError, whole = ""): string {
+  const where = issue?.path.join(".") || whole;
+  const what = issue?.message ?? "cannot be used";
+  return where === "" ? what : `${where}: ${what}`;
+}

@@ -29,7 +29,7 @@ export class ModuleFailed extends Error {
   override readonly name = "ModuleFailed";
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(value: JsonValue): void;
   reject(error: unknown): void;
 }
@@ -37,7 +37,7 @@ interface Waiting {
 /** One module on a thread of its own. */
 class LoadedModule {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingCall>();
   readonly #ready: Promise<JsonObject>;
   #calls = 0;
   #gone = false;

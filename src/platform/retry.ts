@@ -25,7 +25,7 @@ export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
-export interface Failure {
+export interface AttemptFailure {
   readonly retryable: boolean;
   /** How long the server asked to wait. */
   readonly retryAfterMs: number | null;
@@ -38,7 +38,7 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   readonly sleep?: Sleep | undefined;
   /** Null: not a failure to retry but a fault; it is thrown as it is. */
-  readonly failureOf: (error: unknown) => Failure | null;
+  readonly failureOf: (error: unknown) => AttemptFailure | null;
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
 

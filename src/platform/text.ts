@@ -78,24 +78,91 @@ const REDACTED = "[secret]";
 /** Shorter values would match ordinary text. */
 const MIN_LENGTH = 4;
 
-/** Each plain and JSON-escaped; longest first, since one may be a prefix of another. */
-function formsOf(secrets: readonly string[]): string[] {
-  const long = secrets.filter((secret) => secret.length >= MIN_LENGTH);
-  const forms = new Set(long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
-  return [...forms].sort((a, b) => b.length - a.length);
+/** Shorter values in base64 or hex would match other such text. */
+const MIN_ENCODED_BYTES = 6;
+
+interface SecretForms {
+  /** As they are written in a text; longest first, since one may be a prefix of another. */
+  readonly whole: readonly string[];
+  /** Base64 and hex, which programs break into lines and groups. */
+  readonly encoded: readonly string[];
 }
 
-/** Replaces secrets in a text. Call it before truncating: part of a secret is not found. */
+const formsBySecrets = new WeakMap<readonly string[], SecretForms>();
+
+/** Each plain, JSON-escaped, URL-encoded, in base64 and in hex. */
+function formsOf(secrets: readonly string[]): SecretForms {
+  const known = formsBySecrets.get(secrets);
+  if (known !== undefined) return known;
+  const long = secrets.filter((secret) => secret.length >= MIN_LENGTH);
+  const encoded = new Set(long.flatMap(encodedForms));
+  const escaped = long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), ...urlForms(secret)]);
+  const longestFirst = (forms: Iterable<string>) => [...forms].sort((a, b) => b.length - a.length);
+  const forms = { whole: longestFirst(new Set([...escaped, ...encoded])), encoded: longestFirst(encoded) };
+  formsBySecrets.set(secrets, forms);
+  return forms;
+}
+
+function urlForms(secret: string): string[] {
+  // A half of a character has no form in an address.
+  const component = encodeURIComponent(secret.toWellFormed());
+  const strict = component.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return [component, strict, ...[component, strict].map((form) => form.replaceAll("%2F", "/"))].flatMap((form) => [
+    form,
+    form.replaceAll("%20", "+"),
+    form.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+  ]);
+}
+
+/** Base64 depends on how many bytes stand before, by threes; its last character also on what follows. */
+function encodedForms(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  if (bytes.length < MIN_ENCODED_BYTES) return [];
+  const aligned = [0, 1, 2].map((before) => {
+    const whole = Buffer.concat([Buffer.alloc(before), bytes]);
+    return whole.toString("base64").slice(before === 0 ? 0 : before + 1, Math.floor((whole.length * 8) / 6));
+  });
+  const base64 = [bytes.toString("base64"), ...aligned];
+  const hex = bytes.toString("hex");
+  return [...base64, ...base64.map((form) => form.replaceAll("+", "-").replaceAll("/", "_")), hex, hex.toUpperCase()];
+}
+
+/** White space, also as JSON escapes it, within an encoded text. */
+const BREAKS = /\s+|\\[nrt]/g;
+
+function redactForms(text: string, { whole, encoded }: SecretForms): string {
+  let clean = whole.reduce((rest, form) => rest.replaceAll(form, REDACTED), text);
+  if (encoded.length === 0) return clean;
+  const flat = clean.replace(BREAKS, "");
+  if (flat.length === clean.length) return clean;
+  for (const form of encoded) {
+    if (!flat.includes(form)) continue;
+    const broken = [...form].map((char) => char.replace(/[+/=\-_]/, "\\$&")).join("(?:\\s|\\\\[nrt])*");
+    clean = clean.replace(new RegExp(broken, "g"), REDACTED);
+  }
+  return clean;
+}
+
+/**
+ * Replaces secrets in a text, also URL-encoded, in base64 and in hex. Call it before truncating: part of a secret is
+ * not found.
+ */
 export function redact(text: string, secrets: readonly string[]): string {
-  return formsOf(secrets).reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
+  return secrets.length === 0 ? text : redactForms(text, formsOf(secrets));
+}
+
+/** `redact` for the bytes of a file, one character each (latin1). */
+export function redactBytes(bytes: string, secrets: readonly string[]): string {
+  const { whole, encoded } = formsOf(secrets);
+  return redactForms(bytes, { whole: whole.map((form) => Buffer.from(form).toString("latin1")), encoded });
 }
 
 /** Replaces secrets in a JSON value, including field names. */
 export function redactJson<T extends JsonValue>(value: T, secrets: readonly string[]): T {
   const forms = formsOf(secrets);
-  if (forms.length === 0) return value;
+  if (forms.whole.length === 0) return value;
   const clean = (item: JsonValue): JsonValue => {
-    if (typeof item === "string") return forms.reduce((text, secret) => text.replaceAll(secret, REDACTED), item);
+    if (typeof item === "string") return redactForms(item, forms);
     if (Array.isArray(item)) return item.map(clean);
     if (typeof item !== "object" || item === null) return item;
     return Object.fromEntries(Object.entries(item).map(([key, inner]) => [clean(key) as string, clean(inner)]));
@@ -105,7 +172,8 @@ export function redactJson<T extends JsonValue>(value: T, secrets: readonly stri
 
 /** Extra characters to buffer of a text truncated while reading, for `redactEnd` and `redactStart`. */
 export function longestSecret(secrets: readonly string[]): number {
-  return formsOf(secrets)[0]?.length ?? 0;
+  // Encoded ones may be broken into lines and groups.
+  return 2 * (formsOf(secrets).whole[0]?.length ?? 0);
 }
 
 /** The last `shown` characters of a text whose end was buffered, without a partial secret at its start. */

@@ -21,16 +21,16 @@ interface ModelChecks {
   readonly equivalent: readonly string[];
 }
 
-interface CheckContext extends QuestionMails {
+interface CheckerContext extends QuestionMails {
   readonly question: Question;
   readonly checker: Checker;
   readonly signal: AbortSignal;
 }
 
-type Outcome = Pick<QuestionCheck, "passed" | "answer" | "reason"> & { readonly equivalent?: readonly string[] };
+type CheckOutcome = Pick<QuestionCheck, "passed" | "answer" | "reason"> & { readonly equivalent?: readonly string[] };
 
 /** What the checker answers, and whether it is the gold answer; null where a reply cannot be read. */
-type Comparison = CheckerAnswer & { readonly isGold: boolean };
+type AnswerComparison = CheckerAnswer & { readonly isGold: boolean };
 
 /** More cited mails than this are copies and lists of the same. */
 const MAX_SEVERAL = 5;
@@ -69,9 +69,9 @@ export async function checkByModel(
 
 export const UNREADABLE_REPLY = "the checker's reply could not be read";
 
-const UNREADABLE: Outcome = { passed: false, answer: null, reason: UNREADABLE_REPLY };
+const UNREADABLE: CheckOutcome = { passed: false, answer: null, reason: UNREADABLE_REPLY };
 
-async function goldInSources(context: CheckContext): Promise<Outcome | null> {
+async function goldInSources(context: CheckerContext): Promise<CheckOutcome | null> {
   const compared = await compare(context, context.sources);
   if (compared === null) return null;
   const { found, isGold, answer } = compared;
@@ -85,7 +85,7 @@ function checksOfSeveral({ sources, isChange }: QuestionMails) {
 }
 
 /** A change is one only where the mails before it say something else. */
-async function changedByLatest(context: CheckContext): Promise<Outcome | null> {
+async function changedByLatest(context: CheckerContext): Promise<CheckOutcome | null> {
   const earlier = [...context.sources].sort((a, b) => ((a.date ?? "") < (b.date ?? "") ? -1 : 1)).slice(0, -1);
   const compared = await compare(context, earlier);
   if (compared === null) return null;
@@ -95,7 +95,7 @@ async function changedByLatest(context: CheckContext): Promise<Outcome | null> {
 }
 
 /** Either all are needed, or each gives the whole answer. */
-async function noneSuperfluous(context: CheckContext): Promise<Outcome | null> {
+async function noneSuperfluous(context: CheckerContext): Promise<CheckOutcome | null> {
   const compared = await Promise.all(context.sources.map((mail) => compare(context, [mail])));
   const answering = compared.filter((one) => one?.isGold).length;
   if (compared.includes(null)) return null;
@@ -106,7 +106,7 @@ async function noneSuperfluous(context: CheckContext): Promise<Outcome | null> {
   return { passed, answer: null, reason };
 }
 
-async function unknownWithoutMail(context: CheckContext): Promise<Outcome | null> {
+async function unknownWithoutMail(context: CheckerContext): Promise<CheckOutcome | null> {
   const compared = await compare(context, []);
   if (compared === null) return null;
   const { found, isGold, answer } = compared;
@@ -117,7 +117,7 @@ async function unknownWithoutMail(context: CheckContext): Promise<Outcome | null
   };
 }
 
-async function sameInOthers(context: CheckContext): Promise<Outcome | null> {
+async function sameInOthers(context: CheckerContext): Promise<CheckOutcome | null> {
   if (context.others.length === 0) return { passed: true, answer: null, reason: "no other mail matches" };
   const compared = await compare(context, context.others);
   if (compared === null) return null;
@@ -129,7 +129,7 @@ async function sameInOthers(context: CheckContext): Promise<Outcome | null> {
   return { passed: true, answer, reason: "other mails give the same answer", equivalent };
 }
 
-async function nothingInOthers({ question, others, checker, signal }: CheckContext): Promise<Outcome | null> {
+async function nothingInOthers({ question, others, checker, signal }: CheckerContext): Promise<CheckOutcome | null> {
   if (others.length === 0) return { passed: true, answer: null, reason: "no mail matches" };
   const answered = await checker.answer(question, others, signal);
   if (answered === null) return null;
@@ -138,9 +138,9 @@ async function nothingInOthers({ question, others, checker, signal }: CheckConte
 }
 
 async function compare(
-  { question, checker, signal }: CheckContext,
+  { question, checker, signal }: CheckerContext,
   mails: readonly Email[],
-): Promise<Comparison | null> {
+): Promise<AnswerComparison | null> {
   const answered = await checker.answer(question, mails, signal);
   if (answered === null || !answered.found) return answered === null ? null : { ...answered, isGold: false };
   const isGold =

@@ -47,7 +47,8 @@ export interface CheckedDataset {
   readonly questions: readonly CheckedQuestion[];
   /** Not checked, as --max-cost was reached. */
   readonly unchecked: number;
-  readonly costUsd: number;
+  /** Null: no price is known for the checker. */
+  readonly costUsd: number | null;
 }
 
 /** Checks the questions of any dataset as new ones are checked. */
@@ -101,7 +102,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
       checker: checker?.id ?? null,
       questions: kept,
       unchecked: questions.length - kept.length,
-      costUsd: spending.limit.spentUsd,
+      costUsd: spending.limit.costUsd,
     };
   });
 }

@@ -29,7 +29,7 @@ interface AnswerPair {
   readonly answer: string;
 }
 
-interface CitedMail {
+interface LookedUpMail {
   readonly messageId: string;
   /** Null: it is not in the corpus. */
   readonly mail: Email | null;
@@ -40,12 +40,12 @@ interface CitedMail {
  * What rules can tell of a question's gold, without a model: its mails are there, lie in the mailbox, and are not later
  * than the question; the numbers, dates and times of its answer stand in them, and some word of either.
  */
-export function checkGold(question: Question, cited: readonly CitedMail[]): QuestionCheck {
+export function checkGold(question: Question, cited: readonly LookedUpMail[]): QuestionCheck {
   const reason = goldProblem(question, cited);
   return { check: "gold", by: "rules", passed: reason === null, answer: null, reason: reason ?? "it holds together" };
 }
 
-function goldProblem({ question, answer, query_date }: Question, cited: readonly CitedMail[]): string | null {
+function goldProblem({ question, answer, query_date }: Question, cited: readonly LookedUpMail[]): string | null {
   const abstains = isDontKnow(answer);
   if (cited.length === 0) return abstains ? null : "it has an answer and cites no mail";
   if (abstains) return "it cites mails and has no answer";

@@ -156,7 +156,7 @@ function spreadOut<T>(items: readonly T[]): T[] {
     .map(({ item }) => item);
 }
 
-interface Source {
+interface AnsweringMail {
   readonly messageId: string;
   /** ISO 8601. */
   readonly date: string;
@@ -167,7 +167,7 @@ export interface QuestionDraft {
   readonly question: string;
   readonly answer: string;
   /** The mails that answer, the one it was made of first. None for an unanswerable question of no mail. */
-  readonly sources: readonly Source[];
+  readonly sources: readonly AnsweringMail[];
   readonly passages: readonly Passage[];
   readonly howRealistic: number;
   readonly inbox: string;

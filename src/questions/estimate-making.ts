@@ -59,7 +59,7 @@ export function estimateMaking(options: MakeOptions, { settings }: AppContext): 
   checkQuestionOutputs(options, settings);
   return withStore(settings, (db) => {
     const inboxes = chooseInboxes(db, options.inbox);
-    const read = readMailboxes(inboxes.map(questionMailboxes(db)));
+    const read = readMailboxes(inboxes.map(questionMailboxes(db)), options.minChars);
     const available = batchesInTurn(read.mailboxes);
     const batches = available.slice(0, batchesFor(options.number));
     const { writer: writerId, checker: checkerId } = modelsOf(options);

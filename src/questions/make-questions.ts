@@ -43,7 +43,8 @@ export interface MadeQuestions {
   readonly mailboxes: number;
   readonly mails: MailCounts;
   readonly refused: Readonly<Record<string, number>>;
-  readonly costUsd: number;
+  /** Null: no price is known for a model. */
+  readonly costUsd: number | null;
   readonly calls: number;
   readonly cachedReplies: number;
   /** Why there are fewer than asked for; null: there are as many. */
@@ -61,7 +62,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const models = await openModels({ ...options, writer }, spending, context);
     const open = questionMailboxes(db);
     const mailboxes = new Map(inboxes.map((inbox) => [inbox, open(inbox)]));
-    const read = readMailboxes([...mailboxes.values()]);
+    const read = readMailboxes([...mailboxes.values()], options.minChars);
     const refusals = new NamedCounts();
     const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
     if (made.questions.length === 0) throw noQuestions(made, read.mails, refusals);
@@ -83,7 +84,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       mailboxes: inboxes.length,
       mails: read.mails,
       refused: refusals.sorted(),
-      costUsd: spending.limit.spentUsd,
+      costUsd: spending.limit.costUsd,
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
       shortfall: made.questions.length < options.number ? made.stopped : null,
@@ -107,7 +108,7 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
 
 /** An empty dataset is of no use, and would take the place of one that is. */
 function noQuestions(
-  { stopped, advice }: Collected,
+  { stopped, advice }: CollectedQuestions,
   { usable, leftOut }: MailCounts,
   refusals: NamedCounts,
 ): UserError {
@@ -187,7 +188,7 @@ interface CollectRequest {
   readonly refusals: NamedCounts;
 }
 
-interface Collected {
+interface CollectedQuestions {
   readonly questions: readonly VerifiedQuestion[];
   /** Why no more were made; a sentence without its full stop. */
   readonly stopped: string;
@@ -200,7 +201,7 @@ async function collectQuestions(
   options: MakeOptions,
   request: CollectRequest,
   { signal, progress }: AppContext,
-): Promise<Collected> {
+): Promise<CollectedQuestions> {
   const quota = new QuestionQuota(options.number, options.unanswerable, request.refusals);
   const streak = new FailureStreak(request.models.checker?.id ?? "");
   const bar = progress("Questions");
@@ -209,8 +210,11 @@ async function collectQuestions(
       const queue = [...drafts];
       while (queue.length > 0 && quota.missing > 0) {
         signal.throwIfAborted();
-        const verified = await verifyAll(quota.takeFrom(queue), options, request, signal);
-        quota.kept.push(...verified.flatMap((one) => ("kept" in one ? [one.kept] : [])));
+        const drafts = quota.takeFrom(queue);
+        const verified = await verifyAll(drafts, options, request, signal);
+        for (const [i, one] of verified.entries()) {
+          if ("kept" in one) quota.keep(one.kept, drafts[i] as TakenDraft);
+        }
         bar.update(quota.kept.length, options.number, `${count(quota.kept.length)} of ${count(options.number)}`);
         for (const one of verified) recordRefusal(one, request.refusals, streak);
         const limit = verified.find((one) => one instanceof CostLimitReached);
@@ -251,13 +255,13 @@ type Verified =
 
 /** In the drafts' order. */
 function verifyAll(
-  drafts: readonly QuestionDraft[],
+  drafts: readonly TakenDraft[],
   { model, seed }: MakeOptions,
   { mailboxes, models: { writer, checker } }: CollectRequest,
   signal: AbortSignal,
 ): Promise<Verified[]> {
   const settings = { madeBy: model, synthetic: writer === null, checker, seed };
-  return pLimit(JUDGE_CONCURRENCY).map(drafts, async (draft): Promise<Verified> => {
+  return pLimit(JUDGE_CONCURRENCY).map(drafts, async ({ draft }): Promise<Verified> => {
     const mailbox = mailboxes.get(draft.inbox);
     if (mailbox === undefined) throw new Error(`No mailbox ${draft.inbox} is open.`);
     const verified = await callOrFailure(() => verifyDraft(draft, mailbox, settings, signal));
@@ -281,10 +285,17 @@ interface Tally {
   unanswerable: number;
 }
 
+interface TakenDraft {
+  /** As it is to be checked. */
+  readonly draft: QuestionDraft;
+  /** As it was drafted. */
+  readonly drafted: QuestionDraft;
+}
+
 /** Which drafts are checked: as many as are missing, no near-duplicates, and the share that cannot be answered. */
 class QuestionQuota {
   readonly kept: VerifiedQuestion[] = [];
-  private readonly duplicates = new NearDuplicates();
+  private readonly asked = new NearDuplicates();
   private readonly wanted: Tally;
 
   /** @param refusals counts the drafts that are passed over */
@@ -301,17 +312,33 @@ class QuestionQuota {
     return this.number - this.kept.length;
   }
 
-  /** Takes the next drafts to check from the front of a queue, no more than are missing. */
-  takeFrom(queue: QuestionDraft[]): QuestionDraft[] {
+  keep(question: VerifiedQuestion, { drafted }: TakenDraft): void {
+    this.kept.push(question);
+    this.asked.add(drafted);
+  }
+
+  /**
+   * Takes the next drafts to check from the front of a queue, no more than are missing. One that asks the same as
+   * another that is to be checked waits for its verdict in the queue.
+   */
+  takeFrom(queue: QuestionDraft[]): TakenDraft[] {
     const planned = this.tally();
-    const taken: QuestionDraft[] = [];
-    for (let draft = queue.shift(); draft !== undefined; draft = queue.shift()) {
-      const chosen = this.choose(draft, planned);
-      if (chosen === null) continue;
-      planned[chosen.unanswerable === null ? "answerable" : "unanswerable"]++;
-      taken.push(chosen);
+    const taken: TakenDraft[] = [];
+    const underCheck = new NearDuplicates();
+    const waiting: QuestionDraft[] = [];
+    for (let drafted = queue.shift(); drafted !== undefined; drafted = queue.shift()) {
+      if (underCheck.has(drafted)) {
+        waiting.push(drafted);
+        continue;
+      }
+      const draft = this.choose(drafted, planned);
+      if (draft === null) continue;
+      planned[draft.unanswerable === null ? "answerable" : "unanswerable"]++;
+      underCheck.add(drafted);
+      taken.push({ draft, drafted });
       if (taken.length === this.missing) break;
     }
+    queue.unshift(...waiting);
     return taken;
   }
 
@@ -323,7 +350,7 @@ class QuestionQuota {
   /** The draft as it is to be checked; null: it is counted as refused. */
   private choose(draft: QuestionDraft, planned: Tally): QuestionDraft | null {
     const { wanted, number } = this;
-    if (!this.duplicates.add(draft)) return this.refuse("it asks the same as another");
+    if (this.asked.has(draft)) return this.refuse("it asks the same as another");
     if (draft.unanswerable !== null) {
       return planned.unanswerable < wanted.unanswerable
         ? draft

@@ -154,6 +154,8 @@ export interface MakeOptions {
   /** Share of the mailboxes whose questions are for training, 0 to 1. */
   readonly train: number;
   readonly seed: number;
+  /** Shorter mails are left out. */
+  readonly minChars: number;
   readonly maxCost?: number | undefined;
   readonly overwrite: boolean;
 }

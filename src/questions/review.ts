@@ -5,6 +5,7 @@ import { type MailLookup, openMailLookup } from "../mail/mailbox.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
@@ -235,10 +236,9 @@ function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] 
   if (!existsSync(path)) return [];
   try {
     return jsonLinesRows(readNamedFile(path).toString()).map(({ where, value }) => {
-      const { data, error } = schema.safeParse(value);
-      if (data !== undefined) return data;
-      const [issue] = error?.issues ?? [];
-      throw new Error(`${where}: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "cannot be used"}`);
+      const read = schema.safeParse(value);
+      if (read.success) return read.data;
+      throw new Error(`${where}: ${firstIssue(read.error, "it")}`);
     });
   } catch (cause) {
     throw new UserError(

@@ -68,15 +68,23 @@ function sequence(text: string): string[] {
 /** Of the stems of two questions, the share in common from which they ask the same. */
 const SAME_QUESTION = 0.8;
 
+interface AskedQuestion {
+  readonly inbox: string;
+  readonly question: string;
+}
+
 /** Remembers the questions of a mailbox. `add` is false, and adds nothing, where one like it is there already. */
 export class NearDuplicates {
   private readonly byInbox = new Map<string, Set<string>[]>();
 
-  add({ inbox, question }: { readonly inbox: string; readonly question: string }): boolean {
+  has({ inbox, question }: AskedQuestion): boolean {
     const stems = stemsOf(question);
-    const others = this.byInbox.get(inbox) ?? [];
-    if (others.some((other) => jaccard(stems, other) >= SAME_QUESTION)) return false;
-    this.byInbox.set(inbox, [...others, stems]);
+    return (this.byInbox.get(inbox) ?? []).some((other) => jaccard(stems, other) >= SAME_QUESTION);
+  }
+
+  add(asked: AskedQuestion): boolean {
+    if (this.has(asked)) return false;
+    this.byInbox.set(asked.inbox, [...(this.byInbox.get(asked.inbox) ?? []), stemsOf(asked.question)]);
     return true;
   }
 }
@@ -118,7 +126,10 @@ export function chooseInboxes(db: Db, asked: readonly string[]): readonly string
 }
 
 /** Mailboxes with the mails that questions can be made of, and how many are left out for which reason. */
-export function readMailboxes(opened: readonly QuestionMailbox[]): {
+export function readMailboxes(
+  opened: readonly QuestionMailbox[],
+  minChars: number,
+): {
   readonly mailboxes: readonly UsableMailbox[];
   readonly mails: MailCounts;
 } {
@@ -126,7 +137,7 @@ export function readMailboxes(opened: readonly QuestionMailbox[]): {
   const counts = { all: 0, usable: 0 };
   const mailboxes = opened.map((mailbox): UsableMailbox => {
     const all = mailbox.mails();
-    const { usable, leftOut: reasons } = usableMails(all);
+    const { usable, leftOut: reasons } = usableMails(all, minChars);
     leftOut.addAll(reasons);
     counts.all += all.length;
     counts.usable += usable.length;
@@ -143,8 +154,21 @@ export function readMailboxes(opened: readonly QuestionMailbox[]): {
 /** Why no question is made of a mail. */
 type UnusableReason = "no date" | "too short" | "too long" | "newsletter or notice" | "copy";
 
-/** As in ART: shorter mails hold no answer, longer ones are reports and lists. Characters of the body. */
-const USABLE_CHARS = { min: 200, max: 5_000 } as const;
+/** As in ART: longer mails are reports and lists. Characters of the body. */
+const MAX_CHARS = 5_000;
+
+/** As in ART: shorter mails mostly hold no answer. */
+const MIN_CHARS = 200;
+
+/** A character of these scripts is about a word, or half of one. */
+const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
+const LETTERS_PER_DENSE = 4;
+
+/** How many characters a text would have in Latin letters, about. */
+function lettersIn(text: string, atLeast: number): number {
+  if (text.length >= atLeast) return text.length;
+  return text.length + (LETTERS_PER_DENSE - 1) * (text.match(DENSE)?.length ?? 0);
+}
 
 /** More recipients are a list. */
 const MAX_RECIPIENTS = 25;
@@ -164,21 +188,22 @@ const LIST_TEXT =
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
+  minChars = MIN_CHARS,
 ): { readonly usable: readonly T[]; readonly leftOut: Readonly<Record<string, number>> } {
   const seen = new Set<string>();
   const leftOut = new NamedCounts();
   const usable = mails.filter((mail) => {
-    const reason = unusableReason(mail, seen);
+    const reason = unusableReason(mail, seen, minChars);
     if (reason !== null) leftOut.add(reason);
     return reason === null;
   });
   return { usable, leftOut: leftOut.counts };
 }
 
-function unusableReason(mail: Email, seen: Set<string>): UnusableReason | null {
+function unusableReason(mail: Email, seen: Set<string>, minChars: number): UnusableReason | null {
   if (mail.date === null) return "no date";
-  if (mail.body.length > USABLE_CHARS.max) return "too long";
-  if (mail.body.length < USABLE_CHARS.min) return "too short";
+  if (mail.body.length > MAX_CHARS) return "too long";
+  if (lettersIn(mail.body, minChars) < minChars) return "too short";
   if (isNewsletter(mail)) return "newsletter or notice";
   const key = `${mail.sender}\n${ownText(mail.body).replace(/\s+/g, " ")}`;
   if (seen.has(key)) return "copy";

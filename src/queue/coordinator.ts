@@ -97,13 +97,17 @@ function manifestOf({ runId, settings, tools, over }: RunPlan, options: RunOptio
   };
 }
 
-interface ReadResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "server"> {
+interface ReturnedResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "server"> {
   readonly trace: Trace;
 }
 
 /** The trace of a task that came back. Where there is none, a failed one that says why. */
-async function readResult(finished: FinishedTask, planned: PlannedTask, manifest: RunManifest): Promise<ReadResult> {
-  const failed = (why: string): ReadResult => ({
+async function readResult(
+  finished: FinishedTask,
+  planned: PlannedTask,
+  manifest: RunManifest,
+): Promise<ReturnedResult> {
+  const failed = (why: string): ReturnedResult => ({
     trace: failedTrace(why, planned, manifest),
     isHeld: false,
     isStopped: false,

@@ -2,6 +2,7 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Spending } from "../models/cost-limit.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import type { RunSpending } from "../runs/budget.js";
 import { questionSchema } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
 import { compressJson, limitKey, manifestKey, RUNS, readCompressed, spentKey, WORKERS, workerKey } from "./redis.js";
@@ -34,12 +35,6 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-interface RunSpending extends Spending {
-  /** Since the run was begun or resumed. */
-  readonly finished: number;
-  readonly failed: number;
-}
-
 const reachedSchema = z.strictObject({ flag: z.string(), why: z.string() });
 
 type ReachedLimit = z.output<typeof reachedSchema>;
@@ -48,12 +43,7 @@ type ReachedLimit = z.output<typeof reachedSchema>;
  * Begins to count for a run that is begun or resumed. What Redis has counted stays, as it knows of results that no
  * coordinator has taken in yet; `known` is what the database knows of.
  */
-export async function beginSpending(
-  redis: Redis,
-  runId: string,
-  known: Pick<RunSpending, "costUsd" | "tokens">,
-  limits: RunLimits,
-): Promise<void> {
+export async function beginSpending(redis: Redis, runId: string, known: Spending, limits: RunLimits): Promise<void> {
   const key = spentKey(runId);
   const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
   const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
@@ -67,12 +57,10 @@ export async function beginSpending(
   });
 }
 
-interface SpendingUnderLimits {
-  readonly spending: RunSpending;
-  readonly limits: RunLimits;
-}
-
-export async function readSpending(redis: Redis, runId: string): Promise<SpendingUnderLimits> {
+export async function readSpending(
+  redis: Redis,
+  runId: string,
+): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
   const [cost, tokens, finished, failed, limits] = await redis.hmget(
     spentKey(runId),
     ...["cost", "tokens", "finished", "failed", "limits"],
@@ -94,11 +82,7 @@ export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: 
   await redis.multi().hincrbyfloat(key, "cost", costUsd).hincrby(key, "tokens", tokens).exec();
 }
 
-export async function addTask(
-  redis: Redis,
-  runId: string,
-  { isFailed }: { readonly isFailed: boolean },
-): Promise<void> {
+export async function addTask(redis: Redis, runId: string, isFailed: boolean): Promise<void> {
   const key = spentKey(runId);
   await redis
     .multi()

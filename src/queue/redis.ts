@@ -3,7 +3,7 @@ import { deflateRaw, inflateRaw } from "node:zlib";
 import { Redis } from "ioredis";
 import type { z } from "zod";
 import { UserError } from "../platform/errors.js";
-import { parseJsonOrNull } from "../platform/json.js";
+import { firstIssue, parseJsonOrNull } from "../platform/json.js";
 import { redact } from "../platform/text.js";
 
 /** Names of what this program has in Redis. BullMQ's own keys begin alike, with its names behind. */
@@ -85,8 +85,7 @@ export async function readCompressed<T extends z.ZodType>(what: string, text: st
 export function readMessage<T extends z.ZodType>(what: string, value: unknown, schema: T): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new StrangeMessage(`${what} is not what art-e writes: ${issue?.path.join(".") || "it"}: ${issue?.message}`);
+  throw new StrangeMessage(`${what} is not what art-e writes: ${firstIssue(result.error, "it")}`);
 }
 
 /** Tells the user when the queue is lost, and when it is back. */

@@ -479,7 +479,7 @@ class WorkerRun {
       const { trace, isHeld, isStopped } = answered;
       const { name, redis } = this.shared;
       this.rate.add();
-      if (!isStopped) await addTask(redis, this.manifest.runId, { isFailed: isFailure(trace.ending) });
+      if (!isStopped) await addTask(redis, this.manifest.runId, isFailure(trace.ending));
       await this.reached();
       const { server } = this.watch;
       return { worker: name, trace: await compressJson("Its trace", trace), isHeld, isStopped, server };

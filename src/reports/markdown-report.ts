@@ -1,8 +1,8 @@
 import type { RunHead } from "../analysis/compare.js";
 import { stripControls } from "../platform/text.js";
 import { count, duration, share, usd } from "../text/format.js";
+import { SLICES, type SliceName } from "../traces/run-totals.js";
 import { type Gate, taskOutcome } from "../traces/score.js";
-import { SLICES, type SliceName } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
 import { gateText } from "./run-text.js";

@@ -1,6 +1,6 @@
 import type { MetricComparison } from "../analysis/compare.js";
 import type { SuiteAnalysis } from "../analysis/suite.js";
-import type { SliceName } from "../traces/slice.js";
+import type { SliceName } from "../traces/run-totals.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 
 /** The data embedded in a report's page: written by `src/reports/html`, read by the page. */

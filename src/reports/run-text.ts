@@ -1,5 +1,5 @@
 import type { CorpusStats } from "../mail/corpus.js";
-import { otherModels } from "../models/retry.js";
+import { otherModels } from "../models/other-model.js";
 import { commandLine } from "../platform/command-line.js";
 import { stripControls } from "../platform/text.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
@@ -20,7 +20,7 @@ import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
-import { endingsText, runTitle, timePerTask } from "./text.js";
+import { datasetText, endingsText, runTitle, timePerTask, UNJUDGED } from "./text.js";
 
 /** A run as lists show it. */
 interface RunLine {
@@ -85,9 +85,6 @@ export function runTable(
   ].join("\n");
 }
 
-const UNJUDGED =
-  "* Nobody judged these answers: this is how far their words agree with the gold answers' (semanticScore).";
-
 /** `0.917 [0.821, 0.964]`, with a star where nobody judged. */
 function headlineText(headline: Headline | null): string {
   if (headline === null) return "-";
@@ -99,12 +96,6 @@ function headlineText(headline: Headline | null): string {
 /** A run that was interrupted or whose process is gone has stopped, and can go on. */
 function statusText(status: RunStatus): string {
   return status === "interrupted" ? "stopped" : status;
-}
-
-/** The name of a dataset without its revision; the last part of a path. */
-function datasetText({ dataset, split }: RunLine): string {
-  const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
-  return split === "suite" ? short : `${short} ${split}`;
 }
 
 /** What `runs delete` and `runs prune` did, or would do. */

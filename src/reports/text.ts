@@ -2,8 +2,7 @@ import type { MetricComparison, RunHead } from "../analysis/compare.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { count, duration, estimate, share, table } from "../text/format.js";
-import type { RunTotals } from "../traces/run-totals.js";
-import type { SliceName } from "../traces/slice.js";
+import type { RunTotals, SliceName } from "../traces/run-totals.js";
 
 type MeanTimes = Pick<RunHead, "avgExecutionTimeMs" | "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
 
@@ -150,3 +149,13 @@ export function pText(p: number | null): string {
   if (p === null) return "-";
   return p < 0.001 ? "<0.001" : share(p);
 }
+
+/** The name of a dataset without its revision; the last part of a path. */
+export function datasetText({ dataset, split }: { readonly dataset: string; readonly split: string }): string {
+  const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
+  return split === "suite" ? short : `${short} ${split}`;
+}
+
+/** Below a list of runs with a star at headline scores that are no judge's. */
+export const UNJUDGED =
+  "* Nobody judged these answers: this is how far their words agree with the gold answers' (semanticScore).";

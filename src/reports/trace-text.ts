@@ -1,5 +1,5 @@
 import { type Message, repliesBy } from "../models/model.js";
-import { otherModels } from "../models/retry.js";
+import { otherModels } from "../models/other-model.js";
 import { stripControls } from "../platform/text.js";
 import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";

@@ -26,14 +26,17 @@ export interface LimitReached {
   readonly why: string;
 }
 
-export interface Spent extends Spending {
+export interface RunSpending extends Spending {
   /** Since it was begun or resumed. */
   readonly finished: number;
   readonly failed: number;
 }
 
 /** The limit that is reached, time aside; null: none. */
-export function limitReached(limits: RunLimits, { costUsd, tokens, finished, failed }: Spent): LimitReached | null {
+export function limitReached(
+  limits: RunLimits,
+  { costUsd, tokens, finished, failed }: RunSpending,
+): LimitReached | null {
   const { maxCostUsd, maxTokens, maxFailures } = limits;
   if (maxCostUsd !== null && costUsd >= maxCostUsd) {
     return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: $${costUsd.toFixed(4)} spent` };
@@ -151,7 +154,7 @@ export class Budget {
     if (isFailure(ending)) this.failed++;
   }
 
-  get spent(): Spent {
+  get spent(): RunSpending {
     const { costUsd, tokens, finished, failed } = this;
     return { costUsd, tokens, finished, failed };
   }

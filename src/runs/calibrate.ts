@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
 import {
   anyCheapModel,
   createJudge,
@@ -155,10 +156,5 @@ function readLine(line: string, where: string): Labelled {
   }
   const { data, error } = labelledSchema.safeParse(value);
   if (data !== undefined) return data;
-  const [issue] = error.issues;
-  throw new UserError(
-    "labels_invalid",
-    `${where}: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "cannot be used"}.`,
-    HINT,
-  );
+  throw new UserError("labels_invalid", `${where}: ${firstIssue(error, "it")}.`, HINT);
 }

@@ -195,7 +195,7 @@ async function answerAll(
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);
-  const writer = forwardTraces(threadedResultWriter(settings.db, waiting), live);
+  const writer = forwardTraces(threadedResultWriter(settings.db, { waiting }), live);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;

@@ -11,7 +11,7 @@ import { agentSettingsSchema } from "../tools/tool.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
 import { openImport } from "../trace-formats/open-import.js";
 import { saveChat } from "../traces/chats-store.js";
-import { openRowWriter, toResultRow } from "../traces/result-row.js";
+import { openRowWriter, toResultRow } from "../traces/result-writer.js";
 import { saveTasks } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { completeImportedRun, hasRun, hasTrace, insertRun } from "../traces/runs-store.js";

@@ -32,7 +32,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./totals.js";
 
-interface ListedTask {
+interface TaskOfRun {
   readonly taskId: TaskId;
   readonly epoch: number;
   readonly ending: Ending;
@@ -53,7 +53,7 @@ interface RunDetails {
   readonly totals: RunTotals;
   readonly headline: Headline["scorer"] | null;
   /** Failed ones first, then by score from the lowest. */
-  readonly tasks: readonly ListedTask[];
+  readonly tasks: readonly TaskOfRun[];
 }
 
 export function runDetails(name: string, settings: AppSettings): Promise<RunDetails> {
@@ -74,7 +74,7 @@ export function runDetails(name: string, settings: AppSettings): Promise<RunDeta
   });
 }
 
-function listedTask(result: TaskResult, headline: Headline["scorer"] | null): ListedTask {
+function listedTask(result: TaskResult, headline: Headline["scorer"] | null): TaskOfRun {
   const { taskId, epoch, ending, sourcesCorrect, costUsd, traceId, question } = result;
   return {
     taskId,
@@ -90,7 +90,7 @@ function listedTask(result: TaskResult, headline: Headline["scorer"] | null): Li
 }
 
 /** What has no score comes before what has one: somebody should look at it. Equal ones stay in the order of tasks. */
-function worstFirst(a: ListedTask, b: ListedTask): number {
+function worstFirst(a: TaskOfRun, b: TaskOfRun): number {
   return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
 }
 

@@ -264,7 +264,14 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
 }
 
 /** The agent of an imported run, with its prompt and tools, is where the run was made: here are its traces only. */
-function refuseImported({ id, settings: { imported } }: RunRow, what: string): void {
+function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
+  if (environment !== undefined) {
+    throw new UserError(
+      "run_of_environment",
+      `Run ${id} cannot ${what}: its tasks were episodes of a training environment, and its model was a trainer's.`,
+      "Serve the environment again: art-e env serve.",
+    );
+  }
   if (imported === undefined) return;
   throw new UserError(
     "run_imported",
@@ -355,14 +362,11 @@ async function suiteOfRun(
   return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
 }
 
-interface NewRun {
-  readonly suite: Suite;
-  readonly list: TaskList;
-  readonly settings: RunSettings;
-  readonly model: CreatedModel;
-}
-
-function newRunPlan(db: Db, { suite, list, settings, model }: NewRun, options: RunOptions): RunPlan {
+function newRunPlan(
+  db: Db,
+  { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
+  options: RunOptions,
+): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
   const tasks = repeated(list.tasks, options.epochs);
@@ -465,7 +469,7 @@ function repeated<T extends Task>(tasks: readonly T[], epochs: number): PlannedT
 }
 
 /** Sorts by time; the random part tells apart runs of the same second. */
-function newRunId(): string {
+export function newRunId(): string {
   const time = new Date().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }

@@ -16,7 +16,7 @@ import { type AnalysedTask, analysedTask, analyseSuite, type SuiteAnalysis } fro
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { openMailLookup } from "../mail/mailbox.js";
-import { otherModels } from "../models/retry.js";
+import { otherModels } from "../models/other-model.js";
 import { yieldBetween } from "../platform/async.js";
 import type { AppSettings } from "../platform/context.js";
 import { programVersion } from "../platform/program-version.js";
@@ -39,9 +39,15 @@ import { type MailSource, traceView } from "../reports/trace-view.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { benchmarkResultSchema, HEADLINE_SCORERS, type RunTotals, type Slice } from "../traces/run-totals.js";
+import {
+  benchmarkResultSchema,
+  HEADLINE_SCORERS,
+  type RunTotals,
+  SLICES,
+  type Slice,
+  type SliceName,
+} from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import { SLICES, type SliceName } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import {

@@ -123,7 +123,7 @@ export interface RunTasksRequest {
   readonly waiting?: LockWait;
 }
 
-export type Stopped = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
+export type RunStop = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
 
 const NEVER = new AbortController().signal;
 
@@ -132,7 +132,7 @@ export interface SessionEnd {
   /** Tasks of the run, answered or not. */
   readonly asked: number;
   /** Null: every task is answered. */
-  readonly stopped: Stopped | null;
+  readonly stopped: RunStop | null;
 }
 
 /**
@@ -256,7 +256,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const totals = await computeRunTotals(db, getRun(db, runId));
   if (left === 0) return { totals, asked, stopped: null };
   const limit = budget.reached();
-  const byRun: Stopped | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
+  const byRun: RunStop | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
   const isByUser = signal.aborted || windDown?.aborted || byRun === null;
   return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
 }

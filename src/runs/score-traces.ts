@@ -9,6 +9,7 @@ import { type AppContext, Interrupted } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import {
+  anyCheapModel,
   asksJudge,
   cheapModel,
   createJudge,
@@ -18,7 +19,7 @@ import {
   type JudgeOptions,
   judgeSettings,
 } from "../scoring/judge-settings.js";
-import { isScorerName, type ScorerName, scoreTrace } from "../scoring/scorers.js";
+import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
@@ -57,7 +58,8 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext): Prom
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
-    const scorers = await pinEvals(db, recordedScorers(run.split, chosen), settings);
+    const paid = run.settings.environment === undefined ? [] : [REWARD];
+    const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid], settings);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const { mails } = openMailbox(db);
@@ -109,8 +111,11 @@ function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVe
 function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
   if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
     return judgeSettings(options, null, null, env);
-  const { provider } = parseModelName(run.settings.model, null);
-  const judge = judgeSettings(options, run.settings.judge, cheapModel(provider, run.settings.baseUrl, env), env);
+  const { model, baseUrl, environment } = run.settings;
+  // A trained model is no provider's.
+  const cheap =
+    environment === undefined ? cheapModel(parseModelName(model, null).provider, baseUrl, env) : anyCheapModel(env);
+  const judge = judgeSettings(options, run.settings.judge, cheap, env);
   if (judge === null || asksJudge(options) || judge.baseUrl !== null) return judge;
   return hasKey(parseModelName(judge.model, null).provider, env) ? judge : null;
 }
@@ -220,7 +225,7 @@ function isScorable(trace: Trace): boolean {
 }
 
 function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
-  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name));
+  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name) || name === REWARD);
   const now = scoreTrace(trace, sameMail, canBeRetried(trace.ending) ? [] : scorers);
   return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
 }

@@ -5,6 +5,7 @@ import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/compare.
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
 import { programVersion } from "../platform/program-version.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
@@ -55,7 +56,7 @@ export interface RunSource<Head = RunHead> {
   readonly traces: (() => Iterable<Trace>) | null;
 }
 
-type FoundRun =
+type NamedRun =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
 
@@ -74,7 +75,7 @@ export class RunSources {
     return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
   }
 
-  find(name: string): FoundRun {
+  find(name: string): NamedRun {
     if (isFile(name)) return { kind: "file", path: name };
     if (/[/\\]|\.json$/.test(name)) {
       throw new UserError("run_unknown", `There is no results file ${name}.`, "Name a results file, or a run's id.");
@@ -145,8 +146,7 @@ function readRunFile<File>(path: string, schema: z.ZodType<File>): File {
   }
   const read = schema.safeParse(json);
   if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  throw unusable(path, `${issue?.path.join(".") || "the document"}: ${issue?.message}`, read.error);
+  throw unusable(path, firstIssue(read.error, "the document"), read.error);
 }
 
 function unusable(path: string, why: string, cause: unknown): UserError {

@@ -4,7 +4,7 @@ import type { SameMail, Score, ScorerEntry } from "../traces/score.js";
 import type { QuestionTrace, ToolCallRecord } from "../traces/trace.js";
 import { foundGold, readGold, sourcesCorrect } from "./mail-scorers.js";
 
-type UnscoredTrace = Omit<QuestionTrace, "scores">;
+type UnscoredAnswer = Omit<QuestionTrace, "scores">;
 
 /** ART's record of one rollout (OpenPipe/ART, examples/art-e), under its own names. */
 export interface ArtRubric {
@@ -34,7 +34,7 @@ export interface ArtRubric {
  * follows is ignored here. Copies count as the gold mail, and one gold mail of several is enough. Ending without an
  * answer for another reason, such as a spent budget, counts as running out of turns.
  */
-export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
+export function artRubric(trace: UnscoredAnswer, sameMail: SameMail): ArtRubric {
   const { end, seen } = findArtEnd(trace);
   const final = end === null ? finalAnswer(trace) : null;
   const isDontKnow = final === DONT_KNOW;
@@ -86,7 +86,7 @@ interface ArtEnd {
 }
 
 /** Where ART's rollout would have ended at an invalid reply, if at all, and the calls before that. */
-function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
+function findArtEnd({ toolCalls, messages, model }: UnscoredAnswer): {
   end: ArtEnd | null;
   seen: readonly ToolCallRecord[];
 } {
@@ -109,7 +109,7 @@ function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
 }
 
 /** The answer as the agent wrote it, untrimmed; null if there is none. */
-function finalAnswer({ answer, toolCalls }: UnscoredTrace): string | null {
+function finalAnswer({ answer, toolCalls }: UnscoredAnswer): string | null {
   if (answer === null) return null;
   const argument = jsonObjectSchema.safeParse(toolCalls.at(-1)?.arguments).data?.answer;
   return typeof argument === "string" && argument.trim() === answer ? argument : answer;

@@ -298,8 +298,19 @@ export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
 /** The same for tasks of suites, all of which have all of them. */
 export const SUITE_SCORERS = { taskScore, taskSolved } as const satisfies Record<string, SuiteScorerEntry>;
 
+/** What a training environment paid for an episode. It is a fact of the episode, and is never scored again. */
+export const REWARD = "reward";
+
+const reward: ScoreDescription = {
+  label: "Reward",
+  kind: "mean",
+  better: "higher",
+  meaning: "What the training environment paid for the episode; over the episodes that came to an end.",
+  failedAsWrong: false,
+};
+
 /** Every score that a run can have, in the order in which they are shown. */
-export const SCORES: Readonly<Record<string, ScoreDescription>> = { ...SCORERS, ...SUITE_SCORERS };
+export const SCORES: Readonly<Record<string, ScoreDescription>> = { ...SCORERS, ...SUITE_SCORERS, [REWARD]: reward };
 
 /** These have fields of their own in the results file, so every run has them. */
 export const RESULT_FILE_SCORERS = [

@@ -1,5 +1,6 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Hono } from "hono";
 import { UserError } from "../platform/errors.js";
@@ -32,12 +33,16 @@ export function refuseOpenAddress({ host, token }: Access): void {
   );
 }
 
+/** Takes over the connection of a request for another protocol. */
+type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
 /** Port 0 takes any that is free. Throws a UserError where the address is in use. */
 export async function openHttpServer(
   app: Hono<Env>,
   host: string,
   port: number,
   maxConnections: number,
+  onUpgrade?: OnUpgrade,
 ): Promise<HttpServer> {
   const server = createAdaptorServer({
     fetch: app.fetch,
@@ -50,6 +55,7 @@ export async function openHttpServer(
     },
   }) as Server;
   server.maxConnections = maxConnections;
+  if (onUpgrade !== undefined) server.on("upgrade", onUpgrade);
   const requests = new OpenRequests(server);
   await listen(server, port, host);
   const { port: actualPort } = server.address() as AddressInfo;

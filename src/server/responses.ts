@@ -73,6 +73,8 @@ export const agentToolShape = z.strictObject({
   config: nullableJsonObjectSchema,
 });
 
+export type AgentToolJson = z.output<typeof agentToolShape>;
+
 export const sessionShape = z.strictObject({
   id: z.string(),
   agent_id: z.string(),

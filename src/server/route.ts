@@ -163,16 +163,31 @@ export function addRoute(app: OpenAPIHono<Env>, route: Route, readJson: Middlewa
     return route.status === 204 ? c.body(null, 204) : c.json(response as object, route.status);
   };
   app.openapi(config, handle, (result) => {
-    if (!result.success) throw validationError(result.target === "query" ? "query" : "body", result.error);
+    const part = result.target === "query" ? "query" : "body";
+    if (!result.success) throw validationError(part, result.error, route[part] as z.ZodType | undefined);
     return undefined;
   });
 }
 
-function validationError(part: "query" | "body", error: z.ZodError): ApiError {
+function validationError(part: "query" | "body", error: z.ZodError, schema: z.ZodType | undefined): ApiError {
   const issues = error.issues.map(({ path, message }) => ({ path: path.join("."), message }));
   const [first] = issues;
   const where = first === undefined || first.path === "" ? `The ${part}` : `The ${part}: ${first.path}`;
-  return new ApiError("VALIDATION_ERROR", `${where}: ${first?.message}.`, { issues });
+  const [issue] = error.issues;
+  const keys = issue?.code === "unrecognized_keys" ? keysAt(schema, issue.path) : [];
+  const known = keys.length === 0 ? "" : ` Its keys are: ${keys.join(", ")}.`;
+  return new ApiError("VALIDATION_ERROR", `${where}: ${first?.message}.${known}`, { issues });
+}
+
+/** The keys of the object that a schema has at a path; none where it is no plain object. */
+function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
+    return keysAt(schema.def.innerType, path);
+  }
+  const [key, ...below] = path;
+  if (schema instanceof z.ZodArray && key !== undefined) return keysAt(schema.element, below);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[String(key)], below);
 }
 
 /** Clients of the API that this one is compatible with send it; there is one workspace here. */

@@ -1,17 +1,10 @@
 import { LRUCache } from "lru-cache";
+import type { EndpointSettings } from "../models/endpoint.js";
 import type { Model } from "../models/model.js";
-import {
-  ANSWERING_MODELS,
-  type EndpointSettings,
-  isRemote,
-  PROVIDERS,
-  type Provider,
-  parseModelName,
-} from "../models/names.js";
+import { ANSWERING_MODELS, isRemote, PROVIDERS, type Provider, parseModelName } from "../models/names.js";
 import { resolveModel } from "../models/open-model.js";
-import { priceOfReply } from "../models/prices.js";
+import { priceOfReply, withPrices } from "../models/prices.js";
 import { RateLimiter } from "../models/rate-limiter.js";
-import { withPrices } from "../models/retry.js";
 import { UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
 import type { Agent } from "../tools/tool.js";

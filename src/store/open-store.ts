@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -157,21 +157,69 @@ const BUSY_MS = 10_000;
 
 /**
  * Opens the database, creates it unless `mustExist`, and migrates it. With WAL, readers do not wait for a writer; a
- * second writer waits up to 10 s.
+ * second writer waits up to 10 s. A file that cannot be written is opened to be read: the first write fails.
  */
 export function openStore(path: string, options: { mustExist: boolean }): Db {
   checkDatabaseFile(path, options.mustExist);
-  return openDatabaseFile(path, path, ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"]);
+  const pragmas = ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"];
+  return openDatabaseFile(path, path, pragmas, existsSync(path) ? () => openUnwritable(path) : undefined);
+}
+
+function openUnwritable(path: string): Db {
+  const db = openReadOnly(path);
+  try {
+    checkApplicationId(db, path);
+    migrate(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /**
- * A read-only connection to a file that `openStore` has opened, for a search thread. Cache size: twice as much made
- * searches over 200,000 mails no faster, half as much 2 % slower.
+ * A read-only connection, such as that of a search thread to a file that `openStore` has opened. Cache size: twice as
+ * much made searches over 200,000 mails no faster, half as much 2 % slower.
  */
 export function openReadOnly(path: string): Db {
-  const db = new Database(path, { readonly: true, timeout: BUSY_MS });
+  let db = new Database(path, { readonly: true, timeout: BUSY_MS });
+  try {
+    db.pragma("user_version");
+  } catch (error) {
+    db.close();
+    if (!isUnwritable(error)) throw error;
+    db = new Database(readWithoutWal(path, error), { readonly: true });
+  }
   db.pragma("cache_size = -8192");
   return db;
+}
+
+/**
+ * The bytes of a database in a folder that cannot be written: in WAL mode SQLite would make a file beside it even to
+ * read. With all changes in the main file, its header may say that there is no WAL.
+ */
+function readWithoutWal(path: string, unreadable: unknown): Buffer {
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) throw unreadable;
+  const file = openSync(path, "r");
+  try {
+    // In parts: readFileSync takes 2 GB at most.
+    const bytes = Buffer.allocUnsafe(fstatSync(file).size);
+    let read = 0;
+    while (read < bytes.length) {
+      const more = readSync(file, bytes, read, Math.min(bytes.length - read, 1 << 30), read);
+      if (more === 0) throw unreadable;
+      read += more;
+    }
+    bytes.fill(1, 18, 20);
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Also of a file that `openStore` could only open to be read, where it is written to. */
+export function isUnwritable(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code);
 }
 
 /** Opens the file read-only for the length of `use`. */
@@ -203,7 +251,12 @@ export function deferCheckpoints(db: Db): void {
  * processes that switch a file to WAL at the same moment: it reports "locked" at once, so the opening is retried
  * here.
  */
-export function openDatabaseFile(file: string, path: string, pragmas: readonly string[]): Db {
+export function openDatabaseFile(
+  file: string,
+  path: string,
+  pragmas: readonly string[],
+  openUnwritable?: () => Db,
+): Db {
   const giveUpAt = Date.now() + BUSY_MS;
   for (;;) {
     try {
@@ -211,8 +264,17 @@ export function openDatabaseFile(file: string, path: string, pragmas: readonly s
     } catch (error) {
       if (error instanceof UserError) throw error;
       if (isBusy(error) && Date.now() < giveUpAt) sleepSync(5 + Math.random() * 20);
+      else if (isUnwritable(error) && openUnwritable !== undefined) return openToRead(path, openUnwritable);
       else throw unusable(path, error as Error);
     }
+  }
+}
+
+function openToRead(path: string, open: () => Db): Db {
+  try {
+    return open();
+  } catch (error) {
+    throw error instanceof UserError ? error : unusable(path, error as Error);
   }
 }
 
@@ -308,6 +370,11 @@ function notOurs(path: string, why: string): UserError {
 }
 
 /** Of the library that better-sqlite3 brings. */
-export function sqliteVersion(db: Db): string {
-  return db.prepare("SELECT sqlite_version()").pluck().get() as string;
+export function sqliteVersion(): string {
+  const db = new Database(":memory:");
+  try {
+    return db.prepare("SELECT sqlite_version()").pluck().get() as string;
+  } finally {
+    db.close();
+  }
 }

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, normalize, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { isShallow, type JsonValue } from "../platform/json.js";
-import { redact } from "../platform/text.js";
+import { redact, redactBytes } from "../platform/text.js";
 import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";
@@ -30,7 +30,7 @@ export class RedactedMachine implements TaskMachine {
   async copyOut(path: string, to: string): Promise<boolean> {
     if (!(await this.machine.copyOut(path, to))) return false;
     const bytes = await readFile(to, "latin1");
-    const clean = redact(bytes, this.secrets.map(asLatin1));
+    const clean = redactBytes(bytes, this.secrets);
     if (clean !== bytes) await writeFile(to, clean, "latin1");
     return true;
   }
@@ -40,9 +40,6 @@ export class RedactedMachine implements TaskMachine {
     return { exitCode, stdout: redact(stdout, this.secrets), stderr: redact(stderr, this.secrets) };
   }
 }
-
-/** The bytes of a text, one character each, as the bytes of a file are read. */
-const asLatin1 = (text: string) => Buffer.from(text).toString("latin1");
 
 /** What a task that takes an account lacks of its settings; null: nothing, or it takes none. */
 export function findMissingAccount(task: SuiteTask, accounts: AccountSettings | undefined): string | null {
@@ -180,9 +177,6 @@ export class AccountSettings {
 /** Names that everybody has: hiding them would hide paths, and no secret. */
 const PUBLIC: ReadonlySet<string> = new Set(["admin", "home", "root", "user", "true", "false", "none", "null"]);
 
-/** Base64 writes three bytes as four characters; of fewer groups than this a text could be anything. */
-const FEWEST_GROUPS = 2;
-
 /** Texts and numbers of a JSON value, at any depth. */
 function textsOf(value: JsonValue | undefined): string[] {
   if (typeof value === "string") return [value];
@@ -191,24 +185,15 @@ function textsOf(value: JsonValue | undefined): string[] {
   return Object.values(value).flatMap((item) => textsOf(item as JsonValue));
 }
 
-/** Secrets as programs print them: plain, line by line, in base64 and in addresses. */
+/** Secrets as programs print them: whole and line by line. */
 function secretForms(values: readonly string[]): string[] {
   const secrets = values.filter((value) => !PUBLIC.has(value.toLowerCase()));
-  const forms = secrets.flatMap((secret) => {
-    // Such as those of a private key.
-    const lines = secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
-    // A half of a character has no form in an address.
-    return [secret, ...lines, ...base64Of(secret), encodeURIComponent(secret.toWellFormed())];
-  });
-  return [...new Set(forms)];
+  return [...new Set(secrets.flatMap((secret) => [secret, ...linesOf(secret)]))];
 }
 
-/** Whole, and its beginning, which is the same where more text follows. */
-function base64Of(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const groups = Math.floor(bytes.length / 3);
-  const begin = groups < FEWEST_GROUPS ? [] : [bytes.subarray(0, 3 * groups).toString("base64")];
-  return [bytes.toString("base64"), ...begin];
+/** Such as those of a private key. */
+function linesOf(secret: string): string[] {
+  return secret.includes("\n") ? secret.split("\n").filter((line) => line.length >= 16) : [];
 }
 
 const MAX_SETTINGS_BYTES = 1_000_000;

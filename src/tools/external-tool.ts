@@ -89,7 +89,7 @@ export const limitsShape = {
   resultSchema: jsonObjectSchema.optional(),
 };
 
-type Limits = z.output<z.ZodObject<typeof limitsShape>>;
+type CallLimits = z.output<z.ZodObject<typeof limitsShape>>;
 
 interface ExternalCall {
   readonly args: JsonObject;
@@ -106,7 +106,7 @@ export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
 
-interface ExternalToolKind<Config extends Limits> {
+interface ExternalToolKind<Config extends CallLimits> {
   readonly config: z.ZodType<Config>;
   readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
   readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
@@ -118,7 +118,7 @@ interface ExternalToolKind<Config extends Limits> {
  * fit their schema, and every failure as a result that the model can act on. If the task is aborted, the call rejects
  * with its reason.
  */
-export function defineExternalTool<Config extends Limits>(kind: ExternalToolKind<Config>): Handler {
+export function defineExternalTool<Config extends CallLimits>(kind: ExternalToolKind<Config>): Handler {
   return defineHandler<JsonObject, Config>({
     args: jsonObjectSchema,
     config: kind.config,
@@ -160,7 +160,7 @@ async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: Limits): ToolResult {
+function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: CallLimits): ToolResult {
   if (resultSchema !== undefined) {
     const checked = compileResultSchema(resultSchema)(value);
     if (!checked.ok) return toolError("failed", `The tool's result does not fit its schema: ${checked.error}.`);

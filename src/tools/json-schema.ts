@@ -82,7 +82,7 @@ function compile(source: JsonSchema, root: string, isStrict: boolean, isOwn: boo
   };
 }
 
-function checkAgainstMetaSchema(schema: JsonSchema, draft: Draft): void {
+function checkAgainstMetaSchema(schema: JsonSchema, draft: SchemaDraft): void {
   const meta = metaValidator(draft);
   if (meta.validateSchema(schema) !== true) throw new Error(describeErrors(meta.errors ?? [], "the schema"));
 }
@@ -177,10 +177,10 @@ function clip(text: string): string {
 /** Loaded at the first use: ajv takes 60 ms, and its meta-schema as long again. */
 const require = createRequire(import.meta.url);
 
-type Draft = "draft-07" | "2020-12";
+type SchemaDraft = "draft-07" | "2020-12";
 
 /** 2020-12 unless the schema names an older draft, or lists its `items` as 2020-12 no longer allows. */
-function draftOf(root: JsonSchema, subschemas: readonly Subschema[]): Draft {
+function draftOf(root: JsonSchema, subschemas: readonly Subschema[]): SchemaDraft {
   if (/draft-0\d/.test(String(root.$schema))) return "draft-07";
   return subschemas.some(({ schema }) => Array.isArray(schema.items)) ? "draft-07" : "2020-12";
 }
@@ -221,7 +221,7 @@ const OPTIONS: Options = {
 };
 
 /** A new instance for each schema: ajv keeps what it compiled for as long as it lives. */
-function createAjv(draft: Draft, options: Options): Ajv {
+function createAjv(draft: SchemaDraft, options: Options): Ajv {
   const formats = require("ajv-formats") as FormatsPlugin;
   const checks = FORMATS.map((name) => [name, withMaxLength(formats.get(name))] as const);
   return new (ajvClass(draft))({ ...OPTIONS, formats: Object.fromEntries(checks), ...options });
@@ -233,10 +233,10 @@ function withMaxLength(format: ReturnType<FormatsPlugin["get"]>): (text: string)
   return (text) => text.length <= MAX_FORMAT_CHARS && (matches as (text: string) => boolean)(text);
 }
 
-const metaValidators = new Map<Draft, Ajv>();
+const metaValidators = new Map<SchemaDraft, Ajv>();
 
 /** The instance that checks schemas against their draft's own schema, which it compiles once. */
-function metaValidator(draft: Draft): Ajv {
+function metaValidator(draft: SchemaDraft): Ajv {
   const known = metaValidators.get(draft);
   if (known !== undefined) return known;
   const ajv = new (ajvClass(draft))({ validateFormats: false, verbose: true, allErrors: true, logger: false });
@@ -244,7 +244,7 @@ function metaValidator(draft: Draft): Ajv {
   return ajv;
 }
 
-function ajvClass(draft: Draft): typeof Ajv {
+function ajvClass(draft: SchemaDraft): typeof Ajv {
   if (draft === "draft-07") return (require("ajv") as typeof import("ajv")).Ajv;
   return (require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js")).Ajv2020 as unknown as typeof Ajv;
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { formatMail } from "../mail/email.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
@@ -10,7 +9,7 @@ import { httpTool } from "./http-tool.js";
 import { compileArgumentSchema, type SchemaValidator } from "./json-schema.js";
 import { runNotebook, runShell } from "./machine-tools.js";
 import { applyOracle, emailGet, emailSearch, returnFinalAnswer, SEARCH_HANDLERS, searchEmails } from "./mail-tools.js";
-import { findReadableMail, toolError } from "./mailbox.js";
+import { toolError } from "./mailbox.js";
 import { mcpTool } from "./mcp-tool.js";
 import {
   type Agent,
@@ -80,13 +79,6 @@ export function addInboxArgument(
 function withInbox(args: JsonValue, inbox: string | null): JsonValue {
   const object = jsonObjectSchema.safeParse(args);
   return object.success && inbox !== null ? { inbox_id: inbox, ...object.data } : args;
-}
-
-/** A mail of the context's mailbox as a text with its headers; null if it is not visible. */
-export function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
-  const readable = findReadableMail(messageId, context, mailbox);
-  if (!readable.ok) return null;
-  return formatMail(readable.mail);
 }
 
 /** The agent's callable tools, from its rows; an agent without rows gets the defaults. */

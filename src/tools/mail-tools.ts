@@ -160,7 +160,7 @@ export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
 };
 
 /** A search as a tool call asks for it; days are YYYY-MM-DD. */
-interface SearchCall {
+interface MailSearchCall {
   readonly words: string;
   readonly inbox?: string | undefined;
   readonly from?: string | undefined;
@@ -177,7 +177,7 @@ type BoundQuery = MailQuery & { readonly inboxId: number };
 type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof toolError>;
 
 /** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
-export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
+export function prepareQuery(call: MailSearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
   const inbox = chooseInbox(call.inbox, context, mailbox.addresses);
   if (!inbox.ok) return inbox;
   const from = resolveFilter("from", call.from, call.addressFilter, mailbox);
@@ -205,7 +205,7 @@ export function prepareQuery(call: SearchCall, context: ToolContext, mailbox: Ma
 function resolveFilter(
   name: string,
   text: string | undefined,
-  how: SearchCall["addressFilter"],
+  how: MailSearchCall["addressFilter"],
   { addresses }: Mailbox,
 ): { ok: true; ids: readonly number[] | null } | ReturnType<typeof toolError> {
   if (text === undefined || text.trim() === "") return { ok: true, ids: null };

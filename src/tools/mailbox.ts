@@ -22,9 +22,9 @@ export function openMailbox(db: Db): Mailbox {
   };
 }
 
-type Failure = Extract<ToolResult, { ok: false }>;
+type ToolError = Extract<ToolResult, { ok: false }>;
 
-export function toolError(kind: Failure["kind"], error: string): Failure {
+export function toolError(kind: ToolError["kind"], error: string): ToolError {
   return { ok: false, kind, error };
 }
 
@@ -33,7 +33,7 @@ export function chooseInbox(
   asked: string | undefined,
   context: ToolContext,
   addresses: AddressBook,
-): { ok: true; address: string; id: number } | Failure {
+): { ok: true; address: string; id: number } | ToolError {
   const wanted = asked?.trim().toLowerCase();
   const address = context.inbox ?? wanted;
   if (address === undefined || address === "")
@@ -57,7 +57,7 @@ export function findReadableMail(
   messageId: string,
   context: ToolContext,
   { mails, addresses }: Mailbox,
-): { ok: true; mail: StoredMail } | Failure {
+): { ok: true; mail: StoredMail } | ToolError {
   const mail = mails.get(messageId);
   if (mail === null || !isVisible(mail, context, mails, addresses)) {
     const place = context.inbox === null ? "the imported mail" : `the mailbox ${context.inbox}`;

@@ -9,16 +9,17 @@ import {
   Server,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { bareMessageId } from "../mail/email.js";
+import { bareMessageId, formatMail } from "../mail/email.js";
 import { openMailboxListing, resolveInbox } from "../mail/mailbox.js";
 import { ByteBudget } from "../platform/async.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH } from "../platform/json.js";
 import { programVersion } from "../platform/program-version.js";
 import type { Db } from "../store/open-store.js";
-import { readMailText, singleInboxTools } from "./load-tools.js";
-import { openMailbox } from "./mailbox.js";
+import { singleInboxTools } from "./load-tools.js";
+import { findReadableMail, openMailbox } from "./mailbox.js";
 import type { Tool, ToolContext, ToolResult } from "./tool.js";
+import type { ToolResources } from "./tool-handler.js";
 
 interface McpListening {
   readonly host: string;
@@ -303,4 +304,11 @@ function readCursor(cursor: string | undefined): number | null {
   const position = z.coerce.number().int().nonnegative().safeParse(cursor);
   if (position.success) return position.data;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, "This cursor is none of a list given here.");
+}
+
+/** A mail of the context's mailbox as a text with its headers; null if it is not visible. */
+function readMailText(messageId: string, context: ToolContext, { mailbox }: ToolResources): string | null {
+  const readable = findReadableMail(messageId, context, mailbox);
+  if (!readable.ok) return null;
+  return formatMail(readable.mail);
 }

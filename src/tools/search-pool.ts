@@ -4,7 +4,7 @@ import type { JsonValue } from "../platform/json.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 
-export interface SearchCall {
+export interface HandlerCall {
   readonly handlerKey: string;
   readonly args: unknown;
   readonly context: Omit<ToolContext, "signal">;
@@ -25,7 +25,7 @@ const YOUNG_GENERATION_MB = 32;
  * second thread costs it, and the first thread, more than it gains.
  */
 export class SearchPool {
-  private readonly threads: readonly WorkerRpc<SearchCall, SearchAnswer>[];
+  private readonly threads: readonly WorkerRpc<HandlerCall, SearchAnswer>[];
 
   constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
     const file = new URL("./search-thread.js", import.meta.url);
@@ -41,7 +41,7 @@ export class SearchPool {
   }
 
   /** The least busy; of equals always the same for a mailbox, whose posting lists it has read. */
-  private threadFor(inbox: string | null): WorkerRpc<SearchCall, SearchAnswer> {
+  private threadFor(inbox: string | null): WorkerRpc<HandlerCall, SearchAnswer> {
     const leastBusy = this.threads.reduce((a, b) => (b.pending < a.pending ? b : a));
     const preferred = this.threads[crc32(inbox ?? "") % this.threads.length];
     return preferred !== undefined && preferred.pending <= leastBusy.pending ? preferred : leastBusy;

@@ -3,7 +3,7 @@ import { serveCalls } from "../platform/worker-rpc.js";
 import { openReadOnly } from "../store/open-store.js";
 import { SEARCH_HANDLERS } from "./mail-tools.js";
 import { openMailbox } from "./mailbox.js";
-import type { SearchAnswer, SearchCall } from "./search-pool.js";
+import type { HandlerCall, SearchAnswer } from "./search-pool.js";
 import type { ToolResult } from "./tool.js";
 
 /** Entry point of a search thread: receives calls of the search handlers and posts their results. */
@@ -15,7 +15,7 @@ const mailbox = openMailbox(db);
 const { signal } = new AbortController();
 
 /** Synchronous, as all search handlers are. In one transaction, only the first statement takes SQLite's locks. */
-const executeSearch = db.transaction(({ handlerKey, args, context, config }: SearchCall): SearchAnswer => {
+const executeSearch = db.transaction(({ handlerKey, args, context, config }: HandlerCall): SearchAnswer => {
   const handler = SEARCH_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is no handler that searches mail`);
   const result = handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;

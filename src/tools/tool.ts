@@ -8,7 +8,7 @@ import type { Workspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskDocuments, TaskOracle } from "../tasks/suite-task.js";
 
-interface Row extends Omit<StoredTool, "parametersSchema" | "handlerConfig" | "builtin"> {
+interface RawToolRow extends Omit<StoredTool, "parametersSchema" | "handlerConfig" | "builtin"> {
   parametersSchema: string;
   handlerConfig: string;
   builtin: number;
@@ -20,12 +20,12 @@ const COLUMNS = `t.id, t.name, t.description, t.parameters_schema AS parametersS
 export function listTools(db: Db, category: string | null = null): StoredTool[] {
   const rows = db
     .prepare(`SELECT ${COLUMNS} FROM tools t WHERE @category IS NULL OR category = @category ORDER BY category, id`)
-    .all({ category }) as Row[];
+    .all({ category }) as RawToolRow[];
   return rows.map(toTool);
 }
 
 export function findTool(db: Db, id: string): StoredTool | null {
-  const row = db.prepare(`SELECT ${COLUMNS} FROM tools t WHERE id = ?`).get(id) as Row | undefined;
+  const row = db.prepare(`SELECT ${COLUMNS} FROM tools t WHERE id = ?`).get(id) as RawToolRow | undefined;
   return row === undefined ? null : toTool(row);
 }
 
@@ -51,7 +51,7 @@ export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
     .prepare(
       `SELECT ${COLUMNS}, a.config FROM agent_tools a JOIN tools t ON t.id = a.tool_id WHERE a.agent_id = ? ORDER BY a.rowid`,
     )
-    .all(agentId) as (Row & { config: string | null })[];
+    .all(agentId) as (RawToolRow & { config: string | null })[];
   return rows.map(({ config, ...row }) => ({ tool: toTool(row), config }));
 }
 
@@ -80,7 +80,7 @@ export function listAgentsWithTool(db: Db, toolId: string): { readonly id: strin
 }
 
 /** Parses the JSON columns; an error names the tool and the column. */
-function toTool({ builtin, ...row }: Omit<Row, "builtin"> & { builtin: number }): StoredTool {
+function toTool({ builtin, ...row }: Omit<RawToolRow, "builtin"> & { builtin: number }): StoredTool {
   return {
     ...row,
     builtin: builtin === 1,

@@ -1,4 +1,5 @@
 import type { Message } from "../models/model.js";
+import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonObject } from "../platform/json.js";
 import {
   askedOf,
@@ -49,6 +50,7 @@ export function atifTrajectory(trace: ExportedTrace, context: ExportContext): st
 interface AtifStep {
   readonly source: "system" | "user" | "agent";
   readonly message: string;
+  readonly reasoning_content?: string;
   readonly timestamp: string;
   readonly model_name?: string;
   readonly llm_call_count?: number;
@@ -78,9 +80,11 @@ function stepsAround(trace: ExportedTrace, step: Step): AtifStep[] {
     ),
     ...step.otherResults.map(({ content }) => ({ content })),
   ];
+  const reasoning = step.reply === null ? "" : reasoningText(step.reply);
   const reply: AtifStep = {
     source: "agent",
     message: step.reply?.content ?? "",
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     timestamp,
     ...(step.turn === null ? {} : { llm_call_count: 1 }),
     ...(step.turn?.model === undefined ? {} : { model_name: step.turn.model }),

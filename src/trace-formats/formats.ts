@@ -1,4 +1,5 @@
 import type { Message } from "../models/model.js";
+import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
 import { artFormat } from "./art.js";
@@ -183,7 +184,12 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
   const badReplies = new Set<Message>(steps.filter(wentWrong).flatMap(({ reply }) => reply ?? []));
   const own = new Set<Message>(steps.flatMap(({ reply }) => reply ?? []));
   const messages = trace.messages.map((message) => {
-    const written = openaiMessage(message, dialect === "openai" ? "text" : "object");
+    // OpenAI's own fine-tuning takes no reasoning.
+    const reasoning = dialect === "hf" ? reasoningText(message) : "";
+    const written = {
+      ...openaiMessage(message, dialect === "openai" ? "text" : "object"),
+      ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    };
     // Replies of earlier chats are examples of their own.
     const isUnweighted = message.role === "assistant" && (badReplies.has(message) || !own.has(message));
     return dialect === "openai" && isUnweighted ? { ...written, weight: 0 } : written;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolMessage, Usage } from "../models/model.js";
+import { reasoningText } from "../models/reasoning-text.js";
 import { objectSchema } from "../models/tool-calls.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { canBeRetried } from "../tasks/ending.js";
@@ -226,7 +227,7 @@ class TranscriptWriter {
     private readonly messages: readonly JsonObject[],
     private readonly tools: readonly JsonObject[],
   ) {
-    this.inputs = messages.map((message) => ({ ...message, content: this.attach(String(message.content)) }));
+    this.inputs = messages.map((message) => ({ ...message, content: this.attachContent(message.content) }));
     const first = "historyLength" in trace ? trace.historyLength : 0;
     this.replies = replyIndexes(trace.messages).filter((index) => index > first);
     this.started = Date.parse(trace.startedAt);
@@ -267,6 +268,14 @@ class TranscriptWriter {
       result: error === null ? this.attach(text) : "",
       ...(error === null ? {} : { error: toolError(error, record), failed: true }),
       ...{ events: [], completed: after(startedAt, durationMs), working_time: durationMs / 1000 },
+    });
+  }
+
+  private attachContent(content: JsonValue | undefined): JsonValue {
+    if (!Array.isArray(content)) return this.attach(String(content));
+    return content.map((part) => {
+      const { text, ...others } = part as JsonObject;
+      return text === undefined ? others : { ...others, text: this.attach(String(text)) };
     });
   }
 
@@ -313,6 +322,12 @@ function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): Js
   };
 }
 
+/** The text of a content, which has parts where there is reasoning too. */
+function completionOf(content: JsonValue | undefined): JsonValue {
+  if (!Array.isArray(content)) return content ?? "";
+  return content.map((part) => ((part as JsonObject).text as string | undefined) ?? "").join("");
+}
+
 function after(timestamp: string, ms: number): string {
   const time = Date.parse(timestamp) + ms;
   return Number.isFinite(time) ? new Date(time).toISOString() : timestamp;
@@ -333,7 +348,7 @@ function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn
   return {
     model: turn?.model ?? trace.model,
     choices: message === undefined ? [] : [{ message, stop_reason: stopReason }],
-    completion: message?.content ?? "",
+    completion: completionOf(message?.content),
     ...(turn === null || turn.usage === null ? {} : { usage: modelUsage(turn.usage, turn.costUsd) }),
     ...(turn === null ? {} : { time: turn.latencyMs / 1000 }),
     ...(turn?.responseId === undefined ? {} : { metadata: { response_id: turn.responseId } }),
@@ -373,8 +388,11 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
       type: "function",
       ...(call.invalid === undefined ? {} : { parse_error: call.invalid }),
     }));
+    const reasoning = reasoningText(message);
+    const said = message.content === "" ? [] : [{ type: "text", text: message.content }];
+    const content = reasoning === "" ? message.content : [{ type: "reasoning", reasoning, redacted: false }, ...said];
     return {
-      ...{ id, role: "assistant", content: message.content, source: "generate", model: trace.model },
+      ...{ id, role: "assistant", content, source: "generate", model: trace.model },
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
   });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec, Usage } from "../models/model.js";
+import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonValue } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
 import { askedOf, isChatTrace, type Turn } from "../traces/trace.js";
@@ -355,7 +356,7 @@ interface OtlpOptions {
   readonly tools: readonly ToolSpec[];
 }
 
-/** A message as the GenAI conventions write it. What a provider keeps in it for itself is left out. */
+/** A message as the GenAI conventions write it. Of what a provider keeps in it, its reasoning's text is written. */
 interface PartsMessage {
   readonly role: Message["role"];
   readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
@@ -375,7 +376,9 @@ function toParts(message: Message): PartsMessage {
     // A text where the model wrote none that could be read.
     arguments: invalid ?? given,
   }));
-  return { role, parts: [...said, ...calls] };
+  const reasoning = reasoningText(message);
+  const thought = reasoning === "" ? [] : [{ type: "reasoning", content: reasoning }];
+  return { role, parts: [...thought, ...said, ...calls] };
 }
 
 function toOutputMessage(message: Message, reason: FinishReason): PartsMessage & { finish_reason: string } {

@@ -2,8 +2,7 @@ import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RpcAnswer, RpcCall } from "../platform/worker-rpc.js";
 import { FileWatch, limitPageCache, openStore } from "../store/open-store.js";
-import { openRowWriter, type ResultRow } from "./result-row.js";
-import { FILE_LOST, type SaveCall, type SaveOutcome } from "./result-writer.js";
+import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutcome } from "./result-writer.js";
 
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
 

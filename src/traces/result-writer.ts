@@ -1,13 +1,13 @@
 import { UserError } from "../platform/errors.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
-import { type Outcome, openRowWriter, type ResultRow, toResultRow } from "./result-row.js";
+import type { TaskId } from "../tasks/question.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
 export interface ResultWriter {
   /** True: committed. False: another program held the file, and the wait was aborted. */
-  save(trace: Trace, result: TaskResult, outcome: Outcome): Promise<boolean>;
+  save(trace: Trace, result: TaskResult, outcome: AttemptOutcome): Promise<boolean>;
   /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
   keep?(trace: Trace): void;
   close(): Promise<void>;
@@ -65,11 +65,20 @@ export interface ThreadedResultWriter extends ResultWriter {
   recent(): readonly string[];
 }
 
+interface WriterOptions {
+  readonly waiting?: LockWait;
+  /** Each task that is saved is one more of its run. */
+  readonly growing?: boolean;
+}
+
 /**
  * Writes on a thread, so that the disk blocks no running task. Tasks that finish together share a transaction; while
  * another program holds the file, they wait.
  */
-export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDEFINITELY): ThreadedResultWriter {
+export function threadedResultWriter(
+  path: string,
+  { waiting = WAIT_INDEFINITELY, growing = false }: WriterOptions = {},
+): ThreadedResultWriter {
   const file = new URL("./result-writer-thread.js", import.meta.url);
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
@@ -81,7 +90,7 @@ export function threadedResultWriter(path: string, waiting: LockWait = WAIT_INDE
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
     async save(trace, result, outcome) {
-      const row = toResultRow(trace, result, outcome);
+      const row = toResultRow(trace, result, outcome, growing);
       recent.add(row.trace);
       for (;;) {
         const failure = await thread.call(row);
@@ -107,4 +116,70 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
     "What was finished before is saved. See that the disk has room and works, then go on with --resume latest.",
     1,
   );
+}
+
+/** A finished task as it is stored; trace and result are JSON. */
+export interface ResultRow {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly traceId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly startedAt: string;
+  readonly ending: string;
+  readonly failed: 0 | 1;
+  /** 1: its task has no result by this attempt, which only counts for its cost. */
+  readonly superseded: 0 | 1;
+  /** 1: the run's tasks were not known before, and this is one more. */
+  readonly growing: 0 | 1;
+  readonly score: number | null;
+  readonly trace: string;
+  readonly result: string;
+}
+
+/** How an attempt at a task came out; `stopped`: by a limit of the run, so that the task is left for a resume. */
+export type AttemptOutcome = "finished" | "failed" | "stopped";
+
+export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
+  return {
+    runId: trace.runId,
+    taskId: trace.taskId,
+    epoch: trace.epoch,
+    traceId: trace.traceId,
+    agentId: trace.agentId,
+    sessionId: trace.sessionId,
+    startedAt: trace.startedAt,
+    ending: trace.ending,
+    failed: outcome === "finished" ? 0 : 1,
+    superseded: outcome === "stopped" ? 1 : 0,
+    growing: isGrowing ? 1 : 0,
+    score: result.semanticScore,
+    trace: JSON.stringify(trace),
+    result: JSON.stringify(result),
+  };
+}
+
+/** Saves trace and result of a task in one transaction. A new attempt supersedes the last, unless it was stopped. */
+export function openRowWriter(db: Db): (row: ResultRow) => void {
+  const addTrace = db.prepare(
+    `INSERT INTO traces (id, run_id, task_id, agent_id, session_id, started_at, ending, trace)
+     VALUES (@traceId, @runId, @taskId, @agentId, @sessionId, @startedAt, @ending, @trace)`,
+  );
+  const supersede = db.prepare(
+    "UPDATE results SET superseded = 1 WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch AND superseded = 0 AND NOT @superseded",
+  );
+  const addResult = db.prepare(
+    `INSERT INTO results (run_id, task_id, epoch, attempt, trace_id, failed, superseded, semantic_score, result)
+     VALUES (@runId, @taskId, @epoch,
+       (SELECT 1 + count(*) FROM results WHERE run_id = @runId AND task_id = @taskId AND epoch = @epoch),
+       @traceId, @failed, @superseded, @score, @result)`,
+  );
+  const grow = db.prepare("UPDATE runs SET total_tasks = total_tasks + 1 WHERE id = ?");
+  return db.transaction((row: ResultRow) => {
+    supersede.run(row);
+    addTrace.run(row);
+    addResult.run(row);
+    if (row.growing === 1) grow.run(row.runId);
+  });
 }

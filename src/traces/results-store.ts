@@ -120,7 +120,7 @@ export function* tasksAt(db: Db, runId: string, positions: readonly number[]): G
     `SELECT q.*, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
   for (const some of chunk(positions, TASKS_READ_AHEAD)) {
-    const rows = select.all({ runId, some: JSON.stringify(some) }) as TaskRow[];
+    const rows = select.all({ runId, some: JSON.stringify(some) }) as StoredTaskRow[];
     // With a task missing, the run could never be completed.
     const missing = some.length - rows.length;
     if (missing > 0) throw new Error(`${missing} of ${some.length} tasks of run ${runId} are not in the file`);
@@ -156,9 +156,9 @@ export function* remainingPositions(db: Db, runId: string, retryFailed: boolean)
   }
 }
 
-type TaskRow = Record<string, unknown> & { message_ids: string; epoch: number; suiteTask: string | null };
+type StoredTaskRow = Record<string, unknown> & { message_ids: string; epoch: number; suiteTask: string | null };
 
-function toTask({ epoch, suiteTask, ...row }: TaskRow): PlannedTask {
+function toTask({ epoch, suiteTask, ...row }: StoredTaskRow): PlannedTask {
   // Written by this program, from a task that its schema had checked.
   if (suiteTask !== null) return { task: JSON.parse(suiteTask) as PlannedSuiteTask, epoch };
   return { task: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
@@ -246,6 +246,12 @@ export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
   for (const page of attemptPages(db, runId)) {
     for (const { result, isSuperseded } of page) if (!isSuperseded) yield result;
   }
+}
+
+/** Of each task of a run that has a result, its last repeat. */
+export function lastEpochs(db: Db, runId: string): Map<TaskId, number> {
+  const rows = db.prepare("SELECT task_id, max(epoch) FROM results WHERE run_id = ? GROUP BY task_id").raw().all(runId);
+  return new Map(rows as [TaskId, number][]);
 }
 
 export interface AverageTask {

@@ -132,6 +132,17 @@ export const runSettingsSchema = z
       .describe(
         "The traces were imported from a file: of the settings only agent, model, maxTurns and epochs are known, the others are defaults.",
       ),
+    environment: z
+      .strictObject({
+        protocol: z.literal("openenv").describe("How the trainer talked to it."),
+        reward: z.string().describe("The scorer whose value was paid."),
+        maxTokens: z.number().int().positive().nullable().describe("Tokens of an episode; null: no limit."),
+      })
+      .readonly()
+      .exactOptional()
+      .describe(
+        "The tasks are episodes of a training environment: the model was a trainer's, and prompt and limits of its calls are not known. Absent: the run was art-e's own.",
+      ),
     changes: z
       .array(z.string())
       .readonly()

@@ -4,14 +4,13 @@ import { type Estimate, estimateSchema, intervalSchema } from "../statistics/est
 import { ENDINGS } from "../tasks/ending.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
 import { runLimitsSchema, runSettingsSchema } from "./run-settings.js";
-import type { QUESTION_SLICES, SUITE_SLICES } from "./slice.js";
 import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js";
 
 /**
- * The scorers whose figure stands for a whole run, best first: a judge's verdict, what a suite's own functions gave,
- * and where nobody judged, how far the answers' words agree.
+ * The scorers whose figure stands for a whole run, best first: what a training environment paid, a judge's verdict,
+ * what a suite's own functions gave, and where nobody judged, how far the answers' words agree.
  */
-export const HEADLINE_SCORERS = ["judgeCorrect", "taskScore", "semanticScore"] as const;
+export const HEADLINE_SCORERS = ["reward", "judgeCorrect", "taskScore", "semanticScore"] as const;
 
 export interface Headline extends Estimate {
   readonly scorer: (typeof HEADLINE_SCORERS)[number];
@@ -182,3 +181,13 @@ export const benchmarkResultSchema = runTotalsSchema.extend({
 });
 
 export type BenchmarkResult = Readonly<z.output<typeof benchmarkResultSchema>>;
+
+/** What questions can be divided by: the mailbox, how realistic they are, their number of gold mails, their year. */
+export const QUESTION_SLICES = ["inbox", "realism", "sources", "year"] as const;
+
+/** What tasks of suites can be divided by. `guidance`: abstract or verbose instructions. */
+export const SUITE_SLICES = ["tool", "difficulty", "guidance", "app", "tag"] as const;
+
+export const SLICES = [...QUESTION_SLICES, ...SUITE_SLICES] as const;
+
+export type SliceName = (typeof SLICES)[number];

@@ -65,7 +65,7 @@ const JUDGED = "judgeCorrect";
 const SOLVED = "taskSolved";
 
 /** The scores of one run: by scorer, how many tasks have a value. */
-type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
+export type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
 
 /**
  * The scorer that a metric's name means: `accuracy` is the judge's verdict where each of the runs has verdicts, and

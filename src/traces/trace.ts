@@ -84,18 +84,18 @@ export function stepsOf(trace: Conversation): Step[] {
   return [...steps, ...attempts].map((step) => withCalls(step, records));
 }
 
-interface Draft {
+interface UnfinishedStep {
   readonly before: Message[];
   reply: AssistantMessage | null;
   readonly results: ToolMessage[];
 }
 
-function draftOf(): Draft {
+function draftOf(): UnfinishedStep {
   return { before: [], reply: null, results: [] };
 }
 
-function draftsOf(messages: readonly Message[]): Draft[] {
-  const drafts: Draft[] = [];
+function draftsOf(messages: readonly Message[]): UnfinishedStep[] {
+  const drafts: UnfinishedStep[] = [];
   let last = draftOf();
   for (const message of messages) {
     if (message.role === "tool") {
@@ -110,7 +110,7 @@ function draftsOf(messages: readonly Message[]): Draft[] {
 }
 
 /** Takes the records of the calls out of `records`, so that each belongs to one call. */
-function withCalls({ results, ...step }: Draft & { turn: Turn | null }, records: ToolCallRecord[]): Step {
+function withCalls({ results, ...step }: UnfinishedStep & { turn: Turn | null }, records: ToolCallRecord[]): Step {
   const otherResults = [...results];
   const calls = (step.reply?.toolCalls ?? []).map((call) => ({
     call,

@@ -10,6 +10,16 @@ export function intervalText({ low, high }: { readonly low: number | null; reado
   return low === null || high === null ? "–" : `${scoreText(low)} to ${scoreText(high)}`;
 }
 
+/** The axis of scores: 0 to 1, extended where values lie outside. */
+export function scoreAxis(values: readonly number[]): readonly [from: number, to: number] {
+  return [Math.min(0, ...values), Math.max(1, ...values)];
+}
+
+/** The end of such an axis, in few digits. */
+export function axisEnd(value: number): string {
+  return String(Number(value.toFixed(1))).replace("-", "−");
+}
+
 export function costText(value: number | null): string {
   return value === null ? "–" : usd(value);
 }

@@ -12,7 +12,6 @@ import { broken, echo, ending } from "./echo-tools.js";
 import { agentRun, call, finish, roll, scripted } from "./scripted-model.js";
 
 const EMPTY = "Your reply was empty. Call a tool, or give your answer.";
-
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
 describe("the loop throws, and the transcript keeps what was before,", () => {
@@ -270,9 +269,7 @@ describe("the model is asked", () => {
 });
 
 const context = { inbox: "a@b.example", cutoff: null, signal: never };
-
 const tool = echo();
-
 const tools = new Map([tool, ending, broken].map((one) => [one.id, one]));
 
 const make = (call: Partial<ToolCall>) =>

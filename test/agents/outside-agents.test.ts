@@ -92,7 +92,6 @@ describe("endpoint agent", () => {
 
 describe("subprocess agent", () => {
   let demo: TestDb;
-
   let open: OpenSubprocessAgent | null = null;
 
   beforeAll(async () => {

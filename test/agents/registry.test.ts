@@ -7,13 +7,13 @@ import { describeModule, importServerTools } from "../../src/agents/add-tool.js"
 import { exportAgent, importAgent } from "../../src/agents/agent-file.js";
 import { callTool } from "../../src/agents/agent-loop.js";
 import {
-  attachTool,
+  attachTools,
   cloneAgent,
   createAgent,
   createTool,
   deleteAgent,
   deleteTool,
-  detachTool,
+  detachTools,
   updateAgent,
   updateTool,
 } from "../../src/agents/registry.js";
@@ -29,11 +29,8 @@ import { stdioServerFile } from "../tools/sdk-servers.js";
 import { freshRegistry, refused } from "./registry-db.js";
 
 const at = freshRegistry();
-
 const toolsOf = (id: string) => attachedOrDefault(at.db, id).map(({ tool }) => tool.id);
-
 const DEFAULTS = ["email_search", "email_get", "return_final_answer"];
-
 const mine = { id: "mine", prompt: "Answer for {{inbox_address}}." };
 
 const weather = {
@@ -96,8 +93,8 @@ describe("an agent", () => {
     for (const change of [
       () => updateAgent(at.db, "art-e", { name: "x" }),
       () => deleteAgent(at.db, "art-e"),
-      () => attachTool(at.db, "art-e", "email_get"),
-      () => detachTool(at.db, "art-e", "read_email"),
+      () => attachTools(at.db, "art-e", ["email_get"]),
+      () => detachTools(at.db, "art-e", ["read_email"]),
     ]) {
       expect(refused(at.db, "agent_builtin", change)).toContain("agents clone art-e");
     }
@@ -110,15 +107,15 @@ describe("an agent", () => {
 
   it("gets tools after those it has, also where those were the default ones, and loses all but the last", () => {
     at.db.exec("INSERT INTO agents (id, name, prompt) VALUES ('plain', 'plain', 'p')");
-    attachTool(at.db, "plain", "read_email", { pageSize: 5_000 });
+    attachTools(at.db, "plain", ["read_email"], { pageSize: 5_000 });
     expect(toolsOf("plain")).toEqual([...DEFAULTS, "read_email"]);
-    refused(at.db, "tool_attached", () => attachTool(at.db, "plain", "read_email"));
-    refused(at.db, "tool_unknown", () => attachTool(at.db, "plain", "nothing"));
-    refused(at.db, "tool_config", () => attachTool(at.db, "plain", "search_emails", { limit: 1 }));
-    for (const id of DEFAULTS) detachTool(at.db, "plain", id);
+    refused(at.db, "tool_attached", () => attachTools(at.db, "plain", ["read_email"]));
+    refused(at.db, "tool_unknown", () => attachTools(at.db, "plain", ["nothing"]));
+    refused(at.db, "tool_config", () => attachTools(at.db, "plain", ["search_emails"], { limit: 1 }));
+    for (const id of DEFAULTS) detachTools(at.db, "plain", [id]);
     expect(toolsOf("plain")).toEqual(["read_email"]);
-    refused(at.db, "tool_last", () => detachTool(at.db, "plain", "read_email"));
-    refused(at.db, "tool_not_attached", () => detachTool(at.db, "plain", "email_get"));
+    refused(at.db, "tool_last", () => detachTools(at.db, "plain", ["read_email"]));
+    refused(at.db, "tool_not_attached", () => detachTools(at.db, "plain", ["email_get"]));
   });
 });
 
@@ -126,10 +123,10 @@ describe("a tool", () => {
   it("is made, changed and deleted, unless an agent has it", () => {
     expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "own", builtin: false });
     createAgent(at.db, mine);
-    attachTool(at.db, "mine", "weather", { timeoutMs: 1_000 });
+    attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });
     expect(updateTool(at.db, "weather", { description: "Better." })).toMatchObject({ description: "Better." });
     expect(refused(at.db, "tool_in_use", () => deleteTool(at.db, "weather"))).toContain("detach mine weather");
-    detachTool(at.db, "mine", "weather");
+    detachTools(at.db, "mine", ["weather"]);
     deleteTool(at.db, "weather");
     refused(at.db, "tool_unknown", () => getTool(at.db, "weather"));
   });
@@ -179,7 +176,7 @@ describe("a version", () => {
     createTool(at.db, weather);
     createAgent(at.db, mine);
     expect(numbers()).toEqual([1]);
-    attachTool(at.db, "mine", "weather");
+    attachTools(at.db, "mine", ["weather"]);
     updateTool(at.db, "weather", { description: "Better." });
     updateAgent(at.db, "mine", { prompt: "Answer." });
     expect(numbers()).toEqual([4, 3, 2, 1]);
@@ -288,7 +285,6 @@ function makeMine(prompt = "Answer.\nBriefly.\n") {
 }
 
 const file = (more = "", head = "id: new\nname: New\n") => `${head}prompt: Hi\ntools:\n  - id: email_get\n${more}`;
-
 const bring = (text: string, replace = false) => importAgent(at.db, text, "agent.yaml", replace);
 
 describe("an agent's file", () => {

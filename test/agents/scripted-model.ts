@@ -1,7 +1,7 @@
 import type { Rollout } from "../../src/agents/agent.js";
 import { type AgentRun, newTranscript, runAgent } from "../../src/agents/agent-loop.js";
 import type { Completion, Model, ModelRequest, ToolCall } from "../../src/models/model.js";
-import { withPrices } from "../../src/models/retry.js";
+import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { type AgentSettings, agentSettingsSchema, type Tool } from "../../src/tools/tool.js";
 import { MARCUS, never } from "../runs/demo-setup.js";

@@ -172,34 +172,28 @@ describe("runs are not comparable", () => {
 
 describe("two runs that are equally good are said to differ in at most 5 of 100 worlds", () => {
   const { uniform, chance } = worlds(7);
-  const alarms = (count: number, n: number, score: (difficulty: number) => number) => {
+  const rightOrWrong = chance;
+  const from0To1 = (difficulty: number) => chance(difficulty) * uniform();
+  // At most 4.72 % of 6,000 worlds; of 300 the share has a standard error of 1.2 points.
+  const most = TIMES === 1 ? 0.075 : 0.05;
+
+  const expectFewAlarms = (n: number, score: (difficulty: number) => number) => {
     let alarmed = 0;
-    for (let i = 0; i < count * TIMES; i++) {
+    for (let i = 0; i < 300 * TIMES; i++) {
       const difficulties = Array.from({ length: n }, uniform);
       const [a, b] = [run(difficulties.map(score)), run(difficulties.map(score))];
       if (compare(a, b, 0).metrics[0]?.verdict !== null) alarmed++;
     }
-    return alarmed / (count * TIMES);
+    expectBetween(0, most, `false alarms over ${n} questions`, alarmed / (300 * TIMES));
   };
 
-  it.each([30, 100, 300])(
-    "over %d questions, right or wrong",
-    (n) => {
-      expectBetween(0, 0.05, `false alarms over ${n} questions, right or wrong`, alarms(300, n, chance));
-    },
-    LONG,
-  );
+  it("over 30 questions, right or wrong", { timeout: LONG }, () => expectFewAlarms(30, rightOrWrong));
 
-  it(
-    "over 100 questions scored from 0 to 1",
-    () => {
-      const score = (difficulty: number) => chance(difficulty) * uniform();
-      // 4.72 % of 6,000 worlds; of 300 the share has a standard error of 1.2 points.
-      const most = TIMES === 1 ? 0.075 : 0.05;
-      expectBetween(0, most, "false alarms over 100 questions scored 0 to 1", alarms(300, 100, score));
-    },
-    LONG,
-  );
+  it.each([
+    [100, "right or wrong", rightOrWrong],
+    [300, "right or wrong", rightOrWrong],
+    [100, "scored from 0 to 1", from0To1],
+  ] as const)("over %d questions, %s", { timeout: LONG, tags: ["slow"] }, (n, _, score) => expectFewAlarms(n, score));
 });
 
 function suiteRun(runId: string, results: readonly TaskResult[], corpusFingerprint = "") {

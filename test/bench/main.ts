@@ -13,12 +13,13 @@ import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
- * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|start|all [--mails N |
+ * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|start|all [--mails N |
  * --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: ours and what else one would do in the
  * same run, over a corpus made by a seed or over a real file in Kaggle's form. `suite` is over the built program and
  * the demo suite, 100 tasks unless --tasks says otherwise. `export` writes as many traces as there are tasks in each
  * format, and `evals` runs over as many, and looks for planted faults in --runs label sets of each. `otlp` runs as many pairs of runs, one of which sends its traces, as --runs
- * says. Three are not in `all`: `queue` runs over Redis with so many workers (1,2,4), and in one process with as many
+ * says. `env` plays as many episodes as there are tasks against the training environment of the built program, over the
+ * demo's mail and over so many mails. Four are not in `all`: `env`; `queue` runs over Redis with so many workers (1,2,4), and in one process with as many
  * slots; `search-quality` needs the real mail that ART_E_ENRON names, and is not about time; `start` starts commands of
  * the built program that do little, --runs times (10).
  */
@@ -33,6 +34,7 @@ const SUBJECTS = [
   "export",
   "evals",
   "queue",
+  "env",
   "start",
   "search-quality",
   "all",
@@ -62,6 +64,13 @@ if (!SUBJECTS.includes(subject) || !Number.isInteger(mails) || mails < 1) {
 if (subject === "suite") {
   const { printSuiteBench } = await import("./print-suite-bench.js");
   await printSuiteBench(Number(process.argv.includes("--tasks") ? values.tasks : 100), values.json);
+  process.exit(0);
+}
+
+if (subject === "env") {
+  const { printEnvironmentBench } = await import("./env.js");
+  const { tasks, keep, json } = values;
+  await printEnvironmentBench({ episodes: Number(tasks), mails, keep, json });
   process.exit(0);
 }
 

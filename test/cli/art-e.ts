@@ -72,6 +72,19 @@ export function startProgram(folder: string, program: string, args: readonly str
   return { child, ended };
 }
 
+/** The address that a server says when it has started. */
+export async function addressOf({ child, ended }: Started): Promise<string> {
+  const said = new Promise<string>((resolve) => {
+    let text = "";
+    child.stdout?.on("data", (chunk: string) => {
+      text += chunk;
+      const [url] = /http:\/\/\S+:\d+/.exec(text) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  return Promise.race([said, ended.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)))]);
+}
+
 /** Ctrl-C twice: the first lets the tasks under way be finished, and is answered; the second stops them. */
 export async function interruptTwice(child: ChildProcess): Promise<void> {
   const answered = new Promise<void>((resolve) => {

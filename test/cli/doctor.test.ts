@@ -50,6 +50,17 @@ describe("doctor", () => {
     expect(owners).toHaveLength(3);
   });
 
+  it.concurrent("tells of this machine without a database, which suites do not need", async ({ expect }) => {
+    const { code, stdout } = await artE("doctor --db none.db");
+    expect(code).toBe(1);
+    expect(boxLines(stdout)).toMatchObject({
+      Database: expect.stringMatching(/^BAD: there is none at none\.db; art-e import SOURCE .*--db none\.db makes it/),
+      "Task snapshots": expect.stringMatching(/^ready: ([a-z]+(, )?)+$|^none: \S/),
+      Versions: expect.stringContaining("sqlite 3."),
+    });
+    expect(await artE("doctor --owners --db none.db")).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("fails where the index does not agree with the mails, and --repair mends that", async ({ expect }) => {
     const db = openStore(path("art-e.db"), { mustExist: true });
     db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");

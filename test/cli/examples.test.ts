@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { machinesStart } from "../suites/machines-start.js";
-import { MAIL, ROOT, workFolder } from "./art-e.js";
+import { addressOf, BIN, jsonLines, MAIL, ROOT, startProgram, workFolder } from "./art-e.js";
 
 /** What stands in examples/ works as its README says. */
 
@@ -78,6 +78,37 @@ it("the settings make two runs, whose gates are met", async () => {
 
 it("the suite has no errors", async () => {
   expect(await ran("suite check examples/suite")).toContain("1 tasks read, 0 errors");
+});
+
+it("the commands of train-with-trl make a first step, with a stand-in for TRL", async () => {
+  cpSync(join(EXAMPLES, "train-with-trl"), path("copy/examples/train-with-trl"), { recursive: true });
+  symlinkSync(join(ROOT, "fixtures"), path("copy/fixtures"));
+  const folder = path("copy/examples/train-with-trl");
+  const [, block = ""] = /```bash\n(.*?)```/s.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
+  const [imports = "", client = "", serve = "", install = "", train = ""] = block.trim().split("\n");
+  const artEInFolder = (line: string) => startProgram(folder, process.execPath, [BIN, ...line.split(" ").slice(1)], {});
+  for (const line of [imports, client]) expect(await artEInFolder(line).ended).toMatchObject({ code: 0, stderr: "" });
+  expect(install).toMatch(/^pip install trl /);
+  const server = artEInFolder(serve.replace(/ &$/, " --port 0 --quiet"));
+  try {
+    const variables = {
+      ART_E_ENV_URL: await addressOf(server),
+      PYTHONPATH: join(ROOT, "test/cli/server/trainers"),
+      PYTHONDONTWRITEBYTECODE: "1",
+    };
+    const [program = "", ...args] = train.split(" ");
+    const { code, stdout, stderr } = await startProgram(folder, program, args, variables).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const episodes = jsonLines(stdout);
+    expect(episodes).toHaveLength(8);
+    for (const { index, reward } of episodes)
+      expect({ index, reward }).toEqual({ index: 0, reward: expect.any(Number) });
+  } finally {
+    server.child.kill("SIGTERM");
+    await server.ended;
+  }
+  const runs = JSON.parse((await artEInFolder("art-e runs list --json").ended).stdout);
+  expect(runs).toMatchObject([{ agentId: "email-search", status: "completed", completedTasks: 8 }]);
 });
 
 describe("in a sandbox", needs("sandbox", machinesStart), () => {

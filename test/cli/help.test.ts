@@ -1,103 +1,111 @@
-import { afterEach, expect, it, vi } from "vitest";
+import { spawnSync } from "node:child_process";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type CommandEntry, type Flags, GLOBAL_FLAGS, nameOf } from "../../src/cli/command.js";
 import { COMMANDS } from "../../src/cli/command-table.js";
 import { groupFlags, placeholderOf } from "../../src/cli/parser.js";
 import { main } from "../../src/cli.js";
 import { programVersion } from "../../src/platform/program-version.js";
+import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
-/** What --help says of the program, of every command and of every subcommand, from the flags that they declare. */
+describe("help", () => {
+  /** What --help says of the program, of every command and of every subcommand, from the flags that they declare. */
 
-afterEach(() => vi.restoreAllMocks());
+  afterEach(() => vi.restoreAllMocks());
 
-async function printed(...words: string[]): Promise<string> {
-  let text = "";
-  const write = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
-    text += String(chunk);
-    return true;
-  });
-  const code = await main(words);
-  write.mockRestore();
-  expect(code).toBe(0);
-  return text;
-}
-
-const GLOBAL = /\nGlobal:\n(?: +(?:-\w, )?--.*\n)+/;
-
-/** Lines that are wrapped or padded to columns are compared by their words. */
-const inWords = (text: string) => text.replace(/\s+/g, " ");
-
-/** `-l, --limit N`; without a placeholder where yargs makes the list. */
-function writtenFlag(name: string, { alias = [] }: Flags[string], value = ""): string {
-  const others = [alias].flat();
-  const short = others.find((each) => each.length === 1);
-  const long = [name, ...others.filter((each) => each.length > 1)].map((each) => `--${each}`);
-  return `${short === undefined ? "" : `-${short}, `}${long.join(", ")}${value}`;
-}
-
-const SUBCOMMANDS = COMMANDS.flatMap((entry) =>
-  "load" in entry ? [] : entry.subcommands.map((sub): [string, CommandEntry] => [`${nameOf(entry)} ${sub.usage}`, sub]),
-);
-const ALONE = COMMANDS.flatMap((entry): [string, CommandEntry][] => ("load" in entry ? [[entry.usage, entry]] : []));
-
-it.each([...ALONE, ...SUBCOMMANDS])(
-  "art-e %s: usage, what it does, arguments, its flags and no others",
-  async (usage, entry) => {
-    const { flags, positionals = {}, help } = await entry.load();
-    const text = await printed(...usage.replace(/ [<[].*/, "").split(" "), "--help");
-    expect(text.startsWith(`art-e ${usage}\n\n${entry.describe}\n`)).toBe(true);
-    expect(text).toMatch(GLOBAL);
-    expect(text.split("\n").filter((line) => line.length > 120)).toEqual([]);
-
-    const own = inWords(text.replace(GLOBAL, ""));
-    const [, ...args] = usage.match(/(?<=[<[])\w+|^/g) ?? [];
-    expect(Object.keys(positionals)).toEqual(args);
-    for (const [name, { describe = "" }] of Object.entries(positionals)) expect(own).toContain(` ${name} ${describe}`);
-    for (const [name, options] of Object.entries(flags)) {
-      const value = help === undefined ? "" : placeholderOf(name, options, help);
-      expect(own).toContain(` ${writtenFlag(name, options, value)} ${options.describe}`);
-      expect(options.describe?.length).toBeGreaterThan(0);
-    }
-    const listed = [...text.replace(GLOBAL, "").matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
-    expect(listed.sort()).toEqual(Object.keys(flags).sort());
-    for (const [line] of help?.examples ?? []) expect(text).toContain(`  ${line}\n`);
-  },
-);
-
-it.each(COMMANDS.filter((entry) => !("load" in entry)).map((entry) => [nameOf(entry), entry] as const))(
-  "art-e %s: its subcommands",
-  async (name, group) => {
-    const text = inWords(await printed(name, "--help"));
-    const subcommands = "load" in group ? [] : group.subcommands;
-    for (const { usage, describe } of subcommands) expect(text).toContain(` art-e ${name} ${usage} ${describe}`);
-  },
-);
-
-it("art-e: every command, the flags of all, and the exit codes", async () => {
-  const text = await printed("--help");
-  for (const { usage, describe } of COMMANDS) expect(inWords(text)).toContain(` art-e ${usage} ${describe}`);
-  for (const [name, { describe }] of Object.entries(GLOBAL_FLAGS))
-    expect(inWords(text)).toContain(`--${name} ${describe}`);
-  expect(text.slice(text.indexOf("\nExit codes:"))).toBe(
-    "\nExit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),\n130 interrupted.\n",
-  );
-});
-
-it("groups name flags that there are", async () => {
-  for (const [, entry] of ALONE) {
-    const { flags, help } = await entry.load();
-    if (help === undefined) continue;
-    expect(
-      Object.values(help.groups)
-        .flat()
-        .filter((name) => flags[name] === undefined),
-    ).toEqual([]);
-    expect(Object.keys(help.placeholders).filter((name) => flags[name] === undefined)).toEqual([]);
-    expect(groupFlags(help, flags).map(({ title }) => title)).not.toContain("Other");
+  async function printed(...words: string[]): Promise<string> {
+    let text = "";
+    const write = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+      text += String(chunk);
+      return true;
+    });
+    const code = await main(words);
+    write.mockRestore();
+    expect(code).toBe(0);
+    return text;
   }
-});
 
-it("art-e search looks like this", async () => {
-  expect((await printed("search", "--help")).replace(GLOBAL, "")).toMatchInlineSnapshot(`
+  const GLOBAL = /\nGlobal:\n(?: +(?:-\w, )?--.*\n)+/;
+  /** Lines that are wrapped or padded to columns are compared by their words. */
+  const inWords = (text: string) => text.replace(/\s+/g, " ");
+
+  /** `-l, --limit N`; without a placeholder where yargs makes the list. */
+  function writtenFlag(name: string, { alias = [] }: Flags[string], value = ""): string {
+    const others = [alias].flat();
+    const short = others.find((each) => each.length === 1);
+    const long = [name, ...others.filter((each) => each.length > 1)].map((each) => `--${each}`);
+    return `${short === undefined ? "" : `-${short}, `}${long.join(", ")}${value}`;
+  }
+
+  const SUBCOMMANDS = COMMANDS.flatMap((entry) =>
+    "load" in entry
+      ? []
+      : entry.subcommands.map((sub): [string, CommandEntry] => [`${nameOf(entry)} ${sub.usage}`, sub]),
+  );
+
+  const ALONE = COMMANDS.flatMap((entry): [string, CommandEntry][] => ("load" in entry ? [[entry.usage, entry]] : []));
+
+  it.each([...ALONE, ...SUBCOMMANDS])(
+    "art-e %s: usage, what it does, arguments, its flags and no others",
+    async (usage, entry) => {
+      const { flags, positionals = {}, help } = await entry.load();
+      const text = await printed(...usage.replace(/ [<[].*/, "").split(" "), "--help");
+      expect(text.startsWith(`art-e ${usage}\n\n${entry.describe}\n`)).toBe(true);
+      expect(text).toMatch(GLOBAL);
+      expect(text.split("\n").filter((line) => line.length > 120)).toEqual([]);
+
+      const own = inWords(text.replace(GLOBAL, ""));
+      const [, ...args] = usage.match(/(?<=[<[])\w+|^/g) ?? [];
+      expect(Object.keys(positionals)).toEqual(args);
+      for (const [name, { describe = "" }] of Object.entries(positionals))
+        expect(own).toContain(` ${name} ${describe}`);
+      for (const [name, options] of Object.entries(flags)) {
+        const value = help === undefined ? "" : placeholderOf(name, options, help);
+        expect(own).toContain(` ${writtenFlag(name, options, value)} ${options.describe}`);
+        expect(options.describe?.length).toBeGreaterThan(0);
+      }
+      const listed = [...text.replace(GLOBAL, "").matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+      expect(listed.sort()).toEqual(Object.keys(flags).sort());
+      for (const [line] of help?.examples ?? []) expect(text).toContain(`  ${line}\n`);
+    },
+  );
+
+  it.each(COMMANDS.filter((entry) => !("load" in entry)).map((entry) => [nameOf(entry), entry] as const))(
+    "art-e %s: its subcommands",
+    async (name, group) => {
+      const text = inWords(await printed(name, "--help"));
+      const subcommands = "load" in group ? [] : group.subcommands;
+      for (const { usage, describe } of subcommands) expect(text).toContain(` art-e ${name} ${usage} ${describe}`);
+    },
+  );
+
+  it("art-e: every command, the flags of all, and the exit codes", async () => {
+    const text = await printed("--help");
+    for (const { usage, describe } of COMMANDS) expect(inWords(text)).toContain(` art-e ${usage} ${describe}`);
+    for (const [name, { describe }] of Object.entries(GLOBAL_FLAGS))
+      expect(inWords(text)).toContain(`--${name} ${describe}`);
+    expect(text.slice(text.indexOf("\nExit codes:"))).toBe(
+      "\nExit codes: 0 done, 1 failed, 2 wrong usage or unusable input, 3 a gate missed (or more than half of the tasks failed),\n130 interrupted.\n",
+    );
+  });
+
+  it("groups name flags that there are", async () => {
+    for (const [, entry] of ALONE) {
+      const { flags, help } = await entry.load();
+      if (help === undefined) continue;
+      expect(
+        Object.values(help.groups)
+          .flat()
+          .filter((name) => flags[name] === undefined),
+      ).toEqual([]);
+      expect(Object.keys(help.placeholders).filter((name) => flags[name] === undefined)).toEqual([]);
+      expect(groupFlags(help, flags).map(({ title }) => title)).not.toContain("Other");
+    }
+  });
+
+  it("art-e search looks like this", async () => {
+    expect((await printed("search", "--help")).replace(GLOBAL, "")).toMatchInlineSnapshot(`
     "art-e search <inbox_address> <words..>
 
     Search a mailbox as an agent would
@@ -117,11 +125,11 @@ it("art-e search looks like this", async () => {
           --explain  Show where each hit's score comes from, and which words were corrected                        [boolean]
     "
   `);
-});
+  });
 
-it("art-e run looks like this", async () => {
-  const text = await printed("run", "--help");
-  expect(text.slice(0, text.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
+  it("art-e run looks like this", async () => {
+    const text = await printed("run", "--help");
+    expect(text.slice(0, text.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
     "art-e run
 
     Let an agent answer the questions, and score its answers
@@ -251,8 +259,103 @@ it("art-e run looks like this", async () => {
           --no-content                Of OTLP: without what was said, called, answered and explained
     "
   `);
+  });
+
+  it("--version tells the version of package.json and nothing else", async () => {
+    expect(await printed("--version")).toBe(`${programVersion()}\n`);
+  });
 });
 
-it("--version tells the version of package.json and nothing else", async () => {
-  expect(await printed("--version")).toBe(`${programVersion()}\n`);
+describe("completion", () => {
+  const { artE, path } = workFolder({ mail: MAIL });
+  const PROGRAM = join(import.meta.dirname, "../../bin/art-e.js");
+  let run: string;
+
+  beforeAll(async () => {
+    run = JSON.parse((await artE(`run -a baseline --dataset ${QUESTIONS} -l 2 --quiet --json`)).stdout).runId;
+    writeFileSync(path("art-e"), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
+    chmodSync(path("art-e"), 0o755);
+  });
+
+  const offered = async (...words: string[]) =>
+    (await artE(["--complete-words", ...words])).stdout.split("\n").filter((word) => word !== "");
+
+  describe("a word that is being typed", () => {
+    it("is offered commands, subcommands and flags", async () => {
+      expect(await offered("ru")).toEqual(["run", "runs"]);
+      expect(await offered("--db", "art-e.db", "sui")).toEqual(["suite"]);
+      expect(await offered("agents", "cl")).toEqual(["clone"]);
+      expect(await offered("run", "--model-")).toEqual(["--model-id", "--model-provider"]);
+      expect(await offered("--no")).toEqual(["--no-progress"]);
+    });
+
+    it("is offered the agents and runs of the database where one belongs", async () => {
+      expect(await offered("run", "-a", "base")).toEqual(["baseline"]);
+      expect(await offered("agents", "show", "email-")).toEqual(["email-search"]);
+      for (const words of [
+        ["stats", "--run"],
+        ["runs", "show"],
+        ["compare", "latest"],
+        ["run", "--quiet", "--resume"],
+      ]) {
+        expect(await offered(...words, "")).toEqual(["latest", run]);
+      }
+    });
+
+    it("is offered mailboxes, tools, evals, tasks and traces", async () => {
+      expect(await offered("search", "marc")).toEqual([MARCUS]);
+      expect(await offered("ask", "marc")).toEqual([MARCUS]);
+      expect(await offered("mcp", "--inbox", "marc")).toEqual([MARCUS]);
+      expect(await offered("agents", "attach", "baseline", "email_s")).toEqual(["email_search"]);
+      expect(await offered("tools", "show", "email_g")).toEqual(["email_get"]);
+      expect(await offered("evals", "show", "")).toEqual([]);
+      expect(await offered("show", "la")).toEqual(["latest/"]);
+      expect(await offered("show", "latest/")).toEqual(["latest/1", "latest/2"]);
+      expect(await offered("show", `${run}/2`)).toEqual([`${run}/2`]);
+      expect(await offered("export-traces", "--run", run, "--ids", "")).toEqual(["1", "2"]);
+      expect(await offered("export-traces", "--ids", "1,")).toEqual(["1,1", "1,2"]);
+      expect(await offered("show", "nothing/")).toEqual([]);
+      const suite = join(import.meta.dirname, "../../fixtures/suites/demo");
+      const tasks = await offered("suite", "show", suite, "");
+      expect(tasks.length).toBeGreaterThan(2);
+      expect(await offered("run", "--suite", suite, "--task", tasks[0]?.slice(0, -1) ?? "")).toContain(tasks[0]);
+      expect(await offered("completion", "z")).toEqual(["zsh"]);
+    });
+
+    it("is left to the shell where any word will do, and where there is no database", async () => {
+      expect(await offered("run", "--suite", "")).toEqual([]);
+      expect(await offered("import", "")).toEqual([]);
+      expect(await offered("--db", "none.db", "run", "-a", "")).toEqual([]);
+    });
+  });
+
+  const inBash = (script: string) =>
+    spawnSync("bash", ["-c", script], {
+      cwd: path("."),
+      encoding: "utf8",
+      env: { PATH: `${path(".")}:${process.env.PATH}`, HOME: path(".") },
+    });
+
+  describe("the script", () => {
+    it("of bash completes a word", () => {
+      const { stdout, stderr } = inBash(
+        'eval "$(art-e completion bash)"; COMP_WORDS=(art-e stats --run run_); COMP_CWORD=3; _art_e; echo $COMPREPLY; complete -p art-e',
+      );
+      expect(stderr).toBe("");
+      expect(stdout).toBe(`${run}\ncomplete -o bashdefault -o default -F _art_e art-e\n`);
+    });
+
+    it("of bash leaves no space after the name of a run, whose task comes next", () => {
+      const { stdout, stderr } = inBash(
+        `eval "$(art-e completion bash)"; compopt() { echo "compopt:$2"; }; COMP_WORDS=(art-e show ${run.slice(0, -1)}); COMP_CWORD=2; _art_e; echo $COMPREPLY`,
+      );
+      expect(stderr).toBe("");
+      expect(stdout).toBe(`compopt:nospace\n${run}/\n`);
+    });
+
+    it("is refused for another shell", async () => {
+      const { code, stderr } = await artE("completion tcsh");
+      expect([code, stderr.split("\n")[0]]).toEqual([2, "art-e: SHELL: expected bash or zsh or fish."]);
+    });
+  });
 });

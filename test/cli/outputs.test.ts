@@ -1,134 +1,182 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { createReadStream, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { demoQuestion, MAIL, workFolder } from "./art-e.js";
+import { demoQuestion, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
-const { artE, path, read, write } = workFolder({ mail: MAIL });
+describe("outputs", () => {
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
 
-beforeAll(async () => {
-  write("questions.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
-  const { code, stderr } = await artE("run -a baseline --dataset questions.jsonl -o base.json --quiet");
-  if (code !== 0) throw new Error(stderr);
-  symlinkSync("art-e.db", path("link.json"));
-  linkSync(path("art-e.db"), path("hard.json"));
-  mkdirSync(path("sub"));
-  symlinkSync("not-yet.db", path("dangling.json"));
-  write("replies.jsonl", '{"key":"k"}\n');
-});
+  beforeAll(async () => {
+    write("questions.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
+    const { code, stderr } = await artE("run -a baseline --dataset questions.jsonl -o base.json --quiet");
+    if (code !== 0) throw new Error(stderr);
+    symlinkSync("art-e.db", path("link.json"));
+    linkSync(path("art-e.db"), path("hard.json"));
+    mkdirSync(path("sub"));
+    symlinkSync("not-yet.db", path("dangling.json"));
+    write("replies.jsonl", '{"key":"k"}\n');
+  });
 
-/** Every command that writes a file, as it is typed up to the file's name. */
-const WRITERS = [
-  "run -a baseline --dataset questions.jsonl -o",
-  "run -a baseline --dataset questions.jsonl --junit",
-  "run -a baseline --dataset questions.jsonl --record",
-  "score --run latest -o",
-  "gate latest --junit",
-  "report -o",
-  "report --format csv -o",
-  "report --format md -o",
-  "export-traces -o",
-  "agents export baseline -o",
-];
+  /** Every command that writes a file, as it is typed up to the file's name. */
+  const WRITERS = [
+    "run -a baseline --dataset questions.jsonl -o",
+    "run -a baseline --dataset questions.jsonl --junit",
+    "run -a baseline --dataset questions.jsonl --record",
+    "score --run latest -o",
+    "gate latest --junit",
+    "report -o",
+    "report --format csv -o",
+    "report --format md -o",
+    "export-traces -o",
+    "agents export baseline -o",
+  ];
 
-async function refused(line: string, file: string, why: RegExp): Promise<void> {
-  const before = existsSync(path(file)) ? readFileSync(path(file)) : null;
-  const { code, stdout, stderr } = await artE(line);
-  expect({ code, stdout }, line).toEqual({ code: 2, stdout: "" });
-  expect(stderr, line).toMatch(why);
-  expect(stderr.trimEnd().split("\n"), line).toHaveLength(2);
-  if (before === null) expect(existsSync(path(file)), line).toBe(false);
-  else expect(readFileSync(path(file)).equals(before), line).toBe(true);
-}
+  async function refused(line: string, file: string, why: RegExp): Promise<void> {
+    const before = existsSync(path(file)) ? readFileSync(path(file)) : null;
+    const { code, stdout, stderr } = await artE(line);
+    expect({ code, stdout }, line).toEqual({ code: 2, stdout: "" });
+    expect(stderr, line).toMatch(why);
+    expect(stderr.trimEnd().split("\n"), line).toHaveLength(2);
+    if (before === null) expect(existsSync(path(file)), line).toBe(false);
+    else expect(readFileSync(path(file)).equals(before), line).toBe(true);
+  }
 
-describe("no output destroys the database", () => {
-  const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
-  it.concurrent.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("%s", (line) =>
-    refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
-  );
+  describe("no output destroys the database", () => {
+    const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
+    it.concurrent.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("%s", (line) =>
+      refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
+    );
 
-  it("nor its log, nor any other SQLite file, nor one that is about to be made", async () => {
-    await refused("export-traces -o art-e.db-wal", "art-e.db-wal", /is part of the database/);
-    write("foreign.sqlite", Buffer.from("SQLite format 3\0 and more"));
-    await refused("export-traces --overwrite -o foreign.sqlite", "foreign.sqlite", /is a SQLite file/);
-    await refused("export-traces --overwrite -o foreign.sqlite-journal", "foreign.sqlite-journal", /is a SQLite file/);
-    const elsewhere = "run --agent-url http://127.0.0.1:9 -a x --dataset questions.jsonl --db not-yet.db";
-    await refused(`${elsewhere} -o not-yet.db`, "not-yet.db", /is the database/);
-    await refused(`${elsewhere} -o dangling.json`, "not-yet.db", /is the database/);
+    it("nor its log, nor any other SQLite file, nor one that is about to be made", async () => {
+      await refused("export-traces -o art-e.db-wal", "art-e.db-wal", /is part of the database/);
+      write("foreign.sqlite", Buffer.from("SQLite format 3\0 and more"));
+      await refused("export-traces --overwrite -o foreign.sqlite", "foreign.sqlite", /is a SQLite file/);
+      await refused(
+        "export-traces --overwrite -o foreign.sqlite-journal",
+        "foreign.sqlite-journal",
+        /is a SQLite file/,
+      );
+      const elsewhere = "run --agent-url http://127.0.0.1:9 -a x --dataset questions.jsonl --db not-yet.db";
+      await refused(`${elsewhere} -o not-yet.db`, "not-yet.db", /is the database/);
+      await refused(`${elsewhere} -o dangling.json`, "not-yet.db", /is the database/);
+    });
+  });
+
+  describe("no output destroys an input", () => {
+    const run = "run -a baseline --dataset questions.jsonl --overwrite";
+    it.concurrent.each([
+      [`${run} -o questions.jsonl`, "questions.jsonl", /--output: \S+ is the dataset/],
+      [`${run} --junit sub/../questions.jsonl`, "questions.jsonl", /--junit: \S+ is the dataset/],
+      [`${run} --baseline base.json -o base.json`, "base.json", /is the baseline/],
+      [`${run} --model-id replay/replies.jsonl --record replies.jsonl`, "replies.jsonl", /is the file of replies/],
+      [
+        `${run} --judge art:replay/replies.jsonl --record replies.jsonl`,
+        "replies.jsonl",
+        /is the judge's file of replies/,
+      ],
+      [`${run} -o new.json --junit sub/../new.json`, "new.json", /--junit: \S+ is --output too/],
+      ["gate base.json --junit base.json --overwrite", "base.json", /is the results file/],
+      [
+        "score --run latest --judge replay/replies.jsonl -o replies.jsonl --overwrite",
+        "replies.jsonl",
+        /file of replies/,
+      ],
+      ["import mail.partial --db mail", "mail.partial", /mail\.partial is read by this import/],
+    ])("%s", async (line, file, why) => {
+      if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
+      await refused(line, file, why);
+    });
+
+    it("the replies that an agent of one's own answers from", async () => {
+      expect(await artE("agents clone baseline mine")).toMatchObject({ code: 0 });
+      expect(await artE("agents set mine --model replay/replies.jsonl")).toMatchObject({ code: 0 });
+      const line = "run -a mine --dataset questions.jsonl --record replies.jsonl";
+      await refused(line, "replies.jsonl", /--record: replies\.jsonl is the file of replies/);
+    });
+
+    it("an import does not remove a file that lies where it makes the database", async () => {
+      write("other.db.partial", "mine");
+      await refused(`import ${MAIL} --db other.db`, "other.db.partial", /other\.db\.partial.+no import has left/);
+    });
+  });
+
+  describe("a file of another kind", () => {
+    it.concurrent.each(WRITERS)("is not lost to %s", async (typed) => {
+      // A file each: while another test writes the same file it is empty, and empty files may be overwritten.
+      const name = `notes-${WRITERS.indexOf(typed)}.txt`;
+      write(name, "my notes\n");
+      await refused(`${typed} ${name}`, name, /--\w+: notes-\d\.txt exists and is not a .+\n {7}.+--overwrite/);
+    });
+
+    // One after another: `latest` names a run that another writer has not finished.
+    it.each(WRITERS)("is written over by %s with --overwrite, and one of the same kind without", async (typed) => {
+      const name = `mine-${WRITERS.indexOf(typed)}.txt`;
+      write(name, "my notes\n");
+      expect(await artE(`${typed} ${name} --overwrite --quiet`), typed).toMatchObject({ code: 0 });
+      expect(read(name), typed).not.toContain("my notes");
+      expect(await artE(`${typed} ${name} --quiet`), typed).toMatchObject({ code: 0 });
+    });
+
+    it("the folder beside a page is not lost where it holds more than conversations", async () => {
+      mkdirSync(path("page-traces"));
+      write("page-traces/READ-ME.txt", "Conversations of page.html\n");
+      write("page-traces/thesis.tex", "years of work");
+      const { code, stderr } = await artE("report -o page.html --traces folder");
+      expect(code).toBe(2);
+      expect(stderr).toContain("is there already and is not of a report");
+      expect(read("page-traces/thesis.tex")).toBe("years of work");
+    });
+  });
+
+  describe("a step summary", () => {
+    it("is not appended to the database", async () => {
+      const before = readFileSync(path("art-e.db"));
+      const line = "gate latest --fail-under semanticScore=0";
+      const { code, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: path("art-e.db") });
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/step summary could not be written: GITHUB_STEP_SUMMARY: .+ is the database/);
+      expect(readFileSync(path("art-e.db")).equals(before)).toBe(true);
+    });
   });
 });
 
-describe("no output destroys an input", () => {
-  const run = "run -a baseline --dataset questions.jsonl --overwrite";
-  it.concurrent.each([
-    [`${run} -o questions.jsonl`, "questions.jsonl", /--output: \S+ is the dataset/],
-    [`${run} --junit sub/../questions.jsonl`, "questions.jsonl", /--junit: \S+ is the dataset/],
-    [`${run} --baseline base.json -o base.json`, "base.json", /is the baseline/],
-    [`${run} --model-id replay/replies.jsonl --record replies.jsonl`, "replies.jsonl", /is the file of replies/],
-    [
-      `${run} --judge art:replay/replies.jsonl --record replies.jsonl`,
-      "replies.jsonl",
-      /is the judge's file of replies/,
-    ],
-    [`${run} -o new.json --junit sub/../new.json`, "new.json", /--junit: \S+ is --output too/],
-    ["gate base.json --junit base.json --overwrite", "base.json", /is the results file/],
-    [
-      "score --run latest --judge replay/replies.jsonl -o replies.jsonl --overwrite",
-      "replies.jsonl",
-      /file of replies/,
-    ],
-    ["import mail.partial --db mail", "mail.partial", /mail\.partial is read by this import/],
-  ])("%s", async (line, file, why) => {
-    if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
-    await refused(line, file, why);
+describe("named pipes", () => {
+  /** Opening a named pipe that nobody writes to never ends: it is refused wherever a file is read. */
+
+  const { artE, path, write } = workFolder({ mail: MAIL });
+  const RUN = `run -a email-search --model-id offline/baseline --dataset ${QUESTIONS} -l 1 --quiet`;
+
+  beforeAll(() => {
+    execFileSync("mkfifo", ["pipe", "pipe.py", "pipe.csv", "pipe.tsv", "pipe.yaml"].map(path));
+    write("emails.csv", "file,message\n");
   });
 
-  it("the replies that an agent of one's own answers from", async () => {
-    expect(await artE("agents clone baseline mine")).toMatchObject({ code: 0 });
-    expect(await artE("agents set mine --model replay/replies.jsonl")).toMatchObject({ code: 0 });
-    const line = "run -a mine --dataset questions.jsonl --record replies.jsonl";
-    await refused(line, "replies.jsonl", /--record: replies\.jsonl is the file of replies/);
+  it.each([
+    "import pipe --db new.db",
+    "import pipe.csv --db new.db",
+    `import ${MAIL} --owner-map pipe.tsv --db new.db`,
+    "import-traces pipe",
+    "run -a email-search --model-id offline/baseline --dataset pipe -l 1",
+    `${RUN} --config pipe.yaml`,
+    `run -a email-search --model-id replay/pipe --dataset ${QUESTIONS} -l 1`,
+    `${RUN} -o pipe`,
+    "questions check pipe",
+    "judge calibrate pipe --judge openai/x",
+    "evals import pipe.py",
+    "evals label --from pipe",
+    "serve --token-file pipe",
+    "agents import pipe.yaml",
+    "tools add mine --command cat --parameters @pipe",
+  ])("%s ends, and says why", async (line) => {
+    const { code, stderr } = await artE(line);
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/named pipe|is not mail in a form/);
   });
 
-  it("an import does not remove a file that lies where it makes the database", async () => {
-    write("other.db.partial", "mine");
-    await refused(`import ${MAIL} --db other.db`, "other.db.partial", /other\.db\.partial.+no import has left/);
-  });
-});
-
-describe("a file of another kind", () => {
-  it.concurrent.each(WRITERS)("is not lost to %s", async (typed) => {
-    // A file each: while another test writes the same file it is empty, and empty files may be overwritten.
-    const name = `notes-${WRITERS.indexOf(typed)}.txt`;
-    write(name, "my notes\n");
-    await refused(`${typed} ${name}`, name, /--\w+: notes-\d\.txt exists and is not a .+\n {7}.+--overwrite/);
-  });
-
-  // One after another: `latest` names a run that another writer has not finished.
-  it.each(WRITERS)("is written over by %s with --overwrite, and one of the same kind without", async (typed) => {
-    const name = `mine-${WRITERS.indexOf(typed)}.txt`;
-    write(name, "my notes\n");
-    expect(await artE(`${typed} ${name} --overwrite --quiet`), typed).toMatchObject({ code: 0 });
-    expect(read(name), typed).not.toContain("my notes");
-    expect(await artE(`${typed} ${name} --quiet`), typed).toMatchObject({ code: 0 });
-  });
-
-  it("the folder beside a page is not lost where it holds more than conversations", async () => {
-    mkdirSync(path("page-traces"));
-    write("page-traces/READ-ME.txt", "Conversations of page.html\n");
-    write("page-traces/thesis.tex", "years of work");
-    const { code, stderr } = await artE("report -o page.html --traces folder");
-    expect(code).toBe(2);
-    expect(stderr).toContain("is there already and is not of a report");
-    expect(read("page-traces/thesis.tex")).toBe("years of work");
-  });
-});
-
-describe("a step summary", () => {
-  it("is not appended to the database", async () => {
-    const before = readFileSync(path("art-e.db"));
-    const line = "gate latest --fail-under semanticScore=0";
-    const { code, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: path("art-e.db") });
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/step summary could not be written: GITHUB_STEP_SUMMARY: .+ is the database/);
-    expect(readFileSync(path("art-e.db")).equals(before)).toBe(true);
+  it("writes to a pipe that is read", async () => {
+    const read = text(createReadStream(path("pipe")));
+    expect(await artE(`${RUN} -o pipe`)).toMatchObject({ code: 0 });
+    expect(JSON.parse(await read)).toMatchObject({ completedTasks: 1 });
   });
 });

@@ -53,7 +53,7 @@ export async function readAll(source: CorpusSource, signal = new AbortController
   let bytesRead = 0;
   try {
     for await (const batch of source.batches(signal)) {
-      emails.push(...batch.emails);
+      emails.push(...batch.mails);
       bad.push(...batch.bad);
       bytesRead = batch.bytesRead;
     }

@@ -36,7 +36,7 @@ export function sourceOf(
   async function* batches(signal: AbortSignal): AsyncGenerator<CorpusBatch> {
     for (let first = 0; first === 0 || first < mails.length; first += batch) {
       signal.throwIfAborted();
-      yield { emails: mails.slice(first, first + batch), bad: first === 0 ? bad : [], bytesRead: first };
+      yield { mails: mails.slice(first, first + batch), bad: first === 0 ? bad : [], bytesRead: first };
     }
     if (error !== null) throw error;
   }

@@ -15,7 +15,6 @@ import { AUTHORED, DEMO, importFolder, importFrom, mailText } from "./import-set
 
 describe("an owner map", () => {
   const { path, write } = importFolder();
-
   const mapOf = (text: string) => Object.fromEntries(readOwnerMap(write("owners.tsv", text)));
 
   it("is read line by line, with or without a heading, comments, blank lines and further columns", () => {
@@ -172,7 +171,6 @@ describe("resolve owners", () => {
   }
 
   const JANE = "jane.doe@example.com";
-
   const PAT = "pat.smith@example.com";
 
   describe("the address of an owner folder", () => {

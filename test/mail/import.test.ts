@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { readCorpusStats, readFingerprint } from "../../src/mail/corpus.js";
 import type { CorpusBatch, CorpusSource } from "../../src/mail/email.js";
 import { checkHealth } from "../../src/mail/health.js";
-import { type ImportProgress, packBatch, unpackBatch } from "../../src/mail/import.js";
+import type { ImportProgress } from "../../src/mail/import.js";
+import { packBatch, unpackBatch } from "../../src/mail/import-reader-client.js";
 import { openMailLookup } from "../../src/mail/mailbox.js";
 import { openCorpus } from "../../src/mail/open-corpus.js";
 import { UserError } from "../../src/platform/errors.js";
@@ -129,7 +130,7 @@ describe("import corpus", () => {
     it("is one of mails that can be used: the others come on top, and are counted", async () => {
       const [first] = await batchesOf(AUTHORED);
       const bad = ["1", "2", "3"].map((where) => ({ where, reason: "it is empty" }));
-      const source = sourceOf([{ emails: first?.emails ?? [], bad, bytesRead: 3 }]);
+      const source = sourceOf([{ mails: first?.mails ?? [], bad, bytesRead: 3 }]);
       const { summary } = await importFrom(emptyDb(), source, { limit: 2 });
       expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
     });
@@ -175,7 +176,7 @@ describe("import corpus", () => {
 
     it("is kept in the summary up to the tenth, and told to the listener every time", async () => {
       const bad = Array.from({ length: 700 }, (_, n) => ({ where: `row ${n}`, reason: `of reason ${n}` }));
-      const { summary, skipped } = await importFrom(emptyDb(), sourceOf([{ emails: [], bad, bytesRead: 1 }]));
+      const { summary, skipped } = await importFrom(emptyDb(), sourceOf([{ mails: [], bad, bytesRead: 1 }]));
       expect(skipped).toEqual(bad);
       expect(summary.skipped.first).toEqual(bad.slice(0, 10));
       expect(Object.keys(summary.skipped.reasons)).toHaveLength(51);
@@ -212,8 +213,8 @@ describe("import corpus", () => {
     it.each([1, 250, 510])("when it is aborted after %d mails", async (after) => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
-      const emails = (await batchesOf(DEMO)).flatMap((batch) => batch.emails);
-      const oneByOne = sourceOf(emails.map((email) => ({ emails: [email], bad: [], bytesRead: 0 })));
+      const emails = (await batchesOf(DEMO)).flatMap((batch) => batch.mails);
+      const oneByOne = sourceOf(emails.map((email) => ({ mails: [email], bad: [], bytesRead: 0 })));
       const onProgress = ({ mails }: ImportProgress) => mails === after && controller.abort(reason);
       expect(await leftAfter((db) => importFrom(db, oneByOne, { signal: controller.signal, onProgress }))).toBe(reason);
     });
@@ -256,7 +257,6 @@ describe("import corpus", () => {
 });
 
 const text = fc.string();
-
 const textOrNull = fc.option(text);
 
 const anyMail = fc.record({
@@ -291,9 +291,7 @@ it("a batch of mail comes out of its packed form as it was, also when it was clo
 
 describe("200 mutilated mails", () => {
   const { emptyDb, path } = importFolder();
-
   const MAILS = mutilatedMails(200, 2001);
-
   const folder = path("maildir/doe-j/inbox");
   mkdirSync(folder, { recursive: true });
   for (const [n, { raw }] of MAILS.entries()) writeFileSync(`${folder}/${n}.`, raw);

@@ -9,9 +9,7 @@ import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from ".
 
 describe("mail lookup", () => {
   const [EVE, FLO, GUS] = ["eve@hills.example", "flo@hills.example", "gus@hills.example"];
-
   const COPIED = { subject: "Copied", body: "One mail, filed three times." };
-
   const PARTIES = { body: "gas for all", to: [BEN], cc: [CAT], bcc: [DAN], owner: "eve-e" };
 
   const db = openCorpus(
@@ -31,7 +29,6 @@ describe("mail lookup", () => {
   );
 
   const mails = openMailLookup(db);
-
   const search = openMailSearch(db);
 
   afterAll(() => db.close());

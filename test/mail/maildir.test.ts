@@ -106,8 +106,8 @@ describe("many mails", () => {
     const stop = new AbortController();
     const sizes: number[] = [];
     const reading = (async () => {
-      for await (const { emails } of source.batches(stop.signal)) {
-        sizes.push(emails.length);
+      for await (const { mails } of source.batches(stop.signal)) {
+        sizes.push(mails.length);
         if (sizes.length === 2) stop.abort(new Error("enough"));
       }
     })();

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { calendarText } from "../../src/mail/calendar.js";
 import type { Email } from "../../src/mail/email.js";
 import {
   isoSeconds,
@@ -132,7 +133,6 @@ describe("isoSeconds", () => {
 });
 
 const PIECES = ["Subject", "subject", "To", "Cc", "X-To", "Received", ":", ": ", " ", "\t", "\r\n", "\n", "\r", "a@x"];
-
 const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));
 
 describe("line ends", () => {
@@ -384,7 +384,6 @@ const text = (content: string, type = "text/plain; charset=utf-8", headers: read
 });
 
 const attached = (name: string) => `Content-Disposition: attachment; filename="${name}"`;
-
 let made = 0;
 
 /** A mail as mail programs write it, every part in base64. */
@@ -414,6 +413,79 @@ async function bodyOf(raw: Buffer): Promise<string> {
   if (typeof email === "string") throw new Error(email);
   return email.body;
 }
+
+const INVITATION = [
+  "BEGIN:VCALENDAR",
+  "METHOD:REQUEST",
+  "BEGIN:VTIMEZONE",
+  "TZID:Europe/Berlin",
+  "BEGIN:STANDARD",
+  "DTSTART:16010101T030000",
+  "END:STANDARD",
+  "END:VTIMEZONE",
+  "BEGIN:VEVENT",
+  "SUMMARY;LANGUAGE=en-us:Budget review\\, second",
+  "  round",
+  "DTSTART;TZID=Europe/Berlin:20010312T140000",
+  "DTEND;TZID=Europe/Berlin:20010312T153000",
+  "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;UNTIL=20010401T000000Z",
+  "LOCATION:Room 5\\; second floor",
+  'ORGANIZER;CN="Hale; Ann":mailto:ann@plains.example',
+  "ATTENDEE;ROLE=REQ-PARTICIPANT;PARTSTAT=ACCEPTED;CN=Ben:MAILTO:ben@plains.example",
+  "ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:cy@plains.example",
+  "DESCRIPTION:Bring numbers.\\nAnd coffee.",
+  "BEGIN:VALARM",
+  "DESCRIPTION:Reminder",
+  "END:VALARM",
+  "END:VEVENT",
+  "END:VCALENDAR",
+].join("\r\n");
+
+const INVITED = [
+  "Invitation",
+  "",
+  "Event: Budget review, second round",
+  "When: 2001-03-12 14:00 to 15:30 Europe/Berlin",
+  "Repeats: weekly, every 2, on MO, TH, until 2001-04-01",
+  "Where: Room 5; second floor",
+  "Organizer: Hale; Ann <ann@plains.example>",
+  "Attendees: Ben <ben@plains.example> (accepted), cy@plains.example",
+  "",
+  "Bring numbers.",
+  "And coffee.",
+].join("\n");
+
+describe("calendar parts", () => {
+  it("are read as what, when, where and who", async () => {
+    const body = await bodyOf(mailOf([text("See below."), text(INVITATION, "text/calendar; method=REQUEST")]));
+    expect(body).toContain(`----- Attachment: text/calendar -----\n\n${INVITED}`);
+    const named = mailOf([text("x"), { type: "application/octet-stream; name=a.ics", content: INVITATION }]);
+    expect(await bodyOf(named)).toContain(INVITED);
+  });
+
+  it.each(["7bit", "base64"])("are so too where one in %s is the whole mail", async (encoding) => {
+    const content = encoding === "base64" ? Buffer.from(INVITATION).toString("base64") : INVITATION;
+    const headers = ["From: a@b.example", "Content-Type: text/calendar", `Content-Transfer-Encoding: ${encoding}`];
+    expect(await bodyOf(Buffer.from(`${headers.join("\r\n")}\r\n\r\n${content}`))).toBe(INVITED);
+  });
+
+  it.each([
+    ["DTSTART;VALUE=DATE:20010312\nDTEND;VALUE=DATE:20010313", "When: 2001-03-12"],
+    ["DTSTART;VALUE=DATE:20010312\nDTEND;VALUE=DATE:20010315", "When: 2001-03-12 to 2001-03-14"],
+    ["DTSTART:20010312T140000Z\nDURATION:PT1H30M", "When: 2001-03-12 14:00 UTC for 1 h 30 min"],
+    ["DTSTART:20010312T220000Z\nDTEND:20010313T010000Z", "When: 2001-03-12 22:00 to 2001-03-13 01:00 UTC"],
+    ["DTSTART:some day\nSTATUS:CANCELLED", "When: some day\nStatus: cancelled"],
+  ])("with %j say %j", (lines, said) => {
+    const source = `BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\n${lines}\nEND:VEVENT\nEND:VCALENDAR`;
+    expect(calendarText(source)).toBe(`Event: x\n${said}`);
+  });
+
+  it("that hold no event, or are cut off, stay as they are", () => {
+    for (const source of ["", "no calendar", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x"]) {
+      expect(calendarText(source)).toBe(source);
+    }
+  });
+});
 
 describe("attachments", () => {
   it("are listed with name, type and size behind the body, and what is text stands behind the list", async () => {

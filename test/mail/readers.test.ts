@@ -170,11 +170,8 @@ describe("CsvRecords agrees with csv-parse", () => {
 
 describe("tarball", async () => {
   const folder = await temporaryFolder();
-
   let files = 0;
-
   const mail = (n: number, size = 50) => Buffer.from(`Message-ID: <${n}@example.com>\n\n${"body ".repeat(size)}`);
-
   const manyMails = Array.from({ length: 2000 }, (_, n) => ({ path: `o/inbox/${n}.`, raw: mail(n, 1 + (n % 300)) }));
 
   async function tar(entries: readonly TarEntry[]): Promise<Buffer> {
@@ -315,9 +312,7 @@ it("a group of more rows than are read at once gives every mail once, in order",
 
 describe("the mail", () => {
   const COMMIT = "0123456789abcdef0123456789abcdef01234567";
-
   let folder: string;
-
   let open: AsyncDisposable[];
 
   beforeEach(async () => {

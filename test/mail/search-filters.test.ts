@@ -5,9 +5,7 @@ import { ANN, addressId, BEN, idsOf, mail, openCorpus, query } from "./small-cor
 
 describe("address book", () => {
   const KAY = "kay.mann@plains.example";
-
   const LONG_KAY = "mckay.mann@plains.example";
-
   const crowd = (count: number) => Array.from({ length: count }, (_, i) => `p${i}@crowd.example`);
 
   const db = openCorpus([

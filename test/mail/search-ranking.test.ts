@@ -16,11 +16,8 @@ import { ANN, addressId, BEN, idsOf, mail, openCorpus, query } from "./small-cor
 
 /** Gas is in every mail, July in those from 100 on. */
 const GAS = Array.from({ length: 200 }, (_, i) => i + 1);
-
 const JULY = GAS.slice(99);
-
 const [gas, july] = [1, 2];
-
 const JUNE = { range: { first: 20, last: 24 }, terms: [1] };
 
 const positions = (implied: Parameters<typeof generateCandidates>[3]) =>
@@ -44,7 +41,6 @@ test("a word that a mail holds, or that two periods imply, counts once", () => {
 });
 
 const OWNER = "ann.owner@plains.example";
-
 const asks = (words: string): SignalQuery => ({ words, owner: OWNER, askedAt: "2001-05-15T00:00:00Z" });
 
 const sent = (mail: Partial<SignalMail>): SignalMail => ({
@@ -277,11 +273,8 @@ describe("explained hits", () => {
 });
 
 const find = termMatcher(["gas", "price"]);
-
 const passage = (body: string, subject = "") => bestPassage(body, find(subject), find(body), [1, 1]);
-
 const score = (body: string, subject = "") => passage(body, subject).termScores.reduce((sum, one) => sum + one, 0);
-
 const filler = (chars: number) => "and ".repeat(chars / 4);
 
 describe("the best passage", () => {

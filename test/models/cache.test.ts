@@ -4,15 +4,14 @@ import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cacheKey, cachingReplies, digest, requestKey } from "../../src/models/cache.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { withPrices } from "../../src/models/prices.js";
 import { recording, replayModel } from "../../src/models/replay.js";
-import { withPrices } from "../../src/models/retry.js";
 import { UserError } from "../../src/platform/errors.js";
 
 const never = new AbortController().signal;
 
 describe("replay", () => {
   let folder: string;
-
   let file: string;
 
   beforeEach(() => {
@@ -200,7 +199,6 @@ describe("reply cache", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const SERVER = { model: "openai/m", baseUrl: null, wireApi: "chat" } as const;
-
   const USAGE = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 1 };
 
   const asked = (question: string, epoch = 1): ModelRequest => ({

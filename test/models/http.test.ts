@@ -10,6 +10,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { openaiHeaders } from "../../src/models/endpoint.js";
 import {
   jsonBytes,
   jsonHeaders,
@@ -21,7 +22,6 @@ import {
 } from "../../src/models/http.js";
 import type { ModelError } from "../../src/models/model.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { openaiHeaders } from "../../src/models/openai-endpoint.js";
 import { toModelError } from "../../src/models/provider-errors.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
@@ -36,7 +36,6 @@ describe("post json", () => {
   }
 
   let canned: Canned = { status: 200, body: "{}" };
-
   const received: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = [];
 
   const server = createServer((request, response) => {
@@ -60,11 +59,8 @@ describe("post json", () => {
   afterAll(() => server.closeAllConnections());
 
   const BODY = { model: "m", messages: [{ role: "user", content: "naïve – 💰" }] };
-
   const endpoint = () => ({ apiKey: "sk-test-0123456789", baseUrl, timeoutMs: 5_000 });
-
   const signal = () => new AbortController().signal;
-
   const options = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
 
   const ours = () =>
@@ -303,7 +299,6 @@ describe("sdk fetch", () => {
   };
 
   const server = createServer((request, response) => ANSWERS[request.url ?? ""]?.(request, response));
-
   let url = "";
 
   beforeAll(async () => {
@@ -342,7 +337,6 @@ describe("sdk fetch", () => {
 });
 
 const never = new AbortController().signal;
-
 const forever = () => new Promise<never>(() => undefined);
 
 it("gives what the work gives, and leaves nothing behind on the signal", async () => {

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { EndpointSettings } from "../../src/models/endpoint.js";
 import {
   ANSWERING_MODELS,
   API_KEY_VARIABLES,
   DEFAULT_MODEL,
-  type EndpointSettings,
   JUDGE_MODELS,
   parseModelName,
   successorOf,
@@ -258,7 +258,6 @@ describe("sdk environment", () => {
   };
 
   let provider: FakeProvider;
-
   const before = { ...process.env };
 
   beforeAll(async () => {

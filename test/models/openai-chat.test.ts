@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isOpenaiServer } from "../../src/models/names.js";
+import { isOpenaiServer } from "../../src/models/endpoint.js";
 import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
 import type { Answer } from "../providers/fake-provider.js";
 import { exchange } from "./wire.js";

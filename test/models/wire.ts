@@ -1,5 +1,5 @@
+import type { Endpoint } from "../../src/models/endpoint.js";
 import type { Completion, Message, Model, ModelRequest } from "../../src/models/model.js";
-import type { Endpoint } from "../../src/models/names.js";
 import { type Answer, type SeenRequest, startFakeProvider } from "../providers/fake-provider.js";
 import type { WireFormat } from "../providers/wire-request.js";
 

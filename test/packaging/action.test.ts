@@ -128,6 +128,9 @@ afterAll(() => {
   for (const job of jobs) job.remove();
 });
 
+/** Each starts the program four times. */
+const SLOW = { tags: ["slow"] };
+
 describe("a job with the action", () => {
   const passed = jobWith({
     args: `-a baseline --dataset ${QUESTIONS} -l 15`,
@@ -157,19 +160,23 @@ describe("a job with the action", () => {
     expect(readFileSync(passed.path("temp/art-e/junit.xml"), "utf8")).toContain('tests="15"');
   });
 
-  it("ends the step with 3 where a gate of the file of settings is missed, and still has results to report", () => {
-    const missed = jobWith({ config: "ci/nightly.yaml", args: "-l 5", "import-args": "--batch-size 100" });
-    mkdirSync(missed.path("work/ci"));
-    const settings = `agent: baseline\ndataset: ${QUESTIONS}\ngates: {fail-under: {exactMatch: 0.9}}\n`;
-    writeFileSync(missed.path("work/ci/nightly.yaml"), settings);
-    expect(missed.run("Name the files").code).toBe(0);
-    expect(missed.run("Import the mail").code).toBe(0);
-    expect(missed.run("Run the agent")).toMatchObject({ code: 3, stderr: expect.stringContaining("exactMatch") });
-    expect(missed.output("run-id")).toMatch(/^run_/);
-    expect(missed.run("Write the report").code).toBe(0);
-  });
+  it(
+    "ends the step with 3 where a gate of the file of settings is missed, and still has results to report",
+    SLOW,
+    () => {
+      const missed = jobWith({ config: "ci/nightly.yaml", args: "-l 5", "import-args": "--batch-size 100" });
+      mkdirSync(missed.path("work/ci"));
+      const settings = `agent: baseline\ndataset: ${QUESTIONS}\ngates: {fail-under: {exactMatch: 0.9}}\n`;
+      writeFileSync(missed.path("work/ci/nightly.yaml"), settings);
+      expect(missed.run("Name the files").code).toBe(0);
+      expect(missed.run("Import the mail").code).toBe(0);
+      expect(missed.run("Run the agent")).toMatchObject({ code: 3, stderr: expect.stringContaining("exactMatch") });
+      expect(missed.output("run-id")).toMatch(/^run_/);
+      expect(missed.run("Write the report").code).toBe(0);
+    },
+  );
 
-  it("does the runs of a file, and reports them together", () => {
+  it("does the runs of a file, and reports them together", SLOW, () => {
     const several = jobWith({ config: "nightly.yaml", only: "all,own" });
     const settings = `agent: baseline
 dataset: ${QUESTIONS}

@@ -13,15 +13,10 @@ describe("guarded request", () => {
    */
 
   const PUBLIC = "127.0.0.2";
-
   let open: WebServer;
-
   let other: WebServer;
-
   let hidden: WebServer;
-
   let hiddenAsked = 0;
-
   let otherHeaders: IncomingHttpHeaders = {};
 
   beforeAll(async () => {

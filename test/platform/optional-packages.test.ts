@@ -7,7 +7,6 @@ import { afterAll, expect, it } from "vitest";
 import { missingPackage } from "../../src/platform/optional-packages.js";
 
 const execFile = promisify(execFileCallback);
-
 const folder = mkdtempSync(join(tmpdir(), "art-e-packages-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -88,7 +88,7 @@ describe("limits that workers share", needs("redis"), () => {
     await beginSpending(redis.client, run, { costUsd: 1.5, tokens: 100 }, maxCost);
     for (const isFailed of [true, false]) {
       await addCall(redis.client, run, { costUsd: 0.25, tokens: 10 });
-      await addTask(redis.client, run, { isFailed });
+      await addTask(redis.client, run, isFailed);
     }
     expect(await readSpending(redis.client, run)).toEqual({
       spending: { costUsd: 2, tokens: 120, finished: 2, failed: 1 },
@@ -100,7 +100,7 @@ describe("limits that workers share", needs("redis"), () => {
     // A resumed run knows less than Redis where results were not taken in, and failures begin anew.
     await beginSpending(redis.client, run, { costUsd: 1.75, tokens: 110 }, NO_LIMITS);
     expect(await getReachedLimit(redis.client, run)).toBeNull();
-    await addTask(redis.client, run, { isFailed: false });
+    await addTask(redis.client, run, false);
     const again = await readSpending(redis.client, run);
     expect(again.spending).toEqual({ costUsd: 2, tokens: 120, finished: 1, failed: 0 });
   });

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { setRunName } from "../../src/traces/runs-store.js";
 import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
 import { needs } from "../machine-requirements.js";
 import { type Opened, openBrowser, openPage } from "./browser.js";
@@ -25,6 +26,8 @@ const WAITED: Partial<Turn> = {
   ],
   retries: [{ attempt: 1, reason: "503 <b>busy</b>", waitedMs: 100 }],
 };
+
+const SAME = { semanticScore: { value: 0.5 }, exactMatch: { value: 0 } };
 
 interface FocusedControl {
   /** Where it stands. */
@@ -99,6 +102,58 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     );
     expect(findings[2]).toMatch(/^They cannot be compared\. They differ in the dataset: synthetic\.jsonl/);
     expect(await page.locator("table.compared").count()).toBe(2);
+  });
+
+  it.each([1_280, 390])(
+    "prints no label of a run over another, nor beyond the chart, %i pixels wide",
+    async (width) => {
+      const name = (end: string) => `a run with quite a long name ${end}`;
+      const same = await writeReport(
+        (db) => {
+          // The same questions and the same answers: all points are one.
+          const random = { tasks: 20, skill: 0, price: 0.01, model: "acme/same", agentId: "email-search" };
+          for (const id of ["run_1", "run_2", "run_3", "run_4"]) {
+            saveSynthetic(db, { ...random, id, change: (trace) => ({ ...trace, durationMs: 2_000, scores: SAME }) });
+            setRunName(db, id, name(id));
+          }
+        },
+        { runs: ["run_1", "run_2", "run_3", "run_4"] },
+      );
+      opened = await openPage(browser, same.file, { viewport: { width, height: 844 } });
+      const chart = opened.page.getByRole("group", { name: /^Semantic score against cost/ });
+      await chart.waitFor();
+      const labels = await chart.locator("text").evaluateAll((all) =>
+        all
+          .filter((each) => /…|run_\d/.test(each.textContent ?? ""))
+          .map((each) => each.getBoundingClientRect())
+          .map(({ top, bottom, left, right }) => ({ top, bottom, left, right })),
+      );
+      const frame = await chart.evaluate((svg) => svg.getBoundingClientRect().toJSON());
+      expect(labels).toHaveLength(4);
+      for (const [i, label] of labels.entries()) {
+        expect(label.left).toBeGreaterThanOrEqual(frame.left);
+        expect(label.right).toBeLessThanOrEqual(frame.right);
+        for (const other of labels.slice(i + 1)) {
+          expect(label.bottom <= other.top + 1 || other.bottom <= label.top + 1).toBe(true);
+        }
+      }
+      same.close();
+    },
+  );
+
+  it("shows where each score lies between the ends of its axis, also on a phone", async () => {
+    const page = await open({ viewport: { width: 390, height: 844 } });
+    const score = page.locator("table.scores tbody").first();
+    expect(await score.locator(".axis").textContent()).toBe("01");
+    const tracks = await score
+      .locator(".track")
+      .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().toJSON()));
+    expect(tracks).toHaveLength(4);
+    for (const { left, right, width } of tracks) {
+      expect(left).toBeGreaterThanOrEqual(0);
+      expect(right).toBeLessThanOrEqual(390);
+      expect(width).toBeGreaterThan(200);
+    }
   });
 
   it("is reached by the keyboard alone: every control in turn, with a name and a visible focus, also on a phone", async () => {

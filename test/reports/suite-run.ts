@@ -2,7 +2,7 @@ import { SUITE_SCORERS } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
 import { isFailure } from "../../src/tasks/ending.js";
 import type { PlannedSuiteTask, SuiteTaskFacts } from "../../src/tasks/question.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { saveTasks } from "../../src/traces/results-store.js";
 import { finishRun, insertRun } from "../../src/traces/runs-store.js";
 import { toTaskResult } from "../../src/traces/task-result.js";

@@ -2,7 +2,7 @@ import type { Message } from "../../src/models/model.js";
 import type { Db } from "../../src/store/open-store.js";
 import { type Ending, isFailure } from "../../src/tasks/ending.js";
 import type { Question } from "../../src/tasks/question.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { saveTasks } from "../../src/traces/results-store.js";
 import { finishRun, insertRun } from "../../src/traces/runs-store.js";
 import { toTaskResult } from "../../src/traces/task-result.js";

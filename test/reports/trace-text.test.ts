@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { Message } from "../../src/models/model.js";
 import { stripControls } from "../../src/platform/text.js";
 import { traceText } from "../../src/reports/trace-text.js";
+import { traceView } from "../../src/reports/trace-view.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
 import { judged } from "../scoring/judged-trace.js";
+import { called } from "../scoring/trace.js";
 import { ANSWERED, FAILED } from "../trace-formats/traces.js";
+import { suiteTrace, withCall } from "./suite-run.js";
 
 describe("a trace as text", () => {
   it("tells question, conversation, calls and answer in their order", () => {
@@ -92,5 +96,157 @@ describe("what is printed", () => {
   it("keeps lines, tabs, accents, other scripts and emoji", () => {
     const text = "a\tb\nJosé café 日本語 שלום 👩‍👩‍👧 “q”";
     expect(stripControls(text)).toBe(text);
+  });
+});
+
+it("a trace of a suite's task tells the task, its commands with what they printed, and its grade", () => {
+  const call = withCall(
+    "execute_python",
+    { code: "import csv\nprint(3)" },
+    { stdout: "3\n", stderr: "slow\n", exit_code: 2, timed_out: false, truncated: false },
+  );
+  const pictures = [
+    { path: "/home/user/a.png", cell: null, width: 96, height: 48, data: "" },
+    { path: "/home/user/b.ipynb", cell: 4, width: 8, height: 6, data: "" },
+  ];
+  const trace = suiteTrace(0, { counterpart: "t2" }, { ...call, left: { pictures, omitted: 2 } });
+  const lines = traceText(trace).split("\n");
+  expect(lines.slice(1, 6)).toEqual([
+    "task t1  harbour  terminal  base",
+    "cli, abstract, terminal  3 actions of a person",
+    "counterpart t2",
+    "",
+    "Task: Count the boats.",
+  ]);
+  expect(lines.slice(lines.indexOf("[assistant]"), lines.indexOf("[assistant]") + 12)).toEqual([
+    "[assistant]",
+    "  -> execute_python(code: …)",
+    "     code:",
+    "       import csv",
+    "       print(3)",
+    "",
+    "[execute_python]",
+    "  3",
+    "  stderr:",
+    "  slow",
+    "  exit code 2",
+    "",
+  ]);
+  expect(lines.slice(-4)).toEqual([
+    "Answer:   Done.",
+    "Grade:    0  success: compare_csv gives 0",
+    "Pictures: /home/user/a.png (96 x 48), /home/user/b.ipynb cell 4 (8 x 6), 2 not kept",
+    "Scores:   taskScore 0.000, taskSolved 0.000",
+  ]);
+});
+
+it("one that was not graded says so", () => {
+  const text = traceText(suiteTrace(null, {}, { messages: [], toolCalls: [], turns: [] }));
+  expect(text).toContain("\nGrade:    not graded  unsupported: compare_csv gives 0\n");
+  expect(text).not.toContain("Pictures:");
+});
+
+it.each([
+  [
+    "a file",
+    { path: "a.txt", content: "1\tboat", first_line: 1, last_line: 1, total_lines: 3 },
+    ["  1\tboat", "  (lines 1 to 1 of 3 of a.txt)"],
+  ],
+  ["a command without output", { stdout: "", stderr: "", exit_code: 0 }, ["  (no output)"]],
+  [
+    "a command that was stopped",
+    { stdout: "", stderr: "", exit_code: null, stopped: "Stopped after 60 seconds." },
+    ["  Stopped after 60 seconds."],
+  ],
+  [
+    "a notebook",
+    {
+      path: "b.ipynb",
+      outputs: [{ cell: 1, text: "7\n", error: { name: "NameError", message: "x" } }],
+      stopped: "Stopped.",
+    },
+    ["  b.ipynb", "  cell 1:", "  7", "  NameError: x", "  Stopped."],
+  ],
+  ["a notebook without output", { path: "b.ipynb", outputs: [], stopped: null }, ["  b.ipynb: no output"]],
+])("shows %s as such", (_, result, expected) => {
+  const lines = traceText(suiteTrace(1, {}, withCall("tool", {}, result))).split("\n");
+  const from = lines.indexOf("[tool]") + 1;
+  expect(lines.slice(from, from + expected.length)).toEqual(expected);
+});
+
+const MAIL = {
+  messageId: "<1@x>",
+  subject: "call",
+  sender: "jo@x",
+  recipients: ["kim@x"],
+  date: null,
+  body: "Friday.",
+};
+
+/** <copy@x> is a copy of <1@x>. */
+const source = {
+  mailOf: (id: string) => (id === "<1@x>" ? MAIL : null),
+  sameMail: (id: string) => (id === "<copy@x>" ? "<1@x>" : id),
+};
+
+describe("a trace for the page", () => {
+  it("has each call with what it gave, those that were never made too", () => {
+    const { steps } = traceView(ANSWERED, source);
+    expect(steps.map(({ role }) => role)).toEqual(["system", "user", "assistant", "assistant"]);
+    expect(steps[2]?.calls).toEqual([
+      { name: "email_search", arguments: { query: "call" }, result: { total: 1 }, error: null, durationMs: 12 },
+      { name: "email_get", arguments: "{broken", result: null, error: "not JSON", durationMs: 1 },
+      { name: "email_get", arguments: { message_id: "<1@x>" }, result: null, error: null, durationMs: null },
+    ]);
+    expect(steps[2]?.turn).toEqual({
+      ...{
+        latencyMs: 800,
+        waitedMs: 0,
+        tokens: { input: 100, output: 20 },
+        costUsd: 0.001,
+        finishReason: "tool_calls",
+        retries: 0,
+      },
+    });
+    expect(steps[3]?.turn?.tokens).toBeNull();
+  });
+
+  it("says of a call that was not made what the model was told of it, and gives it no result", () => {
+    const content = "Not called: only the first tool call of a turn is made.";
+    const told: Message = { role: "tool", toolCallId: "c3", name: "email_get", content, isError: true };
+    const { steps } = traceView({ ...ANSWERED, messages: [...ANSWERED.messages, told] }, source);
+    expect(steps[2]?.calls[2]).toMatchObject({ result: null, error: content, durationMs: null });
+    expect(steps).toHaveLength(4);
+  });
+
+  it("keeps calls apart whose ids come again in a later turn", () => {
+    const asking = (name: string): Message => ({
+      ...{ role: "assistant", content: "", toolCalls: [{ id: "c1", name, arguments: {} }] },
+    });
+    const toolCalls = [called("first", "one"), called("second", "two")];
+    const { steps } = traceView({ ...ANSWERED, messages: [asking("first"), asking("second")], toolCalls }, source);
+    expect(steps.flatMap(({ calls }) => calls.map(({ name, result }) => [name, result]))).toEqual([
+      ["first", "one"],
+      ["second", "two"],
+    ]);
+  });
+
+  it.each([
+    ["read", { message_id: "<copy@x>", body: "Friday." }],
+    ["found", { emails: [{ message_id: "<copy@x>", snippet: "Fri" }], total: 1 }],
+    ["missed", { emails: [], total: 0 }],
+  ])("says of a gold mail that it was %s, by whichever copy", (reached, result) => {
+    const view = traceView({ ...ANSWERED, toolCalls: [called("any", result)], sources: ["<copy@x>"] }, source);
+    expect(view.gold).toEqual([{ ...MAIL, reached, cited: true }]);
+    expect([...view.goldIds].sort()).toEqual(["<1@x>", "<copy@x>"]);
+  });
+
+  it("names gold mail that is not there, and has a judge's verdict where there is one", () => {
+    const task = { ...ANSWERED.task, message_ids: ["<gone@x>"] };
+    const graded = { ...ANSWERED, task, judge: judged("partly", { reason: "no time" }) };
+    expect(traceView(graded, source)).toMatchObject({
+      ...{ gold: [], goldMissing: ["<gone@x>"], judge: { verdict: "partly", reason: "no time" } },
+    });
+    expect(traceView(ANSWERED, source).judge).toBeNull();
   });
 });

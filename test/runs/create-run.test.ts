@@ -1,11 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { checkMailboxes } from "../../src/mail/corpus.js";
 import { type Completion, type Model, ModelError } from "../../src/models/model.js";
+import { UserError } from "../../src/platform/errors.js";
 import { createRun, resumeRun } from "../../src/runs/create-run.js";
-import type { QuestionSet } from "../../src/tasks/question.js";
+import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { attemptPages } from "../../src/traces/results-store.js";
 import { getRun, type RunOwner } from "../../src/traces/runs-store.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
-import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
+import { demoSet, MARCUS, openDemo, openEmpty, RUTH, type TestDb } from "./demo-setup.js";
 import {
   answersOf,
   baseline,
@@ -18,228 +20,314 @@ import {
   WORKER,
 } from "./run-setup.js";
 
-/** Runs that are taken up where they were left. */
+describe("create run", () => {
+  /** Runs that are taken up where they were left. */
 
-let demo: TestDb;
-let set: QuestionSet;
-beforeEach(async () => {
-  demo = await openDemo();
-  set = await demoSet();
-});
-afterEach(() => demo.close());
+  let demo: TestDb;
+  let set: QuestionSet;
 
-/** Stops the run when so many tasks are finished. */
-function stopAfter(tasks: number) {
-  const controller = new AbortController();
-  let finished = 0;
-  return {
-    signal: controller.signal,
-    onEvent: (event: { type: string }) => {
-      if (event.type === "task_finished" && ++finished === tasks) controller.abort(new Error("Ctrl-C"));
-    },
-  };
-}
-
-const begun = ({ events }: Finished) => events.flatMap((event) => (event.type === "task_started" ? event.taskId : []));
-
-/** Answers at once; throws for the questions named so long as they are, and counts what it was asked. */
-function answering() {
-  const failing = new Set<string>();
-  const asked: string[] = [];
-  const model: Model = {
-    id: "anthropic/claude-sonnet-4-5",
-    async complete({ messages }): Promise<Completion> {
-      const question = messages.find(({ role }) => role === "user")?.content ?? "";
-      asked.push(question);
-      if (failing.has(question)) throw new ModelError("bad_request", "400 no", { status: 400, retryable: false });
-      return {
-        content: "an answer",
-        toolCalls: [],
-        finishReason: "stop",
-        rawFinishReason: "stop",
-        usage: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 0 },
-        latencyMs: 0,
-        retries: [],
-      };
-    },
-  };
-  return { model, failing, asked };
-}
-
-describe("a run that is resumed", () => {
-  test("answers exactly what is missing, in the run's order, and tells what is done already", async () => {
-    const wanted = { agentId: "baseline", model: unhurried(await baseline()), set, concurrency: 1 };
-    const questions = set.questions.toReversed();
-    const first = await benchmark(demo.db, { ...wanted, questions, ...stopAfter(10) });
-    expect(first).toMatchObject({ run: { status: "interrupted" }, stopped: { by: "user" }, asked: 73 });
-    expect(first.results).toHaveLength(10);
-    const second = await resumed(demo.db, wanted, first.run.id);
-    const ids = questions.map(({ id }) => id);
-    // The eleventh was begun while the tenth was saved.
-    expect([begun(first), begun(second)]).toEqual([ids.slice(0, 11), ids.slice(10)]);
-    expect(second.events.slice(0, 11)).toEqual([
-      { type: "run_started", runId: first.run.id, tasks: 73 },
-      ...first.results.map((result) => ({ type: "task_kept", result })),
-    ]);
-    expect(second).toMatchObject({ run: { status: "completed" }, stopped: null, asked: 73 });
-    expect(second.results).toHaveLength(73);
-    const earlier = new Set(first.results.map(({ traceId }) => traceId));
-    expect(second.results.filter(({ traceId }) => earlier.has(traceId))).toEqual(first.results);
+  beforeEach(async () => {
+    demo = await openDemo();
+    set = await demoSet();
   });
 
-  test("comes to the answers and totals of a run that was never stopped", async () => {
-    const wanted = { agentId: "baseline", model: await baseline(), set, concurrency: 16 };
-    const whole = await benchmark(demo.db, wanted);
-    let part = await benchmark(demo.db, { ...wanted, ...stopAfter(5) });
-    for (const tasks of [1, 20, 3]) part = await resumed(demo.db, { ...wanted, ...stopAfter(tasks) }, part.run.id);
-    part = await resumed(demo.db, wanted, part.run.id);
-    expect(answersOf(part)).toBe(answersOf(whole));
-    const figures = ({ totals }: Finished) => {
-      const {
-        runId: _,
-        startedAt: __,
-        completedAt: ___,
-        totalTimeMs: ____,
-        avgExecutionTimeMs: _____,
-        avgModelTimeMs: _model,
-        avgToolTimeMs: _tool,
-        avgWaitingTimeMs: _waiting,
-        ...same
-      } = totals;
-      return same;
+  afterEach(() => demo.close());
+
+  /** Stops the run when so many tasks are finished. */
+  function stopAfter(tasks: number) {
+    const controller = new AbortController();
+    let finished = 0;
+    return {
+      signal: controller.signal,
+      onEvent: (event: { type: string }) => {
+        if (event.type === "task_finished" && ++finished === tasks) controller.abort(new Error("Ctrl-C"));
+      },
     };
-    expect(figures(part)).toEqual(figures(whole));
-  });
-
-  test("adds up the time that was worked on it, and says when it was ended last", async () => {
-    const wanted = { agentId: "baseline", model: await baseline(), set };
-    const first = await benchmark(demo.db, { ...wanted, ...stopAfter(30) });
-    const { run, totals } = await resumed(demo.db, wanted, first.run.id);
-    expect(run.activeMs).toBeGreaterThan(first.run.activeMs);
-    expect(totals).toMatchObject({ totalTimeMs: run.activeMs, startedAt: first.run.startedAt });
-    expect((run.completedAt ?? "") > (first.run.completedAt ?? "")).toBe(true);
-  });
-
-  test("with nothing missing asks nothing and stays as it is", async () => {
-    const { model, asked } = answering();
-    const wanted = { model, set, questions: set.questions.slice(0, 3) };
-    const first = await benchmark(demo.db, wanted);
-    const second = await resumed(demo.db, wanted, first.run.id, true);
-    expect(asked).toHaveLength(3);
-    expect(second.results).toEqual(first.results);
-    expect(second.run.status).toBe("completed");
-  });
-});
-
-describe("failed tasks", () => {
-  test("are left alone, unless they are to be tried again; the failed attempt counts for its cost alone", async () => {
-    const { model, failing, asked } = answering();
-    const questions = set.questions.slice(0, 5);
-    const [one, two] = questions.slice(1, 3).map(({ question }) => question);
-    failing.add(one ?? "").add(two ?? "");
-    const wanted = { model, set, questions };
-    const first = await benchmark(demo.db, wanted);
-    expect(first.totals).toMatchObject({ completedTasks: 3, failedTasks: 2 });
-    await resumed(demo.db, wanted, first.run.id);
-    expect(asked).toHaveLength(5);
-
-    failing.delete(one ?? "");
-    const again = await resumed(demo.db, wanted, first.run.id, true);
-    expect(asked.slice(5).sort()).toEqual([one, two].sort());
-    expect(again.events[0]).toMatchObject({ tasks: 5 });
-    expect(again.totals).toMatchObject({ totalTasks: 5, completedTasks: 4, failedTasks: 1 });
-    expect(again.totals.endings).toEqual({ answered: 4, model_error: 1 });
-    const attempts = [...attemptPages(demo.db, first.run.id)].flat();
-    expect(attempts.flatMap(({ result, isSuperseded }) => (isSuperseded ? result.taskId : []))).toEqual(
-      questions
-        .slice(1, 3)
-        .map(({ id }) => id)
-        .sort((a, b) => a - b),
-    );
-    const overAll = again.totals.overAllTasks;
-    expect(overAll.tasks).toBe(5);
-  });
-
-  test("that cost something before they failed still cost it when they are answered", async () => {
-    let down = true;
-    const usage = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
-    const provider = await startFakeProvider(({ turn }) => {
-      if (turn === 0) return { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }], usage };
-      return down ? { fail: "status", status: 400 } : { content: "done", usage };
-    });
-    const wanted = {
-      model: await remote("anthropic", provider.baseUrl("anthropic")),
-      set,
-      questions: set.questions.slice(0, 1),
-    };
-    const first = await benchmark(demo.db, wanted);
-    expect(first.totals).toMatchObject({ failedTasks: 1, usage, turns: 1 });
-    down = false;
-    const { totals, results } = await resumed(demo.db, wanted, first.run.id, true);
-    expect(results).toMatchObject([{ ending: "answered", turns: 2, usage: { inputTokens: 2000, outputTokens: 40 } }]);
-    expect(totals).toMatchObject({ completedTasks: 1, failedTasks: 0, turns: 3, endings: { answered: 1 } });
-    expect(totals.usage).toEqual({ inputTokens: 3000, outputTokens: 60, cachedInputTokens: 0 });
-    expect(totals.costUsd).toBeCloseTo((3 * (1000 * 3 + 20 * 15)) / 1e6, 12);
-    expect(totals.avgExecutionTimeMs).toBe(results[0]?.executionTimeMs);
-    await provider.close();
-  });
-});
-
-describe("a question asked three times", () => {
-  test("has a result of its own for each, the first round of all questions first", async () => {
-    const { model } = answering();
-    const questions = set.questions.slice(0, 4);
-    const wanted = { model, set, questions, epochs: 3, concurrency: 1 };
-    const first = await benchmark(demo.db, { ...wanted, ...stopAfter(6) });
-    const ids = questions.map(({ id }) => id);
-    // The seventh was answered while the sixth was saved.
-    expect(begun(first)).toEqual([...ids, ...ids.slice(0, 3)]);
-    const { results, traces, totals, ...second } = await resumed(demo.db, wanted, first.run.id);
-    expect(begun({ results, traces, totals, ...second })).toEqual([...ids.slice(3), ...ids]);
-    const pairs = ids.toSorted((a, b) => a - b).flatMap((id) => [1, 2, 3].map((epoch) => [id, epoch]));
-    expect(results.map(({ taskId, epoch }) => [taskId, epoch])).toEqual(pairs);
-    expect(traces.map(({ taskId, epoch }) => [taskId, epoch])).toEqual(pairs);
-    expect(totals).toMatchObject({ totalTasks: 12, completedTasks: 12 });
-    expect(new Set(results.map(({ traceId }) => traceId)).size).toBe(12);
-  });
-});
-
-describe("a run that somebody works on", () => {
-  const other = (gone: boolean): RunOwner => ({ name: "there:2", isGone: (name) => gone && name === WORKER.name });
-
-  async function held() {
-    const model = await baseline();
-    const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
-    const tasks = set.questions.map((question) => ({ task: question, epoch: 1 }));
-    await createRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
-    return { run: getRun(demo.db, "run_held"), settings };
   }
 
-  test("is refused to another, and stays as it was", async () => {
-    const { run, settings } = await held();
-    const changed = { ...settings, maxTurns: 99 };
-    const request = { settings: changed, retryFailed: false, worker: other(false) };
-    await expect(resumeRun(demo.db, run, request)).rejects.toThrow(
-      expect.objectContaining({ code: "run_busy", exitCode: 1, message: expect.stringContaining(WORKER.name) }),
-    );
-    expect(getRun(demo.db, run.id)).toEqual(run);
+  const begun = ({ events }: Finished) =>
+    events.flatMap((event) => (event.type === "task_started" ? event.taskId : []));
+
+  /** Answers at once; throws for the questions named so long as they are, and counts what it was asked. */
+  function answering() {
+    const failing = new Set<string>();
+    const asked: string[] = [];
+    const model: Model = {
+      id: "anthropic/claude-sonnet-4-5",
+      async complete({ messages }): Promise<Completion> {
+        const question = messages.find(({ role }) => role === "user")?.content ?? "";
+        asked.push(question);
+        if (failing.has(question)) throw new ModelError("bad_request", "400 no", { status: 400, retryable: false });
+        return {
+          content: "an answer",
+          toolCalls: [],
+          finishReason: "stop",
+          rawFinishReason: "stop",
+          usage: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 0 },
+          latencyMs: 0,
+          retries: [],
+        };
+      },
+    };
+    return { model, failing, asked };
+  }
+
+  describe("a run that is resumed", () => {
+    test("answers exactly what is missing, in the run's order, and tells what is done already", async () => {
+      const wanted = { agentId: "baseline", model: unhurried(await baseline()), set, concurrency: 1 };
+      const questions = set.questions.toReversed();
+      const first = await benchmark(demo.db, { ...wanted, questions, ...stopAfter(10) });
+      expect(first).toMatchObject({ run: { status: "interrupted" }, stopped: { by: "user" }, asked: 73 });
+      expect(first.results).toHaveLength(10);
+      const second = await resumed(demo.db, wanted, first.run.id);
+      const ids = questions.map(({ id }) => id);
+      // The eleventh was begun while the tenth was saved.
+      expect([begun(first), begun(second)]).toEqual([ids.slice(0, 11), ids.slice(10)]);
+      expect(second.events.slice(0, 11)).toEqual([
+        { type: "run_started", runId: first.run.id, tasks: 73 },
+        ...first.results.map((result) => ({ type: "task_kept", result })),
+      ]);
+      expect(second).toMatchObject({ run: { status: "completed" }, stopped: null, asked: 73 });
+      expect(second.results).toHaveLength(73);
+      const earlier = new Set(first.results.map(({ traceId }) => traceId));
+      expect(second.results.filter(({ traceId }) => earlier.has(traceId))).toEqual(first.results);
+    });
+
+    test("comes to the answers and totals of a run that was never stopped", async () => {
+      const wanted = { agentId: "baseline", model: await baseline(), set, concurrency: 16 };
+      const whole = await benchmark(demo.db, wanted);
+      let part = await benchmark(demo.db, { ...wanted, ...stopAfter(5) });
+      for (const tasks of [1, 20, 3]) part = await resumed(demo.db, { ...wanted, ...stopAfter(tasks) }, part.run.id);
+      part = await resumed(demo.db, wanted, part.run.id);
+      expect(answersOf(part)).toBe(answersOf(whole));
+      const figures = ({ totals }: Finished) => {
+        const {
+          runId: _,
+          startedAt: __,
+          completedAt: ___,
+          totalTimeMs: ____,
+          avgExecutionTimeMs: _____,
+          avgModelTimeMs: _model,
+          avgToolTimeMs: _tool,
+          avgWaitingTimeMs: _waiting,
+          ...same
+        } = totals;
+        return same;
+      };
+      expect(figures(part)).toEqual(figures(whole));
+    });
+
+    test("adds up the time that was worked on it, and says when it was ended last", async () => {
+      const wanted = { agentId: "baseline", model: await baseline(), set };
+      const first = await benchmark(demo.db, { ...wanted, ...stopAfter(30) });
+      const { run, totals } = await resumed(demo.db, wanted, first.run.id);
+      expect(run.activeMs).toBeGreaterThan(first.run.activeMs);
+      expect(totals).toMatchObject({ totalTimeMs: run.activeMs, startedAt: first.run.startedAt });
+      expect((run.completedAt ?? "") > (first.run.completedAt ?? "")).toBe(true);
+    });
+
+    test("with nothing missing asks nothing and stays as it is", async () => {
+      const { model, asked } = answering();
+      const wanted = { model, set, questions: set.questions.slice(0, 3) };
+      const first = await benchmark(demo.db, wanted);
+      const second = await resumed(demo.db, wanted, first.run.id, true);
+      expect(asked).toHaveLength(3);
+      expect(second.results).toEqual(first.results);
+      expect(second.run.status).toBe("completed");
+    });
   });
 
-  test("is another's when that worker has been killed, and then refused to a third", async () => {
-    const { run, settings } = await held();
-    const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
-    expect(Array.from(session.tasks, ({ task }) => task)).toEqual(set.questions);
-    const third = resumeRun(demo.db, run, { settings, retryFailed: false, worker: WORKER });
-    await expect(third).rejects.toThrow("there:2");
+  describe("failed tasks", () => {
+    test("are left alone, unless they are to be tried again; the failed attempt counts for its cost alone", async () => {
+      const { model, failing, asked } = answering();
+      const questions = set.questions.slice(0, 5);
+      const [one, two] = questions.slice(1, 3).map(({ question }) => question);
+      failing.add(one ?? "").add(two ?? "");
+      const wanted = { model, set, questions };
+      const first = await benchmark(demo.db, wanted);
+      expect(first.totals).toMatchObject({ completedTasks: 3, failedTasks: 2 });
+      await resumed(demo.db, wanted, first.run.id);
+      expect(asked).toHaveLength(5);
+
+      failing.delete(one ?? "");
+      const again = await resumed(demo.db, wanted, first.run.id, true);
+      expect(asked.slice(5).sort()).toEqual([one, two].sort());
+      expect(again.events[0]).toMatchObject({ tasks: 5 });
+      expect(again.totals).toMatchObject({ totalTasks: 5, completedTasks: 4, failedTasks: 1 });
+      expect(again.totals.endings).toEqual({ answered: 4, model_error: 1 });
+      const attempts = [...attemptPages(demo.db, first.run.id)].flat();
+      expect(attempts.flatMap(({ result, isSuperseded }) => (isSuperseded ? result.taskId : []))).toEqual(
+        questions
+          .slice(1, 3)
+          .map(({ id }) => id)
+          .sort((a, b) => a - b),
+      );
+      const overAll = again.totals.overAllTasks;
+      expect(overAll.tasks).toBe(5);
+    });
+
+    test("that cost something before they failed still cost it when they are answered", async () => {
+      let down = true;
+      const usage = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
+      const provider = await startFakeProvider(({ turn }) => {
+        if (turn === 0) return { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }], usage };
+        return down ? { fail: "status", status: 400 } : { content: "done", usage };
+      });
+      const wanted = {
+        model: await remote("anthropic", provider.baseUrl("anthropic")),
+        set,
+        questions: set.questions.slice(0, 1),
+      };
+      const first = await benchmark(demo.db, wanted);
+      expect(first.totals).toMatchObject({ failedTasks: 1, usage, turns: 1 });
+      down = false;
+      const { totals, results } = await resumed(demo.db, wanted, first.run.id, true);
+      expect(results).toMatchObject([{ ending: "answered", turns: 2, usage: { inputTokens: 2000, outputTokens: 40 } }]);
+      expect(totals).toMatchObject({ completedTasks: 1, failedTasks: 0, turns: 3, endings: { answered: 1 } });
+      expect(totals.usage).toEqual({ inputTokens: 3000, outputTokens: 60, cachedInputTokens: 0 });
+      expect(totals.costUsd).toBeCloseTo((3 * (1000 * 3 + 20 * 15)) / 1e6, 12);
+      expect(totals.avgExecutionTimeMs).toBe(results[0]?.executionTimeMs);
+      await provider.close();
+    });
   });
 
-  test.each(["completed", "interrupted"])("is nobody's when it is %s", async (how) => {
-    const stop = how === "completed" ? {} : { ...stopAfter(3), concurrency: 1 };
-    const left = how === "completed" ? 0 : 70;
-    const model = unhurried(await baseline());
-    const { run } = await benchmark(demo.db, { agentId: "baseline", model, set, ...stop });
-    expect(run.status).toBe(how);
-    const request = { settings: run.settings, retryFailed: false, worker: other(false) };
-    await expect(resumeRun(demo.db, run, request)).resolves.toMatchObject({ finished: run.totalTasks - left, left });
+  describe("a question asked three times", () => {
+    test("has a result of its own for each, the first round of all questions first", async () => {
+      const { model } = answering();
+      const questions = set.questions.slice(0, 4);
+      const wanted = { model, set, questions, epochs: 3, concurrency: 1 };
+      const first = await benchmark(demo.db, { ...wanted, ...stopAfter(6) });
+      const ids = questions.map(({ id }) => id);
+      // The seventh was answered while the sixth was saved.
+      expect(begun(first)).toEqual([...ids, ...ids.slice(0, 3)]);
+      const { results, traces, totals, ...second } = await resumed(demo.db, wanted, first.run.id);
+      expect(begun({ results, traces, totals, ...second })).toEqual([...ids.slice(3), ...ids]);
+      const pairs = ids.toSorted((a, b) => a - b).flatMap((id) => [1, 2, 3].map((epoch) => [id, epoch]));
+      expect(results.map(({ taskId, epoch }) => [taskId, epoch])).toEqual(pairs);
+      expect(traces.map(({ taskId, epoch }) => [taskId, epoch])).toEqual(pairs);
+      expect(totals).toMatchObject({ totalTasks: 12, completedTasks: 12 });
+      expect(new Set(results.map(({ traceId }) => traceId)).size).toBe(12);
+    });
+  });
+
+  describe("a run that somebody works on", () => {
+    const other = (gone: boolean): RunOwner => ({ name: "there:2", isGone: (name) => gone && name === WORKER.name });
+
+    async function held() {
+      const model = await baseline();
+      const settings = settingsOf(demo.db, { model, set, agentId: "baseline" });
+      const tasks = set.questions.map((question) => ({ task: question, epoch: 1 }));
+      await createRun(demo.db, { runId: "run_held", set, tasks, settings, worker: WORKER });
+      return { run: getRun(demo.db, "run_held"), settings };
+    }
+
+    test("is refused to another, and stays as it was", async () => {
+      const { run, settings } = await held();
+      const changed = { ...settings, maxTurns: 99 };
+      const request = { settings: changed, retryFailed: false, worker: other(false) };
+      await expect(resumeRun(demo.db, run, request)).rejects.toThrow(
+        expect.objectContaining({ code: "run_busy", exitCode: 1, message: expect.stringContaining(WORKER.name) }),
+      );
+      expect(getRun(demo.db, run.id)).toEqual(run);
+    });
+
+    test("is another's when that worker has been killed, and then refused to a third", async () => {
+      const { run, settings } = await held();
+      const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
+      expect(Array.from(session.tasks, ({ task }) => task)).toEqual(set.questions);
+      const third = resumeRun(demo.db, run, { settings, retryFailed: false, worker: WORKER });
+      await expect(third).rejects.toThrow("there:2");
+    });
+
+    test.each(["completed", "interrupted"])("is nobody's when it is %s", async (how) => {
+      const stop = how === "completed" ? {} : { ...stopAfter(3), concurrency: 1 };
+      const left = how === "completed" ? 0 : 70;
+      const model = unhurried(await baseline());
+      const { run } = await benchmark(demo.db, { agentId: "baseline", model, set, ...stop });
+      expect(run.status).toBe(how);
+      const request = { settings: run.settings, retryFailed: false, worker: other(false) };
+      await expect(resumeRun(demo.db, run, request)).resolves.toMatchObject({ finished: run.totalTasks - left, left });
+    });
+  });
+});
+
+describe("check mailboxes", () => {
+  let demo: TestDb;
+
+  beforeAll(async () => {
+    demo = await openDemo();
+  });
+
+  afterAll(() => demo.close());
+
+  const about = (inbox_address: string, id = 1): Question => ({
+    id,
+    question: "?",
+    answer: "a",
+    message_ids: [],
+    how_realistic: 1,
+    inbox_address,
+    query_date: "2001-05-14",
+  });
+
+  function refusal(action: () => void): UserError {
+    try {
+      action();
+    } catch (error) {
+      if (error instanceof UserError) return error;
+      throw error;
+    }
+    throw new Error("not refused");
+  }
+
+  describe("checkMailboxes refuses", () => {
+    test.each([false, true])("a file without mail, partial inboxes allowed: %s", (partial) => {
+      const { db, close } = openEmpty();
+      const error = refusal(() => checkMailboxes(db, [about(MARCUS)], partial));
+      expect(error).toMatchObject({ code: "corpus_empty", message: `There is no mail in ${db.name}.`, exitCode: 2 });
+      expect(error.hint).toContain("art-e import");
+      close();
+    });
+
+    test("questions to a mailbox that is not imported, and says which are", () => {
+      const questions = [about(MARCUS), about("kay.mann@enron.example"), about("kay.mann@enron.example")];
+      const error = refusal(() => checkMailboxes(demo.db, questions, false));
+      expect(error).toMatchObject({
+        code: "inbox_missing",
+        message: "2 of 3 questions ask mailboxes that are not imported: kay.mann@enron.example.",
+      });
+      expect(error.hint).toContain(MARCUS);
+      expect(error.hint).toContain("--owner-map");
+      expect(error.hint).toContain("--partial-inboxes");
+    });
+
+    test("and names no flag that the command does not have", () => {
+      const error = refusal(() => checkMailboxes(demo.db, [about("kay.mann@enron.example")]));
+      expect(error.hint).toContain("--owner-map at import. Imported:");
+    });
+
+    test("somebody whose mail is there only because others had it", () => {
+      expect(refusal(() => checkMailboxes(demo.db, [about("amontero@merriwellgas.example")], false)).code).toBe(
+        "inbox_missing",
+      );
+    });
+
+    test("many missing mailboxes without naming them all", () => {
+      const questions = Array.from({ length: 8 }, (_, i) => about(`p${i}@x.example`));
+      expect(refusal(() => checkMailboxes(demo.db, questions, false)).message).toBe(
+        "8 of 8 questions ask mailboxes that are not imported: p0@x.example, p1@x.example, p2@x.example, p3@x.example, p4@x.example, and 3 more.",
+      );
+    });
+  });
+
+  describe("checkMailboxes lets pass", () => {
+    test("questions to imported mailboxes, and no questions", () => {
+      checkMailboxes(demo.db, [about(MARCUS), about(RUTH)], false);
+      checkMailboxes(demo.db, [], false);
+    });
+
+    test("what mail of a mailbox there is, where the user allows it", () => {
+      checkMailboxes(demo.db, [about("amontero@merriwellgas.example"), about("nobody@x.example")], true);
+    });
   });
 });

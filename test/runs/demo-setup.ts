@@ -73,6 +73,14 @@ export async function openDemo(): Promise<TestDb> {
   return opened(folder, openStore(file, { mustExist: true }));
 }
 
+/** A copy of a database as it is now. */
+export function copyOf({ db }: TestDb): TestDb {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+  const file = join(folder, "art-e.db");
+  db.prepare("VACUUM INTO ?").run(file);
+  return opened(folder, openStore(file, { mustExist: true }));
+}
+
 export const demoSet = (): Promise<QuestionSet> => loadQuestionFile(join(DEMO, "questions.jsonl"), "test", never);
 
 export const unanswerableSet = (): Promise<QuestionSet> =>

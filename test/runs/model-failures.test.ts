@@ -1,172 +1,273 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import type { ParsedRequest } from "../providers/wire-request.js";
+import { type ParsedRequest, WIRE_FORMATS } from "../providers/wire-request.js";
 import { demoSet, MARCUS, openDemo, question, type TestDb } from "./demo-setup.js";
 import { benchmark, remote } from "./run-setup.js";
 
-/** Servers that fail in the middle of a run, over real HTTP. */
+describe("model failures", () => {
+  /** Servers that fail in the middle of a run, over real HTTP. */
 
-/** By the first turn's usage alone: 1000 in at $3 and 20 out at $15 a million. */
-const FIRST_TURN_COST = 0.0033;
-const USAGE = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
+  /** By the first turn's usage alone: 1000 in at $3 and 20 out at $15 a million. */
+  const FIRST_TURN_COST = 0.0033;
+  const USAGE = { inputTokens: 1000, outputTokens: 20, cachedInputTokens: 0 };
+  let demo: TestDb;
+  let set: QuestionSet;
+  let provider: FakeProvider;
 
-let demo: TestDb;
-let set: QuestionSet;
-let provider: FakeProvider;
-beforeAll(async () => {
-  demo = await openDemo();
-  set = await demoSet();
+  beforeAll(async () => {
+    demo = await openDemo();
+    set = await demoSet();
+  });
+
+  afterAll(() => demo.close());
+
+  afterEach(() => provider.close());
+
+  const ask = (ids: readonly number[]) => ids.map((id) => question(set.questions, id));
+
+  const search = {
+    toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }],
+    usage: USAGE,
+  };
+
+  const finish = (answer: string, sources: readonly string[] = []) => ({
+    toolCalls: [{ name: "return_final_answer", arguments: { answer, sources } }],
+    usage: USAGE,
+  });
+
+  const down = (status: number, message = "it failed"): Answer => ({ fail: "status", status, message });
+
+  async function runAgainst(
+    answer: (request: ParsedRequest) => Answer,
+    ids: readonly number[],
+    attempts = 1,
+    taskTimeoutMs = 60_000,
+  ) {
+    provider = await startFakeProvider(answer);
+    const model = await remote("anthropic", provider.baseUrl("anthropic"), attempts);
+    return benchmark(demo.db, { model, set, questions: ask(ids), taskTimeoutMs });
+  }
+
+  const UNGRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
+
+  describe("a task whose model fails", () => {
+    test("at once and for good is a model_error, not tried again, ungraded, and says why", async () => {
+      const { results, traces, totals } = await runAgainst(() => down(400, "no such tool"), [16], 4);
+      expect(provider.requests).toHaveLength(1);
+      expect(results[0]).toMatchObject({
+        ...UNGRADED,
+        ending: "model_error",
+        agentAnswer: "",
+        turns: 0,
+        retries: 0,
+        costUsd: 0,
+      });
+      expect(results[0]?.error).toBe("anthropic/claude-sonnet-4-5: 400 no such tool");
+      expect(traces[0]).toMatchObject({ ending: "model_error", answer: null, sources: [], scores: {}, turns: [] });
+      expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user"]);
+      expect(totals).toMatchObject({ completedTasks: 0, failedTasks: 1, exactMatchAccuracy: null });
+      expect(totals.overAllTasks).toMatchObject({ tasks: 1, exactMatchAccuracy: 0 });
+    });
+
+    test("again and again keeps its retries", async () => {
+      const { results, traces, totals } = await runAgainst(() => down(500), [16], 3);
+      expect(provider.requests).toHaveLength(3);
+      expect(results[0]).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 2, costUsd: 0 });
+      expect(results[0]?.error).toContain("500 it failed (after 3 attempts)");
+      expect(traces[0]?.turns).toHaveLength(1);
+      expect(traces[0]?.turns[0]?.retries.map(({ attempt, reason }) => [attempt, reason])).toEqual([
+        [1, "500 it failed"],
+        [2, "500 it failed"],
+      ]);
+      expect(totals).toMatchObject({ failedTasks: 1, retries: 2, costUsd: 0 });
+    });
+
+    test("in its second turn keeps what the first cost and found, and is still not scored", async () => {
+      const { results, traces, totals } = await runAgainst(({ turn }) => (turn === 0 ? search : down(503)), [16], 2);
+      const result = results[0];
+      expect(result).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 1, usage: USAGE });
+      expect(result?.costUsd).toBeCloseTo(FIRST_TURN_COST, 10);
+      expect(totals.costUsd).toBeCloseTo(FIRST_TURN_COST, 10);
+      expect(traces[0]?.toolCalls).toHaveLength(1);
+      expect(traces[0]?.toolCalls[0]?.result).not.toBeNull();
+      expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
+    });
+
+    test("and comes back is scored, its retries told", async () => {
+      let asked = 0;
+      const answer = () => (++asked === 1 ? down(529) : finish("$40"));
+      const { results, totals } = await runAgainst(answer, [16], 3);
+      expect(results[0]).toMatchObject({ ending: "answered", exactMatch: true, retries: 1, turns: 1 });
+      expect(totals).toMatchObject({ completedTasks: 1, failedTasks: 0, retries: 1 });
+    });
+
+    test("by silence ends as timeout, what was before kept", async () => {
+      const answer = ({ turn }: ParsedRequest): Answer => (turn === 0 ? search : { fail: "silence" });
+      const { results, traces } = await runAgainst(answer, [16], 4, 2_000);
+      expect(results[0]).toMatchObject({ ...UNGRADED, ending: "timeout", error: "No answer within 2 s.", turns: 1 });
+      expect(results[0]?.costUsd).toBeCloseTo(FIRST_TURN_COST, 10);
+      expect(traces[0]).toMatchObject({ ending: "timeout", scores: {}, answer: null });
+      expect(provider.requests).toHaveLength(2);
+    });
+
+    test("whose server repeats the key leaves it in no trace and no result", async () => {
+      const { traces, results } = await runAgainst(() => down(400, "bad key test-key"), [16]);
+      expect(results[0]?.error).toContain("bad key");
+      expect(JSON.stringify([traces, results])).not.toContain("test-key");
+    });
+  });
+
+  describe("a run with failures among its tasks", () => {
+    test("goes on, and its totals say both denominators", async () => {
+      const gold = question(set.questions, 16).message_ids;
+      const { results, totals, run } = await runAgainst(
+        ({ question, turn }) => {
+          if (question.includes("softball dues")) return finish("$40", gold);
+          if (question.includes("Calgary hotel")) return down(500);
+          if (question.includes("Sylvie") || question.includes("MVP")) return turn === 0 ? search : down(400);
+          return finish("the wrong answer");
+        },
+        [16, 15, 18, 2],
+      );
+      expect(run.status).toBe("completed");
+      expect(results.map(({ taskId, ending }) => [taskId, ending])).toEqual([
+        [2, "answered"],
+        [15, "model_error"],
+        [16, "answered"],
+        [18, "model_error"],
+      ]);
+      const completed = results.filter((result) => result.error === undefined);
+      const mean = (values: (number | boolean | null)[], over: number) =>
+        values.reduce((sum: number, v) => sum + Number(v), 0) / over;
+      const averages = (over: number) => ({
+        exactMatchAccuracy: mean(
+          completed.map((result) => result.exactMatch),
+          over,
+        ),
+        avgSemanticScore: mean(
+          completed.map((result) => result.semanticScore),
+          over,
+        ),
+        sourcesCorrect: mean(
+          completed.map((result) => result.sourcesCorrect),
+          over,
+        ),
+        foundGold: mean(
+          completed.map((result) => result.foundGold),
+          over,
+        ),
+        readGold: mean(
+          completed.map((result) => result.readGold),
+          over,
+        ),
+      });
+      expect(totals).toMatchObject({ totalTasks: 4, completedTasks: 2, failedTasks: 2, ...averages(2) });
+      expect(totals.overAllTasks).toEqual({ tasks: 4, ...averages(4) });
+      expect(totals).toMatchObject({ exactMatchAccuracy: 0.5, sourcesCorrect: 0.5 });
+      expect(totals.avgExecutionTimeMs).toBe(
+        mean(
+          completed.map((result) => result.executionTimeMs),
+          2,
+        ),
+      );
+      expect(totals.usage).toEqual({ inputTokens: 3000, outputTokens: 60, cachedInputTokens: 0 });
+      expect(totals.costUsd).toBeCloseTo(3 * FIRST_TURN_COST, 10);
+      expect(totals.endings).toEqual({ answered: 2, model_error: 2 });
+      expect(
+        demo.db.prepare("SELECT task_id FROM results WHERE run_id = ? AND failed = 1").pluck().all(run.id),
+      ).toEqual([15, 18]);
+    });
+  });
 });
-afterAll(() => demo.close());
-afterEach(() => provider.close());
 
-const ask = (ids: readonly number[]) => ids.map((id) => question(set.questions, id));
-const search = { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }], usage: USAGE };
-const finish = (answer: string, sources: readonly string[] = []) => ({
-  toolCalls: [{ name: "return_final_answer", arguments: { answer, sources } }],
-  usage: USAGE,
-});
-const down = (status: number, message = "it failed"): Answer => ({ fail: "status", status, message });
+describe.each(WIRE_FORMATS)("over %s", (format) => {
+  /** Replies that nobody should send: each has its outcome, over every wire format and real HTTP. */
 
-async function runAgainst(
-  answer: (request: ParsedRequest) => Answer,
-  ids: readonly number[],
-  attempts = 1,
-  taskTimeoutMs = 60_000,
-) {
-  provider = await startFakeProvider(answer);
-  const model = await remote("anthropic", provider.baseUrl("anthropic"), attempts);
-  return benchmark(demo.db, { model, set, questions: ask(ids), taskTimeoutMs });
-}
+  let demo: TestDb;
+  let set: QuestionSet;
+  let provider: FakeProvider;
 
-const UNGRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
+  beforeAll(async () => {
+    demo = await openDemo();
+    set = await demoSet();
+  });
 
-describe("a task whose model fails", () => {
-  test("at once and for good is a model_error, not tried again, ungraded, and says why", async () => {
-    const { results, traces, totals } = await runAgainst(() => down(400, "no such tool"), [16], 4);
+  afterAll(() => demo.close());
+
+  afterEach(() => provider.close());
+
+  const call = (name: string, args: Parameters<typeof JSON.stringify>[0]) => ({ name, arguments: args });
+  const search = call("email_search", { query: "dues", inbox_id: MARCUS });
+  const finish = { toolCalls: [call("return_final_answer", { answer: "$40", sources: [] })] };
+  const megabytes = (n: number) => "x".repeat(n * 1024 * 1024);
+
+  async function asked(answer: (request: ParsedRequest) => Answer, attempts = 1) {
+    provider = await startFakeProvider(answer);
+    const model = await remote(format, provider.baseUrl(format), attempts);
+    const { results, traces } = await benchmark(demo.db, { model, set, questions: [question(set.questions, 16)] });
+    const [result, trace] = [results[0], traces[0]];
+    if (result === undefined || trace === undefined) throw new Error("the task left nothing");
+    return { result, trace };
+  }
+
+  const partial = format.startsWith("openai") ? '{"query": "du' : ["du"];
+
+  test.each([
+    ["arguments that are cut off", call("email_search", partial), /not one JSON object\. Call it again/],
+    ["a tool that nobody knows", call("send_money", { to: "me" }), /no tool "send_money"\. The tools are: .*email_get/],
+    ["arguments of another form", call("email_search", { query: 7 }), /query/],
+  ])("%s: the model is told, and goes on", async (_, wrong, told) => {
+    const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [wrong] } : finish));
+    expect(result).toMatchObject({ ending: "answered", exactMatch: true, turns: 2 });
+    expect(trace.toolCalls[0]?.error).toMatch(told);
+    expect(JSON.stringify(provider.requests[1]?.body)).toContain(
+      JSON.stringify(trace.toolCalls[0]?.error).slice(1, -1),
+    );
+  });
+
+  test("nothing but unusable calls: tool_protocol_error", async () => {
+    const { result } = await asked(() => ({ toolCalls: [call("send_money", {})] }));
+    expect(result).toMatchObject({ ending: "tool_protocol_error", turns: 3 });
+  });
+
+  test("several calls at once: all are made, in their order", async () => {
+    const wrong = call("send_money", {});
+    const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [search, wrong, search] } : finish));
+    expect(result.ending).toBe("answered");
+    expect(trace.toolCalls.slice(0, 3).map(({ name, error }) => [name, error === null])).toEqual([
+      ["email_search", true],
+      ["send_money", false],
+      ["email_search", true],
+    ]);
+  });
+
+  test.each<[string, Answer]>([
+    ["the same call forever", { toolCalls: [search] }],
+    ["empty replies", { content: "" }],
+    ["replies cut off for their length", { content: "The", finishReason: "length" }],
+  ])("%s: out_of_turns", async (_, answer) => {
+    const { result, trace } = await asked(() => answer);
+    expect(result).toMatchObject({ ending: "out_of_turns", turns: trace.maxTurns, agentAnswer: "" });
+  });
+
+  test("a finish reason of the provider's own is kept, and the text counts", async () => {
+    const { result, trace } = await asked(() => ({ content: "$40", finishReason: "other" }));
+    expect(result).toMatchObject({ ending: "answered", agentAnswer: "$40" });
+    expect(trace.turns[0]).toMatchObject({ finishReason: "other" });
+    expect(trace.turns[0]?.rawFinishReason).not.toBe("");
+  });
+
+  test("bytes that are not UTF-8 are replaced", async () => {
+    const { result } = await asked(() => ({ fail: "invalid-utf8" }));
+    expect(result).toMatchObject({ ending: "answered", agentAnswer: "before|\uFFFD|after" });
+  });
+
+  test("a reply of 10 MB: model_error, asked once", async () => {
+    const { result, trace } = await asked(() => ({ content: megabytes(10) }), 3);
+    expect(result).toMatchObject({ ending: "model_error", retries: 0 });
+    expect(result.error).toContain("the reply is larger than 8 MB");
     expect(provider.requests).toHaveLength(1);
-    expect(results[0]).toMatchObject({
-      ...UNGRADED,
-      ending: "model_error",
-      agentAnswer: "",
-      turns: 0,
-      retries: 0,
-      costUsd: 0,
-    });
-    expect(results[0]?.error).toBe("anthropic/claude-sonnet-4-5: 400 no such tool");
-    expect(traces[0]).toMatchObject({ ending: "model_error", answer: null, sources: [], scores: {}, turns: [] });
-    expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user"]);
-    expect(totals).toMatchObject({ completedTasks: 0, failedTasks: 1, exactMatchAccuracy: null });
-    expect(totals.overAllTasks).toMatchObject({ tasks: 1, exactMatchAccuracy: 0 });
-  });
-
-  test("again and again keeps its retries", async () => {
-    const { results, traces, totals } = await runAgainst(() => down(500), [16], 3);
-    expect(provider.requests).toHaveLength(3);
-    expect(results[0]).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 2, costUsd: 0 });
-    expect(results[0]?.error).toContain("500 it failed (after 3 attempts)");
-    expect(traces[0]?.turns).toHaveLength(1);
-    expect(traces[0]?.turns[0]?.retries.map(({ attempt, reason }) => [attempt, reason])).toEqual([
-      [1, "500 it failed"],
-      [2, "500 it failed"],
-    ]);
-    expect(totals).toMatchObject({ failedTasks: 1, retries: 2, costUsd: 0 });
-  });
-
-  test("in its second turn keeps what the first cost and found, and is still not scored", async () => {
-    const { results, traces, totals } = await runAgainst(({ turn }) => (turn === 0 ? search : down(503)), [16], 2);
-    const result = results[0];
-    expect(result).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 1, usage: USAGE });
-    expect(result?.costUsd).toBeCloseTo(FIRST_TURN_COST, 10);
-    expect(totals.costUsd).toBeCloseTo(FIRST_TURN_COST, 10);
-    expect(traces[0]?.toolCalls).toHaveLength(1);
-    expect(traces[0]?.toolCalls[0]?.result).not.toBeNull();
-    expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
-  });
-
-  test("and comes back is scored, its retries told", async () => {
-    let asked = 0;
-    const answer = () => (++asked === 1 ? down(529) : finish("$40"));
-    const { results, totals } = await runAgainst(answer, [16], 3);
-    expect(results[0]).toMatchObject({ ending: "answered", exactMatch: true, retries: 1, turns: 1 });
-    expect(totals).toMatchObject({ completedTasks: 1, failedTasks: 0, retries: 1 });
-  });
-
-  test("by silence ends as timeout, what was before kept", async () => {
-    const answer = ({ turn }: ParsedRequest): Answer => (turn === 0 ? search : { fail: "silence" });
-    const { results, traces } = await runAgainst(answer, [16], 4, 300);
-    expect(results[0]).toMatchObject({ ...UNGRADED, ending: "timeout", error: "No answer within 0.3 s.", turns: 1 });
-    expect(results[0]?.costUsd).toBeCloseTo(FIRST_TURN_COST, 10);
-    expect(traces[0]).toMatchObject({ ending: "timeout", scores: {}, answer: null });
-    expect(provider.requests).toHaveLength(2);
-  });
-
-  test("whose server repeats the key leaves it in no trace and no result", async () => {
-    const { traces, results } = await runAgainst(() => down(400, "bad key test-key"), [16]);
-    expect(results[0]?.error).toContain("bad key");
-    expect(JSON.stringify([traces, results])).not.toContain("test-key");
-  });
-});
-
-describe("a run with failures among its tasks", () => {
-  test("goes on, and its totals say both denominators", async () => {
-    const gold = question(set.questions, 16).message_ids;
-    const { results, totals, run } = await runAgainst(
-      ({ question, turn }) => {
-        if (question.includes("softball dues")) return finish("$40", gold);
-        if (question.includes("Calgary hotel")) return down(500);
-        if (question.includes("Sylvie") || question.includes("MVP")) return turn === 0 ? search : down(400);
-        return finish("the wrong answer");
-      },
-      [16, 15, 18, 2],
-    );
-    expect(run.status).toBe("completed");
-    expect(results.map(({ taskId, ending }) => [taskId, ending])).toEqual([
-      [2, "answered"],
-      [15, "model_error"],
-      [16, "answered"],
-      [18, "model_error"],
-    ]);
-    const completed = results.filter((result) => result.error === undefined);
-    const mean = (values: (number | boolean | null)[], over: number) =>
-      values.reduce((sum: number, v) => sum + Number(v), 0) / over;
-    const averages = (over: number) => ({
-      exactMatchAccuracy: mean(
-        completed.map((result) => result.exactMatch),
-        over,
-      ),
-      avgSemanticScore: mean(
-        completed.map((result) => result.semanticScore),
-        over,
-      ),
-      sourcesCorrect: mean(
-        completed.map((result) => result.sourcesCorrect),
-        over,
-      ),
-      foundGold: mean(
-        completed.map((result) => result.foundGold),
-        over,
-      ),
-      readGold: mean(
-        completed.map((result) => result.readGold),
-        over,
-      ),
-    });
-    expect(totals).toMatchObject({ totalTasks: 4, completedTasks: 2, failedTasks: 2, ...averages(2) });
-    expect(totals.overAllTasks).toEqual({ tasks: 4, ...averages(4) });
-    expect(totals).toMatchObject({ exactMatchAccuracy: 0.5, sourcesCorrect: 0.5 });
-    expect(totals.avgExecutionTimeMs).toBe(
-      mean(
-        completed.map((result) => result.executionTimeMs),
-        2,
-      ),
-    );
-    expect(totals.usage).toEqual({ inputTokens: 3000, outputTokens: 60, cachedInputTokens: 0 });
-    expect(totals.costUsd).toBeCloseTo(3 * FIRST_TURN_COST, 10);
-    expect(totals.endings).toEqual({ answered: 2, model_error: 2 });
-    expect(demo.db.prepare("SELECT task_id FROM results WHERE run_id = ? AND failed = 1").pluck().all(run.id)).toEqual([
-      15, 18,
-    ]);
+    expect(JSON.stringify(trace).length).toBeLessThan(100_000);
   });
 });

@@ -189,7 +189,6 @@ const by =
     score(trace({ answer }, { answer: gold }), itself).value;
 
 const numbers = by(numberMatch);
-
 const dates = by(dateMatch);
 
 describe("numberMatch is", () => {

@@ -6,7 +6,7 @@ import { openJsonFileCache } from "../../src/models/cache.js";
 import type { Model, ToolCall } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/names.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { withPrices } from "../../src/models/retry.js";
+import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import {
@@ -36,13 +36,9 @@ import type { WireFormat } from "../providers/wire-request.js";
 
 describe("ask judge", () => {
   const ITEM = { question: "How much are the dues?", gold: "$40", answer: "forty dollars" };
-
   const QUICK = { ...DEFAULT_RETRY, baseMs: 1, maxMs: 2 };
-
   const never = new AbortController().signal;
-
   let folder: string;
-
   let open: FakeProvider[];
 
   beforeEach(() => {
@@ -422,11 +418,8 @@ describe("both ask", () => {
 });
 
 const KEYS = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o", GEMINI_API_KEY: "g" };
-
 const HAIKU = parseModelName("anthropic/claude-haiku-5-5", null);
-
 const flags = (given: Partial<JudgeOptions> = {}): JudgeOptions => ({ noJudge: false, ...given });
-
 const STORED: JudgeSettings = { model: "openai/x", baseUrl: null, protocol: "art", version: 1, votes: 5 };
 
 describe("the judge of an agent that names none", () => {
@@ -488,7 +481,6 @@ describe("injection", () => {
   /** Default-ignorable and control characters. */
   // biome-ignore lint/suspicious/noControlCharactersInRegex: texts may contain them.
   const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\x00-\x08\x0e-\x1f\x7f]/gu;
-
   const NAMES = "question|correct_answer|given_answer";
 
   /**

@@ -21,11 +21,8 @@ const COPIES: Readonly<Record<string, string>> = { "<copy@x>": "<gold@x>", "gold
 
 describe("gold mail", () => {
   const sameMail = (id: string) => COPIES[id] ?? id;
-
   const mail = (message_id: string) => ({ message_id, subject: "s", body: "b" });
-
   const hits = (...ids: string[]) => ids.map((message_id) => ({ message_id, snippet: "…" }));
-
   const list = (...ids: string[]) => ({ emails: hits(...ids), total: ids.length });
 
   test.each([
@@ -108,9 +105,7 @@ describe("gold mail", () => {
 
 describe("found@1, @5, @10 and the rank", () => {
   const sameMail = (id: string) => (id === "<copy@x>" ? "<gold@x>" : id);
-
   const search = (...ids: string[]) => called("email_search", { emails: ids.map((message_id) => ({ message_id })) });
-
   const others = (count: number) => Array.from({ length: count }, (_, i) => `<${i}@x>`);
 
   test.each<[string, ToolCallRecord[], (number | null)[]]>([

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { NO_EVALS } from "../../src/evals/use-evals.js";
 import { openMailLookup } from "../../src/mail/mailbox.js";
 import { ModelError } from "../../src/models/model.js";
@@ -7,21 +7,27 @@ import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/sc
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { getRun, lockRun } from "../../src/traces/runs-store.js";
 import type { Judge, JudgeSettings, Verdict } from "../../src/traces/trace.js";
-import { demoSet, never, openDemo, type TestDb } from "../runs/demo-setup.js";
+import { copyOf, demoSet, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { baseline, benchmark, saved, WORKER } from "../runs/run-setup.js";
 import { judged } from "./judged-trace.js";
 
+/** The run as it was answered, of which each test has a copy. */
+let answered: TestDb;
+let answeredId: string;
 let demo: TestDb;
 let set: QuestionSet;
 let runId: string;
 beforeAll(async () => {
-  demo = await openDemo();
+  answered = await openDemo();
   set = await demoSet();
+  answeredId = (await benchmark(answered.db, { agentId: "baseline", model: await baseline(), set })).run.id;
 });
-afterAll(() => demo.close());
-beforeEach(async () => {
-  runId = (await benchmark(demo.db, { agentId: "baseline", model: await baseline(), set })).run.id;
+afterAll(() => answered.close());
+beforeEach(() => {
+  demo = copyOf(answered);
+  runId = answeredId;
 });
+afterEach(() => demo.close());
 
 const SETTINGS: JudgeSettings = { model: "acme/judge", baseUrl: null, protocol: "verdict", version: 1, votes: 1 };
 

@@ -127,7 +127,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     };
     provider.push(
       { toolCalls: [{ name: "email_get", arguments: { message_id: mail.id } }] },
-      { toolCalls: [{ name: "return_final_answer", arguments: { answer: HOSTILE, sources: [HOSTILE] } }] },
+      { toolCalls: [{ name: "return_final_answer", arguments: { answer: HOSTILE, sources: [HOSTILE, mail.id] } }] },
     );
     await eventsOf(await openChat(server.url, "email-search", { modelId: "openai/test", ...says(HOSTILE) }));
     const { page, wrong, close } = await openPage("label/chats");
@@ -136,6 +136,10 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.locator(".label-steps").getByRole("article").getByRole("heading").textContent()).toBe(
       mail.subject,
     );
+    // A cited mail by what it is; one that the agent did not see by its Message-ID.
+    const facts = await page.locator(".judged .facts").textContent();
+    expect(facts).toContain(`Sources${HOSTILE}; ${mail.subject}, `);
+    expect(facts).not.toContain(mail.id);
     expect(await page.locator("main img").count()).toBe(0);
     await press(page, "b", "0 to label.");
     expect(labelled("overall")).toHaveLength(1);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
 import { CHROMIUM, needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { saveSynthetic } from "../reports/synthetic-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
@@ -78,6 +79,31 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("Nothing matches this filter.").waitFor();
     await page.getByRole("button", { name: "Clear the filter" }).click();
     await page.getByText("50 of 60").waitFor();
+    await page.close();
+  });
+
+  it.each([1_280, 390])("says of a run what it is over and how good it is, %i pixels wide", async (width) => {
+    const id = `run_scored_${width}`;
+    saveSynthetic(demo.db, { id, tasks: 3, agentId: id });
+    const page = await open(`runs?agent_id=${id}`, width);
+    const row = page.getByRole("row").filter({ hasText: id });
+    expect(await row.textContent()).toMatch(/synthetic\.jsonl test0\.\d{3}\*0\.\d{3} to 0\.\d{3}3 of 3completed/);
+    expect(await text(page)).toContain("* Nobody judged these answers");
+    for (const cell of await row.locator("td").all()) {
+      const { left, right } = await cell.evaluate((each) => each.getBoundingClientRect());
+      expect([left >= 0, right <= width]).toEqual([true, true]);
+    }
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+
+    // A run that is over has scores, not scores so far, each on an axis with its ends.
+    await page.goto(`${demo.url}/#runs/${id}`);
+    const scores = page.getByRole("region", { name: "Scores", exact: true });
+    await scores.waitFor();
+    expect(await page.getByRole("heading", { name: "Scores so far" }).count()).toBe(0);
+    const track = scores.locator("svg.interval").first();
+    expect(await track.locator("text").allTextContents()).toEqual(["0", "1"]);
+    const { right } = await track.evaluate((each) => each.getBoundingClientRect());
+    expect(right).toBeLessThanOrEqual(width);
     await page.close();
   });
 

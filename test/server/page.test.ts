@@ -183,6 +183,16 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await close();
   });
 
+  it("tells agents of one name apart", async () => {
+    for (const id of ["helper-a", "helper-b"]) await demo.ask("POST", "/api/agents", { id, name: "Helper" });
+    const { page, close } = await openPage(demo);
+    await giveToken(page);
+    await page.getByLabel("Agent").waitFor();
+    const names = await page.getByLabel("Agent").locator("option").allTextContents();
+    expect(names).toEqual(expect.arrayContaining(["Helper (helper-a)", "Helper (helper-b)", "Email Search Agent"]));
+    await close();
+  });
+
   it("shows what mails and models say as text, whatever they say", async () => {
     const { page, wrong, close } = await openPage(hostile);
     provider.push(

@@ -53,6 +53,14 @@ describe("agents", () => {
     expect(codeOf(await ask("POST", "/api/agents", { name: "x", colour: "red" }))).toEqual([400, "VALIDATION_ERROR"]);
   });
 
+  it("cannot have keys that there are not, and are told those that there are", async () => {
+    const refused = await ask("PATCH", "/api/agents/my-agent", { nme: "x" });
+    expect(codeOf(refused)).toEqual([400, "VALIDATION_ERROR"]);
+    expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Its keys are: .*\bname\b.*\bprompt\b/);
+    const ofTool = await ask("PATCH", "/api/tools/weather", { descr: "x" });
+    expect(ofTool.body.error.message).toMatch(/Its keys are: .*\bdescription\b/);
+  });
+
   it("that came with the program stay as they are", async () => {
     expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
@@ -81,6 +89,13 @@ describe("agents", () => {
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
       }),
     );
+    const configured = await ask("PATCH", "/api/agents/tooled/tools/email_get", { config: { pageSize: 9000 } });
+    expect(configured.body).toMatchObject({ tool_id: "email_get", config: { pageSize: 9000 } });
+    expect((await ask("GET", "/api/agents/tooled")).body.tools[1]).toBe("email_get");
+    expect(codeOf(await ask("PATCH", "/api/agents/tooled/tools/search_emails", { config: null }))).toEqual([
+      404,
+      "NOT_FOUND",
+    ]);
     expect((await ask("DELETE", "/api/agents/tooled/tools/read_email")).status).toBe(204);
     expect(codeOf(await ask("DELETE", "/api/agents/tooled/tools/read_email"))).toEqual([404, "NOT_FOUND"]);
   });
@@ -159,6 +174,8 @@ describe("tools", () => {
       ask("POST", "/api/agents/holder/tools", { tool_id: "keyed", ...(config && { config }) });
     expect(codeOf(await attach(elsewhere))).toEqual([403, "FORBIDDEN"]);
     expect((await attach()).status).toBe(201);
+    const changed = await ask("PATCH", "/api/agents/holder/tools/keyed", { config: elsewhere });
+    expect(codeOf(changed)).toEqual([403, "FORBIDDEN"]);
     const made = await ask("POST", "/api/agents", { name: "x", tools: [{ id: "keyed", config: elsewhere }] });
     expect(codeOf(made)).toEqual([403, "FORBIDDEN"]);
   });

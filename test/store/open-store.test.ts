@@ -15,13 +15,11 @@ import { openEmpty } from "../runs/demo-setup.js";
 
 describe("open store", () => {
   const ROOT = join(import.meta.dirname, "../..");
-
   const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   let files = 0;
-
   const newPath = () => join(folder, `${++files}.db`);
 
   function sqliteFile(sql: string): string {

@@ -1,8 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/platform/json.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
+import { runSetUp } from "../../src/suites/setup.js";
+import type { FunctionCall, SuiteTask } from "../../src/tasks/suite-task.js";
+import { RunningMachine } from "./running-machine.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 function createMachine() {
@@ -43,5 +47,156 @@ describe("a machine that is a folder", () => {
     const { root, machine, out } = createMachine();
     execFileSync("mkfifo", [join(root, "home", "pipe")]);
     expect(await machine.copyOut("/home/pipe", out)).toBe(false);
+  });
+});
+
+const call = (func: string, args: JsonObject = {}): FunctionCall => ({ func, arguments: args });
+const upload = (local: string, remote: string) => call("upload_file_to_vm", { local_path: local, remote_path: remote });
+
+const script = (local: string, remote: string) =>
+  call("upload_script_and_execute", { local_path: local, remote_path: remote });
+
+interface Setting {
+  readonly dialect?: SuiteTask["dialect"];
+  readonly suite?: Readonly<Record<string, string>>;
+  readonly runs?: boolean;
+  readonly tags?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+/** Runs a task's set-up in a machine that is a folder; commands run here. */
+async function setUp(config: readonly FunctionCall[], setting: Setting = {}) {
+  const folder = temporaryFolder();
+  const [root, suite] = [join(folder, "root"), join(folder, "suite")];
+  for (const path of [root, suite]) mkdirSync(path);
+  for (const [path, text] of Object.entries(setting.suite ?? {})) {
+    mkdirSync(dirname(join(suite, path)), { recursive: true });
+    writeFileSync(join(suite, path), text);
+  }
+  symlinkSync("/etc/passwd", join(suite, "link"));
+  const machine = new (setting.runs === false ? FolderMachine : RunningMachine)(root);
+  const task = { dialect: "flowbook", folder: suite, tags: [], config, ...setting } as unknown as SuiteTask;
+  const signal = setting.signal ?? new AbortController().signal;
+  const result = await runSetUp({ task, machine, options: { suiteRoot: folder, timeScale: 0 }, signal });
+  const read = (path: string) => (existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : null);
+  return { result, read, commands: machine instanceof RunningMachine ? machine.commands : [] };
+}
+
+const spider = (suite: Setting["suite"] = {}): Setting => ({ dialect: "spider2v", suite });
+
+describe("set-up as Flowbook writes it", () => {
+  it("uploads files and runs scripts, in order", async () => {
+    const config = [
+      upload("deep/in.csv", "~/Desktop/data/in.csv"),
+      script("init.sh", "/home/user/init.sh"),
+      script("init.sh", "/home/user/scripts/"),
+    ];
+    const suite = {
+      "deep/in.csv": "a\n1\n",
+      "init.sh":
+        '#!/bin/sh\ncat "$ROOT/home/user/Desktop/data/in.csv" >> "$ROOT/seen"; echo "$TASK_SETUP_LOG" >> "$ROOT/seen"\n',
+    };
+    const { result, read } = await setUp(config, { suite });
+    expect(result).toEqual({
+      ok: true,
+      steps: config.map(({ func }) => ({ func, state: "done" })),
+    });
+    expect(read("home/user/Desktop/data/in.csv")).toBe("a\n1\n");
+    expect(read("home/user/scripts/init.sh")).toBe(suite["init.sh"]);
+    expect(read("seen")).toBe("a\n1\ntask-setup.log\n".repeat(2));
+  });
+
+  it("runs a script without a first line that names its shell", async () => {
+    const { read } = await setUp([script("init.sh", "/home/user/init.sh")], {
+      suite: { "init.sh": "echo 1 > $ROOT/a" },
+    });
+    expect(read("a")).toBe("1\n");
+  });
+
+  it("ends at the first step that fails, with its output's last line", async () => {
+    const config = [script("init.sh", "/home/user/init.sh"), upload("init.sh", "/home/user/later")];
+    const suite = { "init.sh": "#!/bin/sh\necho first; echo 'no such thing' >&2; echo ' is here ' >&2; exit 3\n" };
+    const { result, read } = await setUp(config, { suite });
+    expect(result).toEqual({
+      ok: false,
+      state: "setup_error",
+      reason: "set-up step 1, upload_script_and_execute: /home/user/init.sh ended with exit code 3: is here",
+    });
+    expect(read("home/user/later")).toBeNull();
+  });
+
+  it.each([
+    [
+      "a file that is missing",
+      upload("none.zip", "/home/user/a"),
+      "missing_files",
+      "none.zip, which is missing in the ta",
+    ],
+    [
+      "a script that is missing",
+      script("init.sh", "/home/user/a"),
+      "missing_files",
+      "init.sh, which is missing in the ta",
+    ],
+    ["a function that is not known", call("dream"), "unsupported", "step 1, dream: no such function"],
+    ["a function of the other form", call("sleep", { seconds: 0 }), "unsupported", "no such function"],
+    ["a property of every object", call("constructor"), "unsupported", "no such function"],
+    ["a path out of the suite", upload("../../etc/passwd", "/home/user/a"), "setup_error", "leaves the suite"],
+    ["a link out of the suite", upload("link", "/home/user/a"), "setup_error", "leaves the suite through a link"],
+    ["a relative path of the machine", upload("in.csv", "a"), "setup_error", "not an absolute path"],
+    ["arguments that are missing", call("upload_file_to_vm"), "setup_error", "arguments are wrong"],
+  ] as const)("refuses %s", async (_, step, state, reason) => {
+    const { result } = await setUp([step], { suite: { "in.csv": "" } });
+    expect(result).toMatchObject({ ok: false, state, reason: expect.stringContaining(reason) });
+  });
+
+  it("takes a machine that runs commands for scripts only", async () => {
+    const suite = { "in.csv": "", "init.sh": "" };
+    const files = await setUp([upload("in.csv", "/home/user/a")], { suite, runs: false });
+    expect(files.result.ok).toBe(true);
+    const { result } = await setUp([script("init.sh", "/home/user/b")], { suite, runs: false });
+    expect(result).toMatchObject({ state: "unsupported", reason: expect.stringContaining("runs commands") });
+  });
+
+  it("ends when it is aborted", async () => {
+    const signal = AbortSignal.abort(new Error("stopped"));
+    const started = setUp([upload("in.csv", "/home/user/a")], { suite: { "in.csv": "" }, signal });
+    await expect(started).rejects.toThrow("stopped");
+  });
+});
+
+describe("set-up as Spider2-V writes it", () => {
+  const copy = call("copyfile_from_host_to_guest", { src: "suite/in.csv", dest: "/home/user/in.csv" });
+
+  it("copies, runs scripts and deletes them, executes and waits; windows are passed over and recorded", async () => {
+    const config = [
+      copy,
+      call("script_and_execute", { src: "suite/init.sh", dest: "/home/user/x.sh", options: ["two words"] }),
+      call("launch", { command: ["gnome-terminal"] }),
+      call("execute", { command: "cp /home/user/in.csv /home/user/out.csv" }),
+      call("command", { command: ["grep", "1", "/home/user/out.csv"], until: { stdout: "1" } }),
+      call("execute", { command: ["python3", "-c", "import pyautogui"] }),
+      call("open", { path: "/home/user/in.csv" }),
+      call("sleep", { seconds: 3600 }),
+    ];
+    const { result, read, commands } = await setUp(
+      config,
+      spider({ "in.csv": "1\n", "init.sh": 'echo "$1" > $ROOT/a' }),
+    );
+    const passedOver = new Set([2, 5, 6]);
+    expect(result).toEqual({
+      ok: true,
+      steps: config.map(({ func }, i) => ({ func, state: passedOver.has(i) ? "passed_over" : "done" })),
+    });
+    expect([read("a"), read("home/user/out.csv"), read("home/user/x.sh")]).toEqual(["two words\n", "1\n", null]);
+    expect(commands.some((command) => command.includes("gnome-terminal"))).toBe(false);
+  });
+
+  it("ends at a command that fails", async () => {
+    const fails = await setUp([call("execute", { command: ["sh", "-c", "echo broken; exit 2"] })], spider());
+    expect(fails.result).toMatchObject({
+      state: "setup_error",
+      reason: "set-up step 1, execute: sh -c echo broken; exit 2 ended with exit code 2: broken",
+    });
   });
 });

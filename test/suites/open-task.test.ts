@@ -3,17 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/context.js";
-import type { TaskMachine } from "../../src/sandbox/task-machine.js";
+import type { TaskMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
+import { AccountSettings } from "../../src/suites/accounts.js";
+import type { CustomFunction } from "../../src/suites/custom-functions.js";
 import { folderMachines } from "../../src/suites/folder-machine.js";
 import { findSandboxedMachines, openSuiteTask } from "../../src/suites/open-task.js";
+import { openOracle } from "../../src/suites/oracle.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
-import { needs } from "../machine-requirements.js";
+import { findObstacle, type TaskSources } from "../../src/suites/task-needs.js";
+import { needs, SUITES } from "../machine-requirements.js";
 import { machinesStart } from "./machines-start.js";
-import { DEMO_SUITE } from "./write-suite.js";
+import { DEMO_SUITE, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
-const [LAMPS, WEATHER, CATCHES] = ["8cb2db91", "575c7366", "84401e16"] as const;
 const context = { settings: { db: "/nowhere/art-e.db" } } as unknown as AppContext;
+const [LAMPS, WEATHER, CATCHES] = ["8cb2db91", "575c7366", "84401e16"] as const;
 const signal = new AbortController().signal;
 const suite = openSuiteFolder(DEMO_SUITE);
 
@@ -107,5 +111,146 @@ describe("a task that is opened", () => {
   it("is not in a folder, where its set-up runs a script", async () => {
     const opening = await openSuiteTask(taskOf(LAMPS), { suite, machines: folderMachines }, signal);
     expect(opening).toMatchObject({ ok: false, state: "unsupported" });
+  });
+});
+
+const A = "11111111";
+
+/** The obstacle to the only task of a suite. Its machines are folders, unless others are given. */
+async function obstacleTo(task: { id: string }, tool: string, files: object = {}, sources: Partial<TaskSources> = {}) {
+  const suite = openSuiteFolder(writeSuite({ ...taskFiles(tool, task), ...files }));
+  const [read] = readSuite(suite).tasks;
+  if (read === undefined) throw new Error("not read");
+  const found = await findObstacle(read.task, { suite, machines: folderMachines, ...sources });
+  return found === null ? null : `${found.state}: ${found.reason}`;
+}
+
+const spider = (config: readonly object[], changes: object = {}) => spiderTask(A, "2", { config, ...changes });
+const call = (type: string, parameters: object = {}) => ({ type, parameters });
+const rule = { type: "rule", rules: { expected: "a" } };
+
+describe("a task", () => {
+  it("has no obstacle where everything that it names is here", async () => {
+    expect(await obstacleTo(flowbookTask(A, "2"), "jupyter")).toBeNull();
+    expect(await obstacleTo(spiderTask(A, "2"), "excel")).toBeNull();
+  });
+
+  it.each([
+    [
+      "a set-up function of an account",
+      "bigquery_init",
+      "needs_account: set-up step 1, bigquery_init: needs an account",
+    ],
+    ["of a server", "airbyte_webui_init", "needs_server: set-up step 1, airbyte_webui_init: needs a server"],
+    ["for a screen", "act", "unsupported: set-up step 1, act: needs a screen"],
+    ["that cannot be done here", "upload_file", "unsupported: set-up step 1, upload_file: cannot be run here"],
+    ["that nobody knows", "dream", "unsupported: set-up step 1, dream: is not known"],
+  ])("is told its obstacle: %s", async (_, func, said) => {
+    expect(await obstacleTo(spider([call(func)]), "excel")).toBe(said);
+    const setUp = new Map<string, CustomFunction>([[func, () => undefined]]);
+    const custom = { setUp, evaluation: new Map(), getters: new Map() };
+    expect(await obstacleTo(spider([call(func)]), "excel", {}, { custom })).toBeNull();
+  });
+
+  it.each([
+    ["an evaluation function", { func: "check_file_existence", expected: rule }, "needs_server: evaluation function"],
+    [
+      "a getter",
+      { func: "exact_match", result: { type: "snowflake_user_info" }, expected: rule },
+      "needs_account: getter snowflake_user_info needs an account",
+    ],
+  ])("is told before an agent works for nothing: %s", async (_, evaluator, said) => {
+    expect(await obstacleTo(spider([], { evaluator }), "excel")).toContain(said);
+  });
+
+  it("may have steps before grading that are left out, and comparisons within a comparison that score 0", async () => {
+    const { evaluator } = spiderTask(A, "2");
+    const withPostconfig = spider([], { evaluator: { ...evaluator, postconfig: [call("dream")] } });
+    expect(await obstacleTo(withPostconfig, "excel")).toBeNull();
+    const evaluation = {
+      func: "evaluate_multiple_notebooks",
+      arguments: { operator: "or", comparisons: [{ func: "dream", arguments: {} }] },
+    };
+    expect(await obstacleTo(flowbookTask(A, "2", { evaluation }), "jupyter")).toBeNull();
+  });
+
+  it("is told all files that the suite lacks, in either form", async () => {
+    const config = [upload("in.csv", "/home/user/in.csv"), upload("more.csv", "/home/user/more.csv")];
+    const evaluation = { func: "compare_csv", arguments: { local_expected: "none.csv", vm_result: "/home/user/a" } };
+    expect(await obstacleTo(flowbookTask(A, "2", { config, evaluation }), "jupyter")).toBe(
+      "missing_files: more.csv, none.csv: missing in the task's folder",
+    );
+    const copy = call("copyfile_from_host_to_guest", { src: "evaluation_examples/a.zip", dest: "/home/user/a.zip" });
+    expect(await obstacleTo(spider([copy]), "excel")).toBe(
+      "missing_files: evaluation_examples/a.zip: missing in the suite",
+    );
+  });
+
+  it("tagged account takes settings that are filled in", async () => {
+    const settings = call("copyfile_from_host_to_guest", { src: "settings/lake/settings.json", dest: "/tmp/a" });
+    const task = spider([settings], { tags: ["account"] });
+    const folder = writeSuite({ "examples/a/b/b.json": "{}", "lake/settings.json": { user: "b" } });
+    const accounts = new AccountSettings(openSuiteFolder(folder), folder, {});
+    expect(await obstacleTo(task, "excel")).toContain("needs_account");
+    expect(await obstacleTo(task, "excel", {}, { accounts })).toBeNull();
+  });
+
+  it("takes a line of the oracle where the agent goes by one", async () => {
+    const file = join(
+      writeSuite({ "oracle.jsonl": { suite: "other", uuid: A, state: "gold", expected_score: 1 } }),
+      "oracle.jsonl",
+    );
+    const suite = openSuiteFolder(writeSuite(taskFiles("jupyter", flowbookTask(A, "2"))));
+    const oracle = openOracle(file, suite);
+    expect(await obstacleTo(flowbookTask(A, "2"), "jupyter", {}, { oracle })).toBe(
+      "no_oracle: the oracle file has no line for this task",
+    );
+  });
+});
+
+describe("a task's snapshot", needs("sandbox", machinesStart), () => {
+  const withSnapshot = async (snapshot: string, script: string) => {
+    const config = [
+      { func: "upload_script_and_execute", arguments: { local_path: "init.sh", remote_path: "/home/user/init.sh" } },
+    ];
+    const task = flowbookTask(A, "2", { snapshot, config });
+    const own = { base: { optional: { "art-e-none": null, sh: "dash" } }, far: { unavailable: "runs in containers" } };
+    const files = { [`examples/jupyter/${A}/init.sh`]: script, "snapshots.json": own };
+    const suite = openSuiteFolder(writeSuite({ ...taskFiles("jupyter", task), ...files }));
+    const machines: TaskMachines = await findSandboxedMachines(suite, context);
+    return obstacleTo(task, "jupyter", files, { machines });
+  };
+
+  it.each([
+    ["base", "echo art-e-none; sh -c true\n# art-e-none\n", null],
+    ["base", "x=$(art-e-none list)", "not_ready: the snapshot base lacks what the task's scripts call: art-e-none"],
+    ["base", "cd /tmp\nif art-e-none; then true; fi", "not_ready: the snapshot base lacks"],
+    ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base lacks"],
+    ["far", "true", "needs_server: there is no snapshot far here: runs in containers"],
+    ["moon", "true", 'not_ready: there is no snapshot "moon"'],
+  ])("%s with the script %j: %s", async (snapshot, script, said) => {
+    const found = await withSnapshot(snapshot, script);
+    if (said === null) expect(found).toBeNull();
+    else expect(found).toContain(said);
+  });
+});
+
+describe("Spider2-V's 170 tasks with accounts", needs("suites"), () => {
+  it("are run with filled-in settings and functions of one's own, but for those that take a server or dbt", async () => {
+    const suite = openSuiteFolder(join(SUITES, "spider2v"));
+    // A user's own functions for everything.
+    const every = Object.assign(new Map<string, CustomFunction>(), { has: () => true, get: () => () => 1 });
+    const sources: TaskSources = {
+      suite,
+      machines: await findSandboxedMachines(suite, context),
+      accounts: { read: () => ({ text: "{}" }), secrets: () => ["x"] } as unknown as AccountSettings,
+      custom: { setUp: every, evaluation: every, getters: every },
+    };
+    const tasks = readSuite(suite).tasks.filter(({ task }) => task.tags.includes("account"));
+    const obstacles = await Promise.all(tasks.map(({ task }) => findObstacle(task, sources)));
+    const states = tasks.map(({ task }, i) => `${task.snapshot} ${obstacles[i]?.state ?? "runs here"}`);
+    expect(new Set(states.filter((state) => !state.startsWith("dbt ")))).toEqual(
+      new Set(["airbyte needs_server", "bigquery runs here", "servicenow runs here", "snowflake runs here"]),
+    );
   });
 });

@@ -10,15 +10,11 @@ import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo
 describe("hidden mail", () => {
   /** From Dana to a lawyer outside; Marcus never had it. */
   const DANAS = "<12224738.1075840196582.JavaMail.demo@kestrel>";
-
   /** To Marcus and others, 2002-02-11T23:15:55Z. */
   const RATIO = "<15512517.1075840196361.JavaMail.demo@kestrel>";
-
   const RATIO_DAY = "2002-02-11";
-
   /** To Marcus, dated 2044. */
   const FAX = "<12687150.1075840731991.JavaMail.demo@kestrel>";
-
   let demo: DemoTools;
 
   beforeAll(async () => {
@@ -28,7 +24,6 @@ describe("hidden mail", () => {
   afterAll(() => demo.close());
 
   const cutoff = (day: string) => ({ cutoff: endOfDay(day) });
-
   const ids = (found: Found) => found.emails.map((mail) => mail.message_id);
 
   const find = (query: string, context = {}) =>
@@ -192,7 +187,6 @@ describe("search pool", async () => {
   };
 
   let test: TestDb;
-
   let threads: SearchPool;
 
   beforeAll(async () => {
@@ -206,7 +200,6 @@ describe("search pool", async () => {
   });
 
   const context: ToolContext = { inbox: MARCUS, cutoff: null, signal: new AbortController().signal };
-
   const search = (query: string) => threads.call("email_search", { query, limit: 10 }, context, {});
 
   const listed = (result: ToolResult) =>

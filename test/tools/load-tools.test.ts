@@ -16,9 +16,7 @@ import { context } from "./demo-tools.js";
 describe("load tools", () => {
   /** Message-ID of a mail to Marcus whose body is longer than 20,000 characters. */
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
-
   let empty: TestDb;
-
   let mailbox: Mailbox;
 
   beforeEach(() => {
@@ -40,7 +38,6 @@ describe("load tools", () => {
     empty.db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)").run(agent, tool, config);
 
   const load = (agent: string) => loadTools(empty.db, getAgent(empty.db, agent), { mailbox });
-
   const ids = (tools: readonly Tool[]) => tools.map((tool) => tool.id);
 
   function refusalOf(action: () => unknown): UserError {
@@ -260,7 +257,6 @@ const object = (properties: JsonObject): { parameters: JsonObject } => ({
 });
 
 const WITH = object({ inbox_id: { type: "string" }, q: { type: "string" } });
-
 const INBOX = "ann@plains.example";
 
 describe("the mailbox is filled in", () => {
@@ -284,11 +280,8 @@ describe("the mailbox is filled in", () => {
 
 describe("search documents", () => {
   const root = mkdtempSync(join(tmpdir(), "art-e-documents-"));
-
   const text = "Seeds are CSV files. ".repeat(2_000);
-
   let empty: TestDb;
-
   let documents: TaskDocuments;
 
   beforeAll(() => {

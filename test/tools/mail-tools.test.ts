@@ -9,7 +9,6 @@ const DUES = "<27689241.1075840308675.JavaMail.demo@kestrel>";
 
 describe("email search", () => {
   const SEASON = "<14928187.1075840303621.JavaMail.demo@kestrel>";
-
   let demo: DemoTools;
 
   beforeAll(async () => {
@@ -19,7 +18,6 @@ describe("email search", () => {
   afterAll(() => demo.close());
 
   const search = (args: object) => demo.value<Found>("email_search", { inbox_id: MARCUS, ...args } as never);
-
   const idsOf = ({ emails }: Found) => emails.map((mail) => mail.message_id);
 
   describe("email_search refuses", () => {
@@ -240,9 +238,7 @@ describe("email search", () => {
 
 describe("email get", () => {
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
-
   const DUES_COPY = "<29360411.1075840803805.JavaMail.demo@kestrel>";
-
   let demo: DemoTools;
 
   beforeAll(async () => {

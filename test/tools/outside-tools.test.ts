@@ -14,7 +14,6 @@ import { KINDS, type OwnTools, openOwnTools, SECRET } from "./own-tools.js";
 import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
 
 const context: ToolContext = { inbox: null, cutoff: null, signal: never };
-
 /** Long enough for a process to start on a busy machine. */
 const SHORT_MS = 4_000;
 
@@ -143,9 +142,7 @@ it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
 
 describe("connections", () => {
   let db: TestDb;
-
   let mcp: McpConnections;
-
   const env = { PATH: process.env.PATH ?? "" };
 
   const server = (more: Record<string, string> = {}) => ({
@@ -155,7 +152,6 @@ describe("connections", () => {
 
   /** Every call has a signal of its own, as in a run. */
   const fresh = () => new AbortController().signal;
-
   const patient = () => ({ signal: fresh(), timeout: 60_000 });
 
   beforeEach(() => {

@@ -21,6 +21,7 @@ const stepSchema = z.strictObject({
   source: z.enum(["system", "user", "agent"]),
   model_name: z.string().optional(),
   message: z.string(),
+  reasoning_content: z.string().optional(),
   llm_call_count: count.optional(),
   tool_calls: z.array(callSchema).optional(),
   observation: z

@@ -48,7 +48,7 @@ const DIALECTS = {
     { weight: z.union([z.literal(0), z.literal(1)]).optional() },
     { parallel_tool_calls: z.boolean().optional() },
   ),
-  hf: lineSchema(z.record(text, z.unknown()), {}, {}),
+  hf: lineSchema(z.record(text, z.unknown()), { reasoning_content: text.optional() }, {}),
 };
 
 const MIN_LINES = 10;

@@ -61,6 +61,7 @@ const GEN_AI_NAMES = new Set(
 );
 
 const part = z.union([
+  z.looseObject({ type: z.literal("reasoning"), content: z.string() }),
   z.looseObject({ type: z.literal("text"), content: z.string() }),
   z.looseObject({ type: z.literal("tool_call"), id: z.string(), name: z.string() }),
   z.looseObject({ type: z.literal("tool_call_response"), id: z.string(), response: z.unknown() }),

@@ -1,8 +1,192 @@
-import { describe, expect, it } from "vitest";
-import type { CellValue, Table, TableSource } from "../../src/trace-formats/table.js";
-import { tasksTable, toolCallsTable, turnsTable } from "../../src/trace-formats/tables.js";
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32, deflateRawSync } from "node:zlib";
+import { parse } from "csv-parse/sync";
+import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { afterAll, describe, expect, it } from "vitest";
+import { parquetBytes } from "../../src/trace-formats/parquet.js";
+import type { CellValue, Column, Table, TableSource } from "../../src/trace-formats/table.js";
+import { csvRows, jsonLines, tasksTable, toolCallsTable, turnsTable } from "../../src/trace-formats/tables.js";
+import { directoryEnd, directoryEntry, dosTime, localHeader, ZipWriter } from "../../src/trace-formats/zip-writer.js";
 import { finished } from "../traces/saved-runs.js";
+import { openDuckdb, rowsOf } from "./duckdb.js";
 import { ANSWERED } from "./traces.js";
+
+describe("table formats", () => {
+  interface Row {
+    readonly text: string | null;
+    readonly integer: number | null;
+    readonly number: number | null;
+    readonly boolean: boolean | null;
+    readonly timestamp: string | null;
+    readonly date: string | null;
+    readonly texts: readonly string[] | null;
+  }
+
+  const COLUMNS: readonly Column<Row>[] = [
+    { name: "text", type: "text", read: ({ text }) => text },
+    { name: "integer", type: "integer", read: ({ integer }) => integer },
+    { name: "number", type: "number", read: ({ number }) => number },
+    { name: "boolean", type: "boolean", read: ({ boolean }) => boolean },
+    { name: "timestamp", type: "timestamp", read: ({ timestamp }) => timestamp },
+    { name: "date", type: "date", read: ({ date }) => date },
+    { name: "texts", type: "texts", read: ({ texts }) => texts },
+  ];
+
+  const FULL: Row = {
+    text: 'Zoë said "no, never",\r\nשלום 日本 😀',
+    integer: 9_007_199_254_740_991,
+    number: -1e-7,
+    boolean: true,
+    timestamp: "2026-01-02T03:04:05.678Z",
+    date: "2001-05-14",
+    texts: ["<1@x>", "<2@x>"],
+  };
+
+  const EMPTY: Row = {
+    text: null,
+    integer: null,
+    number: null,
+    boolean: null,
+    timestamp: null,
+    date: null,
+    texts: null,
+  };
+
+  const ZERO: Row = { ...FULL, text: "", integer: 0, number: 0, boolean: false, texts: [] };
+  const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function parquetFile(name: string, rows: Iterable<Row>): { path: string; bytes: Buffer } {
+    const path = join(folder, name);
+    const bytes = Buffer.concat([...parquetBytes("tasks", COLUMNS, rows)]);
+    writeFileSync(path, bytes);
+    return { path, bytes };
+  }
+
+  function toArrayBuffer(bytes: Buffer): ArrayBuffer {
+    return new Uint8Array(bytes).buffer;
+  }
+
+  describe("a table in Parquet", () => {
+    it("is read back by hyparquet with every value and type", async () => {
+      const { bytes } = parquetFile("all.parquet", [FULL, EMPTY, ZERO]);
+      const read = await parquetReadObjects({ file: toArrayBuffer(bytes) });
+      expect(read).toEqual([
+        {
+          ...FULL,
+          integer: 9_007_199_254_740_991n,
+          timestamp: new Date("2026-01-02T03:04:05.678Z"),
+          date: new Date("2001-05-14"),
+        },
+        // hyparquet gives a list that is null as undefined; DuckDB, below, as null.
+        { ...EMPTY, texts: undefined },
+        expect.objectContaining({ text: "", integer: 0n, number: 0, boolean: false, texts: [] }),
+      ]);
+    });
+
+    it("is read back by DuckDB with types that its functions take", async () => {
+      const { path } = parquetFile("types.parquet", [FULL, EMPTY]);
+      const duckdb = await openDuckdb();
+      const types = await rowsOf(duckdb, `SELECT column_name, column_type FROM (DESCRIBE '${path}')`);
+      expect(types.map(({ column_name, column_type }) => [column_name, column_type])).toEqual([
+        ["text", "VARCHAR"],
+        ["integer", "BIGINT"],
+        ["number", "DOUBLE"],
+        ["boolean", "BOOLEAN"],
+        ["timestamp", "TIMESTAMP WITH TIME ZONE"],
+        ["date", "DATE"],
+        ["texts", "VARCHAR[]"],
+      ]);
+      const [row, empty] = await rowsOf(
+        duckdb,
+        `SELECT text, integer, epoch_ms(timestamp) AS ms, date, len(texts) AS texts FROM '${path}'`,
+      );
+      expect(row).toEqual({
+        text: FULL.text,
+        integer: "9007199254740991",
+        ms: String(Date.parse("2026-01-02T03:04:05.678Z")),
+        date: "2001-05-14",
+        texts: "2",
+      });
+      expect(empty).toEqual({ text: null, integer: null, ms: null, date: null, texts: null });
+    });
+
+    it("has its columns also where there are no rows", async () => {
+      const { path, bytes } = parquetFile("empty.parquet", []);
+      expect(await parquetReadObjects({ file: toArrayBuffer(bytes) })).toEqual([]);
+      expect(await rowsOf(await openDuckdb(), `SELECT text, texts FROM '${path}'`)).toEqual([]);
+    });
+
+    it("is written in row groups, each before the next one is read", async () => {
+      const long = "x".repeat(9_000_000);
+      let readRows = 0;
+      function* rows(): Generator<Row> {
+        for (const integer of [1, 2, 3, 4, 5]) {
+          readRows = integer;
+          yield { ...FULL, text: long, integer };
+        }
+      }
+      const readAtPiece: number[] = [];
+      const pieces: Uint8Array[] = [];
+      for (const piece of parquetBytes("tasks", COLUMNS, rows())) {
+        readAtPiece.push(readRows);
+        pieces.push(piece);
+      }
+      expect(readAtPiece).toEqual([2, 4, 5, 5]);
+      const file = toArrayBuffer(Buffer.concat(pieces));
+      const { row_groups } = await parquetMetadataAsync(file);
+      expect(row_groups.map(({ num_rows }) => num_rows)).toEqual([2n, 2n, 1n]);
+      const read = await parquetReadObjects({ file, columns: ["integer"] });
+      expect(read.map(({ integer }) => integer)).toEqual([1n, 2n, 3n, 4n, 5n]);
+    });
+
+    it("replaces half a character, and has no value for a time that is none", async () => {
+      const { bytes } = parquetFile("broken.parquet", [{ ...FULL, text: "cut \ud83d", timestamp: "yesterday" }]);
+      const [row] = await parquetReadObjects({ file: toArrayBuffer(bytes) });
+      expect(row).toMatchObject({ text: "cut \ufffd", timestamp: null });
+    });
+  });
+
+  describe("a table in JSON lines", () => {
+    it("has an object per row with every column", () => {
+      const lines = [...jsonLines(COLUMNS, [FULL, EMPTY])].map((line) => JSON.parse(line));
+      expect(lines).toEqual([FULL, EMPTY]);
+    });
+
+    it("holds no half characters, which readers refuse", () => {
+      const [line = ""] = jsonLines(COLUMNS, [{ ...FULL, text: "cut \ud83d" }]);
+      expect(JSON.parse(line).text).toBe("cut \ufffd");
+    });
+  });
+
+  describe("a table in CSV", () => {
+    const rowsOfCsv = (rows: readonly Row[]): Record<string, string>[] =>
+      parse([...csvRows(COLUMNS, rows)].join(""), { columns: true, record_delimiter: "\r\n" });
+
+    it("has a line per row, several texts in one cell, and empty cells for no value", () => {
+      expect(rowsOfCsv([FULL, EMPTY])).toEqual([
+        {
+          ...FULL,
+          integer: "9007199254740991",
+          number: "-1e-7",
+          boolean: "TRUE",
+          texts: "<1@x> <2@x>",
+        },
+        { text: "", integer: "", number: "", boolean: "", timestamp: "", date: "", texts: "" },
+      ]);
+    });
+
+    it.each(["=1+1", '=HYPERLINK("http://x")', "@SUM(A1)", "+49", "-cmd|' /C calc'!A0"])(
+      "does not let a spreadsheet compute %j",
+      (text) =>
+        expect(rowsOfCsv([{ ...FULL, text, texts: [text] }])[0]).toMatchObject({ text: `'${text}`, texts: `'${text}` }),
+    );
+  });
+});
 
 const result = { ...finished("run_1", 7, 0.5).result, scores: { semanticScore: 0.5 } };
 
@@ -75,5 +259,65 @@ describe("the table of tool calls", () => {
 
   it("is empty for a results file", () => {
     expect(objects(toolCallsTable, { ...RUN, traces: null })).toEqual([]);
+  });
+});
+
+describe("a zip file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-"));
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const LIST = `
+import json, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as file:
+    entries = file.infolist()
+    some = [entries[0], entries[len(entries) // 2], entries[-1]]
+    print(json.dumps([len(entries), [[e.filename, file.read(e).decode(), e.date_time] for e in some]]))
+`;
+
+  /** How many entries Python's zipfile finds, and the first, middle and last of them, of which it checks the CRC. */
+  function readByPython(path: string): unknown {
+    return JSON.parse(execFileSync("/usr/bin/python3", ["-c", LIST, path], { encoding: "utf8" }));
+  }
+
+  const TIME = [2026, 1, 2, 3, 4, 4];
+  const TEXT = '{"text":"é"}';
+
+  function zipOf(count: number): string {
+    const zip = new ZipWriter("2026-01-02T03:04:05.000Z");
+    const text = Buffer.from(TEXT);
+    const deflated = { size: text.length, crc: crc32(text), chunks: [deflateRawSync(text)] };
+    for (let i = 1; i < count; i++) zip.add(`samples/é${i}.json`, deflated);
+    zip.addText("header.json", TEXT);
+    zip.end();
+    const path = join(folder, `${count}.zip`);
+    writeFileSync(path, Buffer.concat(zip.take()));
+    return path;
+  }
+
+  it.each([2, 65_534, 65_535, 65_600])("of %d entries is read by Python", (count) => {
+    const [found, [first, , last]] = readByPython(zipOf(count)) as [number, unknown[]];
+    expect([found, first, last]).toEqual([count, ["samples/é1.json", TEXT, TIME], ["header.json", TEXT, TIME]]);
+  });
+
+  it("with an entry behind 4 GB is read by Python", () => {
+    const path = join(folder, "large.zip");
+    const text = Buffer.from("far away");
+    const data = deflateRawSync(text);
+    const entry = { name: Buffer.from("far.txt"), crc: crc32(text), size: text.length, deflatedSize: data.length };
+    const placed = { ...entry, offset: 5_000_000_000, time: dosTime(new Date("2026-01-02T03:04:05Z")) };
+    const [head, line] = [localHeader(placed), directoryEntry(placed)];
+    const start = placed.offset + head.length + data.length;
+    const file = openSync(path, "w");
+    // The file has a hole before it, which takes no room on the disk.
+    writeSync(
+      file,
+      Buffer.concat([head, data, line, directoryEnd(1, start, line.length)]),
+      0,
+      undefined,
+      placed.offset,
+    );
+    closeSync(file);
+    expect(readByPython(path)).toEqual([1, Array(3).fill(["far.txt", "far away", TIME])]);
   });
 });

@@ -36,7 +36,6 @@ describe("planned tasks", () => {
   ];
 
   const left = (retryFailed = false) => remaining("run_a", retryFailed).map(({ task, epoch }) => [task.id, epoch]);
-
   const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
   describe("what is left of a run", () => {
@@ -106,11 +105,10 @@ describe("result writer", async () => {
   /** The thread is a file of the built program. */
 
   const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../dist/traces/result-writer.js"))) as {
-    threadedResultWriter(path: string, waiting?: LockWait): ThreadedResultWriter;
+    threadedResultWriter(path: string, options?: { waiting?: LockWait }): ThreadedResultWriter;
   };
 
   let test: TestDb;
-
   let writer: ThreadedResultWriter;
 
   beforeEach(() => {
@@ -163,7 +161,7 @@ describe("result writer", async () => {
       const begun = new Promise<void>((resolve) => {
         onWait = resolve;
       });
-      writer = threadedResultWriter(test.db.name, { signal, onWait: () => onWait() });
+      writer = threadedResultWriter(test.db.name, { waiting: { signal, onWait: () => onWait() } });
       await save(1);
       const other = new Database(test.db.name);
       other.exec("BEGIN IMMEDIATE");

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults, saveTasks } from "../../src/traces/results-store.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import {

@@ -1,6 +1,6 @@
 import type { Db } from "../../src/store/open-store.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { saveTasks } from "../../src/traces/results-store.js";
 import type { RunSettings } from "../../src/traces/run-settings.js";
 import { insertRun, type NewRun } from "../../src/traces/runs-store.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
-import { openRowWriter, toResultRow } from "../../src/traces/result-row.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import {
   countScores,
@@ -18,7 +18,6 @@ import { finished, saveRun, saveTask } from "./saved-runs.js";
 describe("traces", () => {
   /** By task id: every border of the bands, and two tasks that failed. */
   const SCORES = [0, 0.25, 0.4999, 0.5, 0.65, 0.8, 0.8001, 1, null, null];
-
   let test: TestDb;
 
   beforeAll(() => {

@@ -12,7 +12,7 @@ import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
 const agentId = text.meta({ description: "The agent's id" });
-const toolId = text.meta({ description: "The tool's id" });
+const toolIds = z.array(text).meta({ description: "Ids of tools" });
 
 export const showAgentCommand = defineCommand(
   "agents show [id]",
@@ -190,11 +190,11 @@ export const exportAgentCommand = defineCommand(
 );
 
 export const detachToolCommand = defineCommand(
-  "agents detach <id> <tool>",
-  z.object({ id: agentId, tool: toolId }),
-  ({ id, tool }, context) =>
-    changeAgent("changed", context, (db, { detachTool }) => {
-      detachTool(db, id, tool);
+  "agents detach <id> <tools..>",
+  z.object({ id: agentId, tools: toolIds }),
+  ({ id, tools }, context) =>
+    changeAgent("changed", context, (db, { detachTools }) => {
+      detachTools(db, id, tools);
       return id;
     }),
 );
@@ -271,15 +271,17 @@ export const cloneAgentCommand = defineCommand(
 );
 
 export const attachToolCommand = defineCommand(
-  "agents attach <id> <tool>",
+  "agents attach <id> <tools..>",
   z.object({
     id: agentId,
-    tool: toolId,
-    config: jsonObject.optional().meta({ description: "A JSON object that overrides the tool's own config" }),
+    tools: toolIds,
+    config: jsonObject
+      .optional()
+      .meta({ description: "A JSON object that overrides the own config of each of the tools" }),
   }),
-  ({ id, tool, config = null }, context) =>
-    changeAgent("changed", context, (db, { attachTool }) => {
-      attachTool(db, id, tool, config);
+  ({ id, tools, config = null }, context) =>
+    changeAgent("changed", context, (db, { attachTools }) => {
+      attachTools(db, id, tools, config);
       return id;
     }),
 );

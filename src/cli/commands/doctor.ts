@@ -1,9 +1,10 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Finding } from "../../mail/health.js";
 import type { Owner } from "../../mail/import-owners.js";
+import { commandLine } from "../../platform/command-line.js";
 import type { AppContext } from "../../platform/context.js";
 import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/program-version.js";
@@ -26,30 +27,46 @@ export const doctorCommand = defineCommand(
       .meta({ description: "List every owner folder with its address and how it was found" }),
   }),
   async (flags, context) => {
-    const { findings, facts, owners } = await checkDatabase(flags.repair, context);
-    context.out.result({ findings, ...facts, owners }, () => {
+    const { db } = context.settings;
+    const needsDatabase = flags.repair || flags.owners || existsSync(db);
+    const { findings, facts, owners } = needsDatabase ? await checkDatabase(flags.repair, context) : missing(db);
+    const machine = await machineFacts();
+    context.out.result({ findings, ...facts, ...machine, owners }, () => {
       const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);
       const list = flags.owners ? [table(["folder", "address", "found by"], rows)] : [];
-      return [report(findings, facts), ...list].join("\n\n");
+      return [report(findings, facts, machine), ...list].join("\n\n");
     });
     return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
   },
 );
 
-function report(findings: readonly Finding[], facts: DatabaseFacts): string {
-  const owners = Object.entries(facts.ownersByBasis).map(([basis, folders]) => `${folders} by ${basis}`);
+/** What is found without a database: suites need none. */
+function missing(db: string): DatabaseCheck {
+  const detail = `there is none at ${db}; ${commandLine`art-e import SOURCE`} makes it. Task suites need none`;
+  return { findings: [{ check: "Database", ok: false, detail }], facts: { file: db }, owners: [] };
+}
+
+function report(findings: readonly Finding[], facts: DatabaseCheck["facts"], machine: MachineFacts): string {
+  const { sandbox, snapshots, versions } = machine;
   const megabytes = (bytes: number) => `${count(Math.round(bytes / 1e6))} MB`;
+  const owners = Object.entries("ownersByBasis" in facts ? facts.ownersByBasis : {});
+  const ofFile: [string, string][] =
+    "fileBytes" in facts
+      ? [
+          ["Disk", `${megabytes(facts.fileBytes)} in the file, ${megabytes(facts.freeBytes)} free`],
+          ["Tables", `version ${facts.schemaVersion}, journal ${facts.journalMode}`],
+        ]
+      : [];
   return summaryBox(`ART-E Doctor (${facts.file})`, [
     ...findings.map(({ check, ok, detail }): [string, string] => [check, `${ok ? "ok" : "BAD"}: ${detail}`]),
-    ["Owner folders", owners.join(", ") || "none"],
-    ["Python sandbox", facts.sandbox.kind === null ? `none: ${facts.sandbox.detail}` : `ok: ${facts.sandbox.detail}`],
-    ...Object.entries(facts.sandbox.limits ?? {}).map(([what, how]): [string, string] => [`Sandbox ${what}`, how]),
-    ...snapshotRows(facts.snapshots),
-    ["Disk", `${megabytes(facts.fileBytes)} in the file, ${megabytes(facts.freeBytes)} free`],
-    ["Tables", `version ${facts.schemaVersion}, journal ${facts.journalMode}`],
+    ["Owner folders", owners.map(([basis, folders]) => `${folders} by ${basis}`).join(", ") || "none"],
+    ["Python sandbox", sandbox.kind === null ? `none: ${sandbox.detail}` : `ok: ${sandbox.detail}`],
+    ...Object.entries(sandbox.limits ?? {}).map(([what, how]): [string, string] => [`Sandbox ${what}`, how]),
+    ...snapshotRows(snapshots),
+    ...ofFile,
     [
       "Versions",
-      Object.entries(facts.versions)
+      Object.entries(versions)
         .map(([name, version]) => `${name} ${version}`)
         .join(", "),
     ],
@@ -75,6 +92,11 @@ interface DatabaseFacts {
   readonly freeBytes: number;
   readonly schemaVersion: number;
   readonly journalMode: string;
+  /** How many owner folders got their address in which way; `none`: those without one. */
+  readonly ownersByBasis: Readonly<Record<string, number>>;
+}
+
+interface MachineFacts {
   readonly versions: Readonly<Record<string, string>>;
   /** Where execute_python runs; null: nowhere, and `detail` says why and what to do. */
   readonly sandbox: {
@@ -85,15 +107,10 @@ interface DatabaseFacts {
   };
   /** Machines for the tasks of suites. */
   readonly snapshots: MachineAvailability;
-  /** How many owner folders got their address in which way; `none`: those without one. */
-  readonly ownersByBasis: Readonly<Record<string, number>>;
 }
 
 async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
   const { listOwners } = await import("../../mail/import-owners.js");
-  const { chooseSandbox } = await import("../../sandbox/choose-sandbox.js");
-  const { machineAvailability } = await import("../../sandbox/open-task-machine.js");
-  const { sqliteVersion } = await import("../../store/open-store.js");
   const { bavail, bsize } = await statfs(dirname(file));
   const ownersByBasis: Record<string, number> = {};
   for (const { basis } of listOwners(db)) ownersByBasis[basis ?? "none"] = (ownersByBasis[basis ?? "none"] ?? 0) + 1;
@@ -103,18 +120,22 @@ async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
     freeBytes: bavail * bsize,
     schemaVersion: db.pragma("user_version", { simple: true }) as number,
     journalMode: db.pragma("journal_mode", { simple: true }) as string,
-    versions: {
-      "art-e": programVersion(),
-      node: process.versions.node,
-      sqlite: sqliteVersion(db),
-    },
-    sandbox: sandboxFacts(await chooseSandbox()),
-    snapshots: await machineAvailability(),
     ownersByBasis,
   };
 }
 
-function sandboxFacts(choice: SandboxChoice): DatabaseFacts["sandbox"] {
+async function machineFacts(): Promise<MachineFacts> {
+  const { chooseSandbox } = await import("../../sandbox/choose-sandbox.js");
+  const { machineAvailability } = await import("../../sandbox/open-task-machine.js");
+  const { sqliteVersion } = await import("../../store/open-store.js");
+  return {
+    versions: { "art-e": programVersion(), node: process.versions.node, sqlite: sqliteVersion() },
+    sandbox: sandboxFacts(await chooseSandbox()),
+    snapshots: await machineAvailability(),
+  };
+}
+
+function sandboxFacts(choice: SandboxChoice): MachineFacts["sandbox"] {
   if (choice.ok) {
     const { kind, about, limits } = choice.sandbox;
     return { kind, detail: about, limits };
@@ -124,7 +145,7 @@ function sandboxFacts(choice: SandboxChoice): DatabaseFacts["sandbox"] {
 
 interface DatabaseCheck {
   readonly findings: readonly Finding[];
-  readonly facts: DatabaseFacts;
+  readonly facts: DatabaseFacts | Pick<DatabaseFacts, "file">;
   readonly owners: readonly Owner[];
 }
 

@@ -70,7 +70,15 @@ async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<
     process.stdin.on("end", resolve).on("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  await server.connect(new StdioServerTransport());
+  const transport = new StdioServerTransport();
+  // The SDK reports what it cannot read, and leaves the client waiting.
+  transport.onerror = (error) => {
+    const isJson = !(error instanceof SyntaxError);
+    if (isJson && !(error instanceof z.core.$ZodError)) return;
+    const reply = isJson ? { code: -32600, message: "Invalid Request" } : { code: -32700, message: "Parse error" };
+    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: reply })}\n`);
+  };
+  await server.connect(transport);
   await closed;
   await server.close();
   // An open stdin would keep the process alive.

@@ -79,7 +79,10 @@ function madeText(made: MadeQuestions): string {
       ["Unanswerable", count(made.unanswerable)],
       ["Easy", `${count(made.easy)} repeat a phrase of their mail`],
       ["Checked by", made.checker ?? "rules alone"],
-      ["Cost", `${usd(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`],
+      [
+        "Cost",
+        `${costText(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`,
+      ],
       ["Written", `${made.output}, and how each was made: ${made.provenance}`],
     ]),
     ...(refused.length === 0
@@ -95,6 +98,10 @@ function madeText(made: MadeQuestions): string {
     `Next: ${commandLine`art-e run --agent baseline --dataset ${made.output} --limit 0`}`,
   ].join("\n");
 }
+
+const UNPRICED = "unknown: no price is known for the model";
+
+const costText = (costUsd: number | null) => (costUsd === null ? UNPRICED : usd(costUsd));
 
 /** What it would take. */
 function estimateText(estimate: MakingEstimate): string {
@@ -113,7 +120,7 @@ function estimateText(estimate: MakingEstimate): string {
       : [["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const]),
     ["Written by", writer === null ? `${model}, without a call` : callsText(writer)],
     ["Checked by", checker === null ? "rules alone" : callsText(checker)],
-    ["Cost", costUsd === null ? "unknown: no price is known for the model" : `about ${usd(costUsd)}`],
+    ["Cost", costUsd === null ? UNPRICED : `about ${usd(costUsd)}`],
     ...(writer === null && checker === null
       ? []
       : [["Taken for it", "every second draft passes; nothing of it is in the cache"] as const]),
@@ -163,6 +170,9 @@ export const makeQuestionsCommand = defineCommand(
     seed: wholeNumber(0, 2 ** 32 - 1)
       .default(1)
       .meta({ description: "Of everything that is drawn by lot" }),
+    minChars: wholeNumber(1, 5_000)
+      .default(200)
+      .meta({ description: "Leave out shorter mails; a Chinese, Japanese or Korean character counts as four" }),
     dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost, and make none" }),
     ...overwriteShape,
   }),
@@ -213,7 +223,7 @@ function checkedText({ source, checker, questions, unchecked, costUsd }: Checked
       ["Checked by", checker ?? "rules alone (a model: --checker)"],
       ["Doubtful", count(doubtful.length)],
       ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their mail`],
-      ...(checker === null ? [] : [["Cost", usd(costUsd)] as [string, string]]),
+      ...(checker === null ? [] : [["Cost", costText(costUsd)] as [string, string]]),
     ]),
     ...(doubtful.length === 0
       ? []

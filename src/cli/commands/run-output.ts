@@ -134,6 +134,7 @@ export function printEstimate(
 }
 
 const LABELS: Readonly<Record<Headline["scorer"], string>> = {
+  reward: "reward",
   judgeCorrect: "judged correct",
   taskScore: "score",
   semanticScore: "semantic",

@@ -7,7 +7,7 @@ import { programVersion } from "../../platform/program-version.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute.js";
 import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";
-import type { SessionEnd, Stopped } from "../../runs/run-tasks.js";
+import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/watch.js";
 import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
 import type { Command, CommandContext } from "../command.js";
@@ -165,7 +165,7 @@ function again(names: readonly string[], [first]: readonly PreparedRun[]): strin
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 
 /** The error of a run that ended before its last task: why, and how to resume it. */
-function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
+function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
   const resume = commandLine`art-e run --resume ${runId}`;
@@ -176,7 +176,7 @@ function stoppedError({ totals, asked }: SessionEnd, stopped: Stopped): Error {
 }
 
 function hintFor(
-  stopped: Exclude<Stopped, { by: "user" }>,
+  stopped: Exclude<RunStop, { by: "user" }>,
   { resume, model, hasAnswers }: { resume: string; model: string; hasAnswers: boolean },
 ): string {
   switch (stopped.by) {

@@ -55,6 +55,9 @@ const toolShape = {
   env: names.optional().meta({
     description: "With --command, --module, --mcp: variables that it gets from the environment, separated by commas",
   }),
+  config: jsonObject
+    .optional()
+    .meta({ description: "Of a tool with a handler of art-e: a JSON object, as handler_config over HTTP" }),
   timeout: numberAbove(0, 600).optional().meta({ description: "Seconds per call [default: 30]" }),
   maxBytes: wholeNumber(1, 100_000_000).optional().meta({ description: "Bytes of a result [default: 1000000]" }),
   maxResultChars: wholeNumber(100, 1_000_000)
@@ -182,6 +185,10 @@ export const showToolCommand = defineCommand(
 const addToolSchema = z.object({
   id: text.optional().meta({ description: "The new tool's id; none with --mcp" }),
   ...toolShape,
+  handlerKey: text.optional().meta({
+    description:
+      "A handler of art-e, such as email_search; parameters and description are those of the tool of its name",
+  }),
   mcp: text.optional().meta({ description: "An MCP server, a program or an address: adds all its tools" }),
   prefix: text
     .optional()
@@ -200,7 +207,7 @@ export const addToolCommand = defineCommand(
       throw new UserError(
         "flag_missing",
         "tools add needs the tool itself.",
-        "Name one of --http URL, --command PROGRAM, --module FILE, --mcp SERVER.",
+        "Name one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
       );
     }
     const { changeRegistry } = await import("../../agents/registry-store.js");

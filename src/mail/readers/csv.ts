@@ -30,7 +30,7 @@ export async function openParsedCsv(path: string): Promise<CorpusSource> {
 
 async function* readParsedMails(
   csv: CsvFile,
-  positions: ReadonlyMap<Column, number>,
+  positions: ReadonlyMap<MailColumn, number>,
   width: number,
 ): AsyncGenerator<ReadResult[]> {
   for await (const rows of csv.rows()) yield rows.map((row) => readMail(row, csv.name, positions, width));
@@ -39,10 +39,10 @@ async function* readParsedMails(
 function readMail(
   { row, fields }: CsvRow,
   file: string,
-  positions: ReadonlyMap<Column, number>,
+  positions: ReadonlyMap<MailColumn, number>,
   width: number,
 ): ReadResult {
-  const text = (column: Column) => fields[positions.get(column) ?? -1]?.toString("utf8") ?? "";
+  const text = (column: MailColumn) => fields[positions.get(column) ?? -1]?.toString("utf8") ?? "";
   const email = fields.includes(null)
     ? TOO_LARGE
     : fields.length === width
@@ -52,7 +52,7 @@ function readMail(
   return { email: fileEmail(email, locateMail(text("path")), text("inbox").trim().toLowerCase() || null) };
 }
 
-function fieldsOf(text: (column: Column) => string): EmailFields {
+function fieldsOf(text: (column: MailColumn) => string): EmailFields {
   return {
     messageId: text("messageId"),
     subject: text("subject"),
@@ -145,16 +145,16 @@ const NAMES = {
   inbox: ["inbox"],
 } as const;
 
-export type Column = keyof typeof NAMES;
+export type MailColumn = keyof typeof NAMES;
 
-export type Columns = ReadonlyMap<Column, string>;
+export type Columns = ReadonlyMap<MailColumn, string>;
 
-const REQUIRED: readonly Column[] = ["messageId", "from", "body"];
+const REQUIRED: readonly MailColumn[] = ["messageId", "from", "body"];
 
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
-  const found = new Map<Column, string>();
-  for (const [column, known] of Object.entries(NAMES) as [Column, readonly string[]][]) {
+  const found = new Map<MailColumn, string>();
+  for (const [column, known] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
     const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
     if (name !== undefined) found.set(column, name);
   }

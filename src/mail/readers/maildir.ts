@@ -34,7 +34,7 @@ async function* readFolder(start: string, prefix: string, progress: { bytes: num
   }
 }
 
-interface Entry {
+interface MaildirFile {
   readonly file: string;
   readonly path: string;
   /** Why it is not read; null for a plain file. */
@@ -42,7 +42,7 @@ interface Entry {
 }
 
 /** Synchronous reads: on the reading thread, opening by promise costs ten times as much. */
-async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
+async function readMail({ file, path, refused }: MaildirFile): Promise<FileRead> {
   const bad = (reason: string) => ({ found: { bad: { where: file, reason } }, bytes: 0 });
   if (refused !== null) return bad(refused);
   try {
@@ -56,7 +56,7 @@ async function readMail({ file, path, refused }: Entry): Promise<FileRead> {
   }
 }
 
-export async function* walk(folder: string, prefix: string): AsyncGenerator<Entry> {
+export async function* walk(folder: string, prefix: string): AsyncGenerator<MaildirFile> {
   let entries: Dirent[];
   try {
     entries = await readdir(folder, { withFileTypes: true });

@@ -14,7 +14,7 @@ import { UserError } from "../../platform/errors.js";
 import { checkPages, checkRowCount } from "../../platform/parquet.js";
 import type { CorpusSource } from "../email.js";
 import { buildEmailFromRow, isoSeconds, parseIsoDate, parseMailDate } from "../mime.js";
-import { type Column, type Columns, mailColumns } from "./csv.js";
+import { type Columns, type MailColumn, mailColumns } from "./csv.js";
 import { batchMails, brokenSource, fileEmail, locateMail, type ReadResult } from "./source.js";
 
 /** Rows in memory at once. Fewer would read more pages twice, at the borders. */
@@ -44,6 +44,11 @@ export async function openParquet(paths: readonly string[]): Promise<CorpusSourc
       return batchMails(readShards(shards, progress), () => Math.round(progress.bytes), signal);
     },
   };
+}
+
+/** How many mails a file holds. */
+export async function countParquetRows(path: string): Promise<number> {
+  return Number((await openShard(path)).metadata.num_rows);
 }
 
 async function openShard(path: string): Promise<Shard> {
@@ -123,8 +128,8 @@ async function readRows(shard: Shard, rowStart: number, rowEnd: number): Promise
 }
 
 function readMail(row: Record<string, unknown>, columns: Columns, where: string): ReadResult {
-  const value = (column: Column) => row[columns.get(column) ?? ""];
-  const text = (column: Column) => textOf(value(column));
+  const value = (column: MailColumn) => row[columns.get(column) ?? ""];
+  const text = (column: MailColumn) => textOf(value(column));
   const email = buildEmailFromRow({
     messageId: text("messageId"),
     subject: text("subject"),

@@ -145,12 +145,12 @@ export async function* batchMails(
   signal: AbortSignal,
 ): AsyncGenerator<CorpusBatch> {
   signal.throwIfAborted();
-  let emails: FiledEmail[] = [];
+  let mails: FiledEmail[] = [];
   let bad: BadEmail[] = [];
   let text = 0;
   const takeBatch = (): CorpusBatch => {
-    const batch = { emails, bad, bytesRead: bytesRead() };
-    emails = [];
+    const batch = { mails, bad, bytesRead: bytesRead() };
+    mails = [];
     bad = [];
     text = 0;
     return batch;
@@ -159,19 +159,19 @@ export async function* batchMails(
     for await (const items of found) {
       for (const item of "length" in items ? items : [items]) {
         if ("email" in item) {
-          emails.push(item.email);
+          mails.push(item.email);
           text += item.email.body.length;
         } else {
           bad.push(item.bad);
         }
-        if (emails.length + bad.length < MAILS_PER_BATCH && text < CHARS_PER_BATCH) continue;
+        if (mails.length + bad.length < MAILS_PER_BATCH && text < CHARS_PER_BATCH) continue;
         yield takeBatch();
         signal.throwIfAborted();
       }
     }
   } catch (error) {
-    if (emails.length + bad.length > 0) yield takeBatch();
+    if (mails.length + bad.length > 0) yield takeBatch();
     throw error;
   }
-  if (emails.length + bad.length > 0) yield takeBatch();
+  if (mails.length + bad.length > 0) yield takeBatch();
 }

@@ -55,10 +55,10 @@ async function* readTarball(file: string, size: number, bytes: TarBytes): AsyncG
   }
 }
 
-type Entry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
+type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
 
 /** Null for a folder. Reads the entry to its end, as the archive continues only then. */
-async function readEntry(entry: Entry, archive: string): Promise<ReadResult | null> {
+async function readEntry(entry: TarEntry, archive: string): Promise<ReadResult | null> {
   const { header } = entry;
   const refused = header.type === "directory" ? null : refusalOf(header);
   const chunks: Buffer[] = [];

@@ -19,7 +19,7 @@ interface CorpusWriter {
   readonly changed: boolean;
 }
 
-interface Message {
+interface StoredMessage {
   readonly mailId: number;
   readonly path: string;
   readonly hash: Buffer;
@@ -77,12 +77,12 @@ export function openCorpusWriter(
   /** With eight digits of the hash; with all where a third mail of this Message-ID has the same eight. */
   function renamedId(messageId: string, hash: Buffer): string {
     const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
-    const found = findMessage.get(short) as Message | undefined;
+    const found = findMessage.get(short) as StoredMessage | undefined;
     return found === undefined || found.hash.equals(hash) ? short : `${messageId}~${hash.toString("hex")}`;
   }
 
   /** The same mail under the same Message-ID once more. */
-  function addKnown(mail: StorableMail, messageId: string, message: Message, owner: number | null): "known" {
+  function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
     addToMailbox(message.mailId, owner);
     // The alphabetically first path wins, whatever the reading order; a format without paths removes none.
     if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
@@ -99,11 +99,11 @@ export function openCorpusWriter(
     add(mail) {
       const hash = Buffer.from(mail.contentHash, "hex");
       const owner = ownerId(mail);
-      const message = findMessage.get(mail.messageId) as Message | undefined;
+      const message = findMessage.get(mail.messageId) as StoredMessage | undefined;
       if (message === undefined) return addMessageAndMail(mail, mail.messageId, hash, owner);
       if (message.hash.equals(hash)) return addKnown(mail, mail.messageId, message, owner);
       const ownId = renamedId(mail.messageId, hash);
-      const renamed = findMessage.get(ownId) as Message | undefined;
+      const renamed = findMessage.get(ownId) as StoredMessage | undefined;
       if (renamed !== undefined) return addKnown(mail, ownId, renamed, owner);
       const keepsId = hash.compare(message.hash) < 0;
       if (keepsId) rename.run(renamedId(mail.messageId, message.hash), mail.messageId);

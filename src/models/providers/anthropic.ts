@@ -1,6 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import type { Endpoint } from "../endpoint.js";
 import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
@@ -11,7 +12,6 @@ import {
   type SentParameters,
   type Usage,
 } from "../model.js";
-import type { Endpoint } from "../names.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
@@ -71,7 +71,7 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
   };
 }
 
-type Block = { [key: string]: JsonValue };
+type AnthropicBlock = { [key: string]: JsonValue };
 
 function toBody(name: string, { system, tools, messages }: ModelRequest, sent: SentParameters) {
   return {
@@ -95,8 +95,8 @@ function toBody(name: string, { system, tools, messages }: ModelRequest, sent: S
 }
 
 /** Turns must alternate, so neighbours of one role become one message; empty text is refused and left out. */
-function toMessages(messages: readonly Message[]): { role: string; content: Block[] }[] {
-  const turns: { role: string; content: Block[] }[] = [];
+function toMessages(messages: readonly Message[]): { role: string; content: AnthropicBlock[] }[] {
+  const turns: { role: string; content: AnthropicBlock[] }[] = [];
   for (const message of messages) {
     const content = toBlocks(message);
     if (content.length === 0) continue;
@@ -110,10 +110,10 @@ function toMessages(messages: readonly Message[]): { role: string; content: Bloc
   return turns;
 }
 
-function toBlocks(message: Message): Block[] {
+function toBlocks(message: Message): AnthropicBlock[] {
   if (message.role === "tool") {
     const { toolCallId, content, isError } = message;
-    const result: Block = { type: "tool_result", tool_use_id: toolCallId };
+    const result: AnthropicBlock = { type: "tool_result", tool_use_id: toolCallId };
     if (content !== "") result.content = wellFormed(content);
     if (isError) result.is_error = true;
     return [result];
@@ -134,12 +134,12 @@ function toBlocks(message: Message): Block[] {
  * The API refuses a message that ends in thinking: a reply that was cut off, or ended, before it said anything.
  * Nothing is left of one that was only thinking, and it is not sent.
  */
-function withoutTrailingThinking(blocks: Block[]): Block[] {
+function withoutTrailingThinking(blocks: AnthropicBlock[]): AnthropicBlock[] {
   const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");
   return blocks.slice(0, end + 1);
 }
 
-function textBlock(text: string): Block[] {
+function textBlock(text: string): AnthropicBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text: wellFormed(text) }];
 }
 
@@ -198,7 +198,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
 }
 
 /** Thinking must travel back as it was, in its place among the other blocks; plain replies need no state. */
-function stateOf(content: readonly Block[], ids: readonly string[]): Pick<Reply, "providerState"> {
+function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pick<Reply, "providerState"> {
   if (content.every((block) => block.type === "text" || block.type === "tool_use")) return {};
   const rest = [...ids];
   const value = content

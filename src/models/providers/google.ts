@@ -1,9 +1,9 @@
 import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import type { Endpoint } from "../endpoint.js";
 import { jsonBytes, jsonHeaders, postJson } from "../http.js";
 import type { FinishReason, Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
-import type { Endpoint } from "../names.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
@@ -53,7 +53,7 @@ function pathOf(name: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-type Part = { [key: string]: JsonValue };
+type GooglePart = { [key: string]: JsonValue };
 
 /** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
 function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters) {
@@ -83,8 +83,8 @@ function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters)
 }
 
 /** Roles must alternate, so neighbours of one role become one content: the results of several calls above all. */
-function toContents(messages: readonly Message[]): { role: string; parts: Part[] }[] {
-  const contents: { role: string; parts: Part[] }[] = [];
+function toContents(messages: readonly Message[]): { role: string; parts: GooglePart[] }[] {
+  const contents: { role: string; parts: GooglePart[] }[] = [];
   const theirIds = new Set<string>();
   for (const message of messages) {
     const parts = toParts(message, theirIds);
@@ -98,7 +98,7 @@ function toContents(messages: readonly Message[]): { role: string; parts: Part[]
 }
 
 /** `theirIds` gathers the ids Google gave itself: those, and no made ones, go back with the results. */
-function toParts(message: Message, theirIds: Set<string>): Part[] {
+function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
   if (message.role === "tool") return [{ functionResponse: functionResponse(message, theirIds) }];
   if (message.role !== "assistant") return textPart(message.content);
   if (message.providerState?.provider !== PROVIDER) {
@@ -119,12 +119,12 @@ function toParts(message: Message, theirIds: Set<string>): Part[] {
   return parts.every((part) => part.thought === true) ? [] : parts;
 }
 
-function textPart(text: string): Part[] {
+function textPart(text: string): GooglePart[] {
   return text === "" ? [] : [{ text: wellFormed(text) }];
 }
 
 /** The response is an object: `output` or `error`, as the API's documentation names them. */
-function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): Part {
+function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): GooglePart {
   const { name, toolCallId, content, isError } = message;
   const response = isError ? { error: wellFormed(content) } : { output: asJson(wellFormed(content)) };
   return theirIds.has(toolCallId) ? { id: toolCallId, name, response } : { name, response };

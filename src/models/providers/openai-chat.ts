@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { chatUrl, type Endpoint, failureInReply, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../http.js";
 import {
   cacheWrites,
@@ -9,8 +10,7 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../model.js";
-import { type Endpoint, failureInReply, isOpenaiServer, isReasoningModel } from "../names.js";
-import { chatUrl, openaiHeaders } from "../openai-endpoint.js";
+import { isReasoningModel } from "../names.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
 import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
@@ -10,8 +11,7 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../model.js";
-import { type Endpoint, isReasoningModel } from "../names.js";
-import { OPENAI_URL, openaiHeaders } from "../openai-endpoint.js";
+import { isReasoningModel } from "../names.js";
 import { httpError } from "../provider-errors.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
@@ -68,7 +68,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   };
 }
 
-type Item = { [key: string]: JsonValue };
+type ResponseItem = { [key: string]: JsonValue };
 
 function toBody(name: string, request: ModelRequest, sent: SentParameters, reasons: boolean) {
   const { system, tools } = request;
@@ -97,7 +97,7 @@ function toBody(name: string, request: ModelRequest, sent: SentParameters, reaso
   };
 }
 
-function toItems(message: Message): Item[] {
+function toItems(message: Message): ResponseItem[] {
   if (message.role === "tool") {
     return [{ type: "function_call_output", call_id: message.toolCallId, output: wellFormed(message.content) }];
   }
@@ -120,7 +120,7 @@ function toItems(message: Message): Item[] {
 }
 
 /** The API refuses reasoning without what it led to: of a reply that was only reasoning nothing is sent. */
-function withoutTrailingReasoning(items: Item[]): Item[] {
+function withoutTrailingReasoning(items: ResponseItem[]): ResponseItem[] {
   return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
@@ -196,8 +196,9 @@ function failure(error: z.output<typeof replySchema>["error"]) {
  * Reasoning, and messages that say their phase, must come back as they were. Reasoning without its encrypted content
  * lies in OpenAI's store only, where we put nothing, and would be refused.
  */
-function stateOf(output: readonly Item[], ids: readonly string[]): Pick<Reply, "providerState"> {
-  const plain = (item: Item) => (item.type === "message" && item.phase == null) || item.type === "function_call";
+function stateOf(output: readonly ResponseItem[], ids: readonly string[]): Pick<Reply, "providerState"> {
+  const plain = (item: ResponseItem) =>
+    (item.type === "message" && item.phase == null) || item.type === "function_call";
   if (output.every(plain)) return {};
   const rest = [...ids];
   const value = output

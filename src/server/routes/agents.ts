@@ -2,10 +2,11 @@ import { z } from "zod";
 import { variablesIn } from "../../agents/agent.js";
 import {
   agentChangesSchema,
-  attachTool,
+  attachTools,
+  configureTool,
   createAgent,
   deleteAgent,
-  detachTool,
+  detachTools,
   newAgentSchema,
   restoreVersion,
   updateAgent,
@@ -295,8 +296,22 @@ export function agentRoutes(services: Services): Route[] {
       response: agentToolShape,
       handle({ params: { id }, body: { tool_id, config = null } }) {
         checkToolPermissions(services, getTool(db, tool_id), config);
-        attachTool(db, id, tool_id, config);
+        attachTools(db, id, [tool_id], config);
         return agentToolJson(id, tool_id, config && JSON.stringify(config));
+      },
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/agents/:id/tools/:toolId",
+      tag,
+      summary: "Change the config of a tool that an agent has; null: none",
+      body: z.strictObject({ config: nullableJsonObjectSchema }),
+      status: 200,
+      response: agentToolShape,
+      handle({ params: { id, toolId }, body: { config } }) {
+        checkToolPermissions(services, getTool(db, toolId), config);
+        configureTool(db, id, toolId, config);
+        return agentToolJson(id, toolId, config && JSON.stringify(config));
       },
     }),
     defineRoute({
@@ -306,7 +321,7 @@ export function agentRoutes(services: Services): Route[] {
       summary: "Take a tool from an agent",
       status: 204,
       response: null,
-      handle: ({ params }) => detachTool(db, params.id, params.toolId),
+      handle: ({ params }) => detachTools(db, params.id, [params.toolId]),
     }),
   ];
 }

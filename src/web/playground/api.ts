@@ -17,6 +17,10 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
   return (await request(path, { method: "POST", body })).json() as Promise<T>;
 }
 
+export async function patch<T>(path: string, body: unknown): Promise<T> {
+  return (await request(path, { method: "PATCH", body })).json() as Promise<T>;
+}
+
 export async function remove(path: string): Promise<void> {
   await request(path, { method: "DELETE" });
 }

@@ -3,7 +3,7 @@ import type { AgentJson, InboxesJson, ModelsJson } from "../../server/responses.
 import { duration } from "../../text/format.js";
 import { h, untrustedInline, untrustedText } from "../dom.js";
 import { chatEvents, get } from "./api.js";
-import { errorNotice, mailLinks } from "./lists.js";
+import { errorNotice, labelled, mailLinks } from "./lists.js";
 import { feedbackForm, loadSessionTraces, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
 
 /** One for the life of the page, so that the conversation is still there after a visit to another section. */
@@ -43,12 +43,21 @@ function createFields({ agents, inboxes: { first_date, last_date } }: Choices) {
   const plainText = { autocomplete: "off", spellcheck: "false" };
   const days = { min: first_date?.slice(0, 10) ?? null, max: last_date?.slice(0, 10) ?? null };
   return {
-    agent: h("select", { id: "agent" }, ...agents.map(({ id, name }) => h("option", { value: id }, name))),
+    agent: h(
+      "select",
+      { id: "agent" },
+      ...agents.map((one) => h("option", { value: one.id }, agentLabel(one, agents))),
+    ),
     inbox: h("input", { id: "inbox", list: "inboxes", placeholder: "any mailbox", ...plainText }),
     day: h("input", { id: "day", type: "date", ...days }),
     model: h("input", { id: "model", list: "models", ...plainText }),
     question: h("textarea", { id: "question", rows: 2, placeholder: "Ask a question about the mail", required: true }),
   };
+}
+
+/** Its name, and its id where another agent has the same name. */
+function agentLabel({ id, name }: AgentJson, agents: readonly AgentJson[]): string {
+  return agents.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name;
 }
 
 function fillFields(fields: Fields, choices: Choices, agentId: string | null): void {
@@ -146,10 +155,6 @@ function takeQuestion(fields: Fields): Question {
   question.value = "";
   saveChoices(fields, text);
   return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text };
-}
-
-function labelled(text: string, field: HTMLElement): HTMLElement {
-  return h("div", {}, h("label", { for: field.id }, text), field);
 }
 
 interface Question {

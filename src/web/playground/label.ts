@@ -1,8 +1,10 @@
+import { datasetText } from "../../reports/text.js";
+import { readToolResult } from "../../reports/trace-view.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, post, remove } from "./api.js";
-import { factList, table } from "./lists.js";
+import { factList, table, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, messageSections, rightAnswer } from "./trace.js";
 
 /** One trace after another, to be labelled by keys. */
@@ -172,16 +174,16 @@ export async function labelList(page: HTMLElement): Promise<void> {
     ),
     table(
       "What to label",
-      ["Traces of", "Agent", "Model", "Tasks", "Started"],
+      ["Traces of", "Agent, model", "Dataset", "Tasks", "Started"],
       [
         ...runs.map((run) => [
-          link(run.id, run.id),
-          run.agent_id,
-          run.model,
+          link(run.id, run.name ?? run.id),
+          twoLines(run.agent_id, run.model),
+          untrustedText(datasetText(run), "clip", "span"),
           `${run.tasks} of ${run.total_tasks}`,
           minuteText(run.started_at),
         ]),
-        [link(null, "chats"), "any", "any", "–", "–"],
+        [link(null, "chats"), "any", "–", "–", "–"],
       ],
     ),
   );
@@ -202,7 +204,21 @@ function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLEleme
 }
 
 function factsOf(trace: Trace | ChatTrace): [string, string][] {
-  return [...rightAnswer(trace), ["Sources", trace.sources.join(", ") || "none"], ...mailboxFacts(trace)];
+  return [...rightAnswer(trace), ["Sources", sourcesText(trace)], ...mailboxFacts(trace)];
+}
+
+/** The cited mails by subject, sender and day, where the agent saw them; others by their Message-ID. */
+function sourcesText({ sources, toolCalls }: Trace | ChatTrace): string {
+  const seen = new Map<string, string>();
+  for (const { result } of toolCalls) {
+    const view = readToolResult(result);
+    const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
+    for (const { messageId, subject, sender, date } of mails) {
+      const words = [subject || "(no subject)", sender, date === null ? null : minuteText(date)];
+      seen.set(messageId, words.filter((word) => word !== null).join(", "));
+    }
+  }
+  return sources.map((id) => seen.get(id) ?? id).join("; ") || "none";
 }
 
 /** What the agent did, without its instructions and the question, which stands beside. Mails that it read are open. */

@@ -102,7 +102,12 @@ export async function filteredList<Line>(
     await loadNext();
   }
 
-  const form = h("form", { submit: (event: Event) => event.preventDefault(), change }, ...inputs.map(labelled));
+  const labelOf = (i: number) => list.fields[i]?.label ?? "";
+  const form = h(
+    "form",
+    { submit: (event: Event) => event.preventDefault(), change },
+    ...inputs.map((input, i) => labelled(labelOf(i), input)),
+  );
   const clear = () => {
     for (const input of inputs) input.value = "";
     void change();
@@ -115,10 +120,11 @@ export async function filteredList<Line>(
     body,
     more,
   );
+}
 
-  function labelled(input: HTMLInputElement | HTMLSelectElement, i: number): HTMLElement {
-    return h("div", {}, h("label", { for: input.id }, list.fields[i]?.label ?? ""), input);
-  }
+/** A field below its label. */
+export function labelled(text: string, field: HTMLElement, className = ""): HTMLElement {
+  return h("div", { class: className === "" ? null : className }, h("label", { for: field.id }, text), field);
 }
 
 function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement | HTMLSelectElement {
@@ -179,12 +185,19 @@ export function liveTable(caption: string, heads: readonly string[]): LiveTable 
     element,
     setRows(rows) {
       const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
-      replaceChildren(body, ...rows.map((cells) => h("tr", {}, ...cells.map((cell) => h("td", {}, cell)))));
+      const row = (cells: Rows[number]) =>
+        h("tr", {}, ...cells.map((cell, i) => h("td", { "data-label": heads[i] ?? null }, cell)));
+      replaceChildren(body, ...rows.map(row));
       if (focused === null) return;
       const links = [...body.querySelectorAll("a")];
       links.find((link) => link.getAttribute("href") === focused)?.focus({ preventScroll: true });
     },
   };
+}
+
+/** Two things in one cell, the second below the first. */
+export function twoLines(first: string, second: string): HTMLElement {
+  return h("span", { class: "pair" }, first, h("span", { class: "hint" }, second));
 }
 
 /** Names and values; a text is shown as one that others wrote. */

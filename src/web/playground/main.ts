@@ -1,9 +1,10 @@
-import type { AgentJson, MailJson, SessionLineJson, SessionPageJson, ToolJson } from "../../server/responses.js";
+import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/responses.js";
 import { h, minuteText, untrustedText } from "../dom.js";
 import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, forgetConversation, updateChatState } from "./chat.js";
 import { labelList, labelView } from "./label.js";
-import { errorNotice, factList, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { errorNotice, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
 import { runList, runView } from "./run-view.js";
 import { mailArticle, traceList, traceView } from "./trace.js";
@@ -122,70 +123,4 @@ function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
   page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
-}
-
-async function agentList(page: HTMLElement): Promise<void> {
-  const { agents } = await get<{ agents: AgentJson[] }>("/api/agents");
-  page.append(
-    h("h2", {}, "Agents"),
-    table(
-      "Agents",
-      ["Agent", "Name", "Model", "Tools", "Version"],
-      agents.map(({ id, name, model, tools, version }) => [
-        idLink("agents", id),
-        untrustedText(name, "", "span"),
-        model ?? "the chat's",
-        untrustedText(tools.join(", "), "clip", "span"),
-        version,
-      ]),
-    ),
-    h("p", { class: "hint" }, "art-e agents create makes one of your own; so does POST /api/agents."),
-  );
-}
-
-async function agentView(page: HTMLElement, id: string): Promise<void> {
-  const agent = await get<AgentJson>(`/api/agents/${encodeURIComponent(id)}`);
-  const settings = Object.entries(agent.settings).map(([name, value]) => `${name} ${value}`);
-  page.append(
-    h("h2", {}, agent.name),
-    untrustedText(agent.description, "", "p"),
-    factList([
-      ["Id", agent.id],
-      ["Model", agent.model ?? "the chat's"],
-      ["Settings", settings.join(", ")],
-      ["Version", `${agent.version}, changed ${minuteText(agent.updated_at)}`],
-      ["Tools", h("span", {}, ...agent.tools.flatMap((tool) => [idLink("tools", tool), " "]))],
-    ]),
-    h("h3", {}, "Prompt"),
-    untrustedText(agent.prompt, "said", "pre"),
-    h("p", {}, h("a", { class: "button", href: `#chat/${encodeURIComponent(agent.id)}` }, "Ask this agent")),
-  );
-}
-
-async function toolList(page: HTMLElement): Promise<void> {
-  const { tools } = await get<{ tools: ToolJson[] }>("/api/tools");
-  page.append(
-    h("h2", {}, "Tools"),
-    table(
-      "Tools",
-      ["Tool", "Category", "Handler", "What the model reads"],
-      tools.map(({ id, category, handler_key, description }) => [
-        idLink("tools", id),
-        category,
-        handler_key,
-        untrustedText(description, "clip", "span"),
-      ]),
-    ),
-  );
-}
-
-async function toolView(page: HTMLElement, id: string): Promise<void> {
-  const tool = await get<ToolJson>(`/api/tools/${encodeURIComponent(id)}`);
-  page.append(
-    h("h2", {}, tool.name),
-    h("p", { class: "hint mono" }, `${tool.id} · ${tool.category} · ${tool.handler_key}`),
-    untrustedText(tool.description, "", "p"),
-    h("h3", {}, "Parameters"),
-    untrustedText(JSON.stringify(tool.parameters_schema, null, 2), "said", "pre"),
-  );
 }

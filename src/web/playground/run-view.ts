@@ -1,9 +1,20 @@
+import { datasetText, UNJUDGED } from "../../reports/text.js";
 import type { RunLineJson, RunPageJson } from "../../server/responses.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
-import { costText, h, intervalText, minuteText, replaceChildren, scoreText } from "../dom.js";
+import {
+  axisEnd,
+  costText,
+  h,
+  intervalText,
+  minuteText,
+  replaceChildren,
+  scoreAxis,
+  scoreText,
+  untrustedText,
+} from "../dom.js";
 import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
-import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
 import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-tasks.js";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */
@@ -53,7 +64,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     facts,
     status,
     ...parts.map(({ element }) => element),
-    ...(isRunPage ? [] : [reportButton(id), " ", idLink("label", id, "Label its traces")]),
+    ...(isRunPage ? [] : [reportButton(id)]),
     resultList(id),
     h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
   );
@@ -120,26 +131,34 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
 }
 
 function runTable(runs: readonly RunLineJson[]): HTMLElement {
-  return table(
+  const list = table(
     "Runs",
-    ["Run", "Agent", "Model", "Tasks", "Status", "Started"],
+    ["Run", "Agent, model", "Dataset", "Score", "Tasks, status", "Started"],
     runs.map((run) => [
       idLink("runs", run.id, run.name ?? run.id),
-      run.agent_id,
-      run.model,
-      `${run.tasks} of ${run.total_tasks}`,
-      run.status === "interrupted" ? "stopped" : run.status,
+      twoLines(run.agent_id, run.model),
+      untrustedText(datasetText(run), "clip", "span"),
+      run.score === null ? "–" : headline(run.score),
+      twoLines(`${run.tasks} of ${run.total_tasks}`, run.status === "interrupted" ? "stopped" : run.status),
       minuteText(run.started_at),
     ]),
   );
+  const isUnjudged = runs.some(({ score }) => score?.scorer === "semanticScore");
+  return h("div", {}, list, isUnjudged ? h("p", { class: "hint" }, UNJUDGED) : null);
 }
 
-/** Every score so far with its interval. */
+function headline(score: NonNullable<RunLineJson["score"]>): HTMLElement {
+  const star = score.scorer === "semanticScore" ? "*" : "";
+  return twoLines(`${scoreText(score.value)}${star}`, intervalText(score));
+}
+
+/** Every score with its interval. */
 function scoreTable(): RunPanel {
-  const { element, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
+  const { element, setTitle, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
   return {
     element,
-    show({ scores }) {
+    show({ scores, status }) {
+      setTitle(status === "running" ? "Scores so far" : "Scores");
       const line = scores.length === 0 ? "" : "Over the completed tasks, with 95 % intervals.";
       show(scores, line, (score) => [
         score.label,
@@ -154,14 +173,26 @@ function scoreTable(): RunPanel {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The interval and the value between 0 and 1; nothing for scores with other scales. */
+/** The interval and the value on an axis from 0 to 1, extended where they lie outside. */
 function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
-  if (value === null || low === null || high === null || low < 0 || high > 1) return null;
-  const svg = svgElement("svg", { viewBox: "-4 0 108 12", class: "interval", "aria-hidden": "true" });
+  if (value === null || low === null || high === null) return null;
+  const [from, to] = scoreAxis([value, low, high]);
+  const at = (x: number) => (100 * (x - from)) / (to - from);
+  const svg = svgElement("svg", { viewBox: "-4 0 108 22", class: "interval", "aria-hidden": "true" });
+  const end = (x: number, anchor: string) => {
+    const text = svgElement("text", { x: at(x), y: 21, "text-anchor": anchor });
+    text.append(axisEnd(x));
+    return text;
+  };
   svg.append(
     svgElement("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "scale" }),
-    svgElement("line", { x1: 100 * low, x2: 100 * high, y1: 6, y2: 6, class: "range" }),
-    svgElement("circle", { cx: 100 * value, cy: 6, r: 3.5 }),
+    ...[from, (from + to) / 2, to].map((x) =>
+      svgElement("line", { x1: at(x), x2: at(x), y1: 2, y2: 10, class: "scale" }),
+    ),
+    svgElement("line", { x1: at(low), x2: at(high), y1: 6, y2: 6, class: "range" }),
+    svgElement("circle", { cx: at(value), cy: 6, r: 3.5 }),
+    end(from, "start"),
+    end(to, "end"),
   );
   return svg;
 }
@@ -172,14 +203,21 @@ function svgElement(name: string, attributes: Readonly<Record<string, string | n
   return element;
 }
 
-/** Opens the report of a run, alone or against another one. */
+/** What can be done with a run: its report, alone or against another one, and labels for its traces. */
 function reportButton(runId: string): HTMLElement {
   const failure = h("div");
   const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
   const baseline = h("select", { "aria-label": "Compare with" }, h("option", { value: "" }, "not compared"));
   listOthers(runId, baseline).catch(fail);
   const click = () => openReport(runId, baseline.value).catch(fail);
-  return h("div", {}, h("button", { type: "button", click }, "Open the report"), " ", baseline, failure);
+  return h(
+    "div",
+    { class: "report-of" },
+    h("button", { type: "button", click }, "Open the report"),
+    baseline,
+    idLink("label", runId, "Label its traces"),
+    failure,
+  );
 }
 
 /** Runs with a completed task, newest first. */

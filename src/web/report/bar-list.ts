@@ -7,7 +7,7 @@ import {
   STAGES,
 } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import { type Child, costText, h, intervalText, scoreText, untrustedInline } from "../dom.js";
+import { axisEnd, type Child, costText, h, intervalText, scoreAxis, scoreText, untrustedInline } from "../dom.js";
 import { OUTCOME_WORDS, runDot, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./route.js";
 
@@ -21,7 +21,8 @@ export function scoreTable(head: ReportHead): HTMLElement {
     h("caption", { class: "hidden" }, "Scores with their 95 % intervals, over the completed tasks"),
     h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
     ...head.scores.map(({ name, label, meaning, better }) => {
-      const span = axisOf(head.runs.map((run) => run.scores[name]));
+      const figures = head.runs.map((run) => run.scores[name]);
+      const axis = scoreAxis(figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]));
       return h(
         "tbody",
         {},
@@ -44,7 +45,13 @@ export function scoreTable(head: ReportHead): HTMLElement {
             ...(several ? [h("td", { class: "run" }, runDot(i), untrustedInline(run.label))] : []),
             h("td", { class: "figure strong" }, scoreText(figure.value)),
             h("td", { class: "figure" }, intervalText(figure)),
-            h("td", { class: "track-cell" }, track(figure, span, i)),
+            h(
+              "td",
+              { class: "track-cell" },
+              track(figure, axis, i),
+              // One axis for all runs, below the last.
+              i < head.runs.length - 1 ? null : axisLine(axis),
+            ),
             h("td", { class: "figure muted" }, count(figure.n)),
           );
         }),
@@ -104,10 +111,8 @@ function heading(name: string): HTMLElement {
   return name === "" ? h("td", {}) : h("th", { scope: "col" }, name);
 }
 
-/** 0 to 1, extended where values lie outside. */
-function axisOf(figures: readonly (Figure | undefined)[]): readonly [number, number] {
-  const ends = figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]);
-  return [Math.min(0, ...ends), Math.max(1, ...ends)];
+function axisLine(axis: readonly [number, number]): HTMLElement {
+  return h("span", { class: "axis", "aria-hidden": "true" }, ...axis.map((end) => h("span", {}, axisEnd(end))));
 }
 
 /** The interval as a line with the value as a dot; hidden from screen readers, as the numbers stand beside it. */

@@ -1,7 +1,7 @@
 import type * as PlotLibrary from "@observablehq/plot";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import type { SliceName } from "../../traces/slice.js";
+import type { SliceName } from "../../traces/run-totals.js";
 import { costText, h, intervalText, scoreText } from "../dom.js";
 import { SLICE_WORDS } from "./header.js";
 import { filterLink } from "./route.js";
@@ -84,31 +84,35 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
   });
   const points = all.map((point) => {
     const dominatedBy = all.find((other) => dominates(other, point, better))?.run ?? null;
-    return { ...point, dominatedBy, shown: dominatedBy === null ? point.run : `${point.run} (dominated)` };
+    return { ...point, dominatedBy };
   });
   const xs = points.map(({ x }) => x);
   const wide = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
   const ends = points.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
+  const yDomain = around(ends);
+  const xDomain: [number, number] = wide
+    ? [Math.min(...xs) / 1.5, Math.max(...xs) * 1.5]
+    : [0, Math.max(0.001, ...xs) * 1.15];
+  const height = Math.max(280, 64 + LABEL_PX * points.length);
+  const margins = { marginLeft: 44, marginTop: 24, marginBottom: 40, marginRight: 24 };
   return {
     title: `${label} ${price.title}`,
     description: `One point a run, with its 95 % interval; ${better === "higher" ? "up" : "down"} and to the left is better. A ring is dominated: another run is at least as good for no more.`,
     draw: (width) =>
       Plot.plot({
         width,
-        height: 280,
-        marginLeft: 44,
-        marginTop: 24,
-        marginBottom: 40,
-        marginRight: 24,
+        height,
+        ...margins,
         style: CHART_STYLE,
         x: {
           label: price.label,
           labelArrow: "none",
           type: wide ? "log" : "linear",
           ticks: 5,
-          ...(wide ? { tickFormat: "~g", nice: true } : { domain: [0, Math.max(0.001, ...xs) * 1.15] }),
+          domain: xDomain,
+          ...(wide ? { tickFormat: "~g" } : {}),
         },
-        y: { domain: around(ends), label, labelArrow: "none", grid: true, ticks: 5 },
+        y: { domain: yDomain, label, labelArrow: "none", grid: true, ticks: 5 },
         marks: [
           Plot.ruleX(
             points.filter(({ low }) => low !== null),
@@ -117,22 +121,21 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
               stroke: (point: (typeof points)[number]) => runColour(point.index),
             },
           ),
-          Plot.text(points, {
-            ...{ x: "x", y: "value", text: "shown", lineWidth: 24, textOverflow: "ellipsis" },
-            // Labels of points on the right go to the left.
-            ...{ textAnchor: "start", dx: 10, filter: (point: (typeof points)[number]) => !isRight(point.x, xs, wide) },
-          }),
-          Plot.text(points, {
-            ...{ x: "x", y: "value", text: "shown", lineWidth: 24, textOverflow: "ellipsis" },
-            ...{ textAnchor: "end", dx: -10, filter: (point: (typeof points)[number]) => isRight(point.x, xs, wide) },
-          }),
+          ...pointLabels(
+            points.map(({ value, x, run, index, dominatedBy }) => ({
+              ...{ text: dominatedBy === null ? run : `${run} (dominated)`, colour: runColour(index), x, value },
+              left: pixel(x, xDomain, [margins.marginLeft, width - margins.marginRight], wide),
+              top: pixel(value, yDomain, [height - margins.marginBottom, margins.marginTop], false),
+            })),
+            { left: margins.marginLeft, right: width, top: margins.marginTop, bottom: height - margins.marginBottom },
+          ),
           Plot.dot(points, {
             ...{ x: "x", y: "value", r: 5, strokeWidth: 2 },
             stroke: (point: (typeof points)[number]) => runColour(point.index),
             fill: (point: (typeof points)[number]) =>
               point.dominatedBy === null ? runColour(point.index) : "var(--paper)",
             title: (point: (typeof points)[number]) =>
-              `${point.shown}: ${scoreText(point.value)}, ${price.text(point.x)}`,
+              `${point.run}: ${scoreText(point.value)}, ${price.text(point.x)}`,
           }),
         ],
       }),
@@ -159,10 +162,56 @@ function around(ends: readonly number[]): [number, number] {
   return [low - room, high + room];
 }
 
-function isRight(x: number, xs: readonly number[], log: boolean): boolean {
-  const at = (value: number) => (log ? Math.log(value) : value);
-  const [from, to] = [log ? at(Math.min(...xs)) : 0, at(Math.max(...xs))];
-  return at(x) > (from + to) / 2;
+function pixel(
+  value: number,
+  [low, high]: readonly [number, number],
+  [from, to]: readonly [number, number],
+  log: boolean,
+): number {
+  const at = (each: number) => (log ? Math.log(each) : each);
+  return from + ((at(value) - at(low)) / (at(high) - at(low))) * (to - from);
+}
+
+/** Height of a line of labels. */
+const LABEL_PX = 15;
+
+interface PointLabel {
+  readonly text: string;
+  readonly colour: string;
+  readonly x: number;
+  readonly value: number;
+  /** Where the point is, in pixels. */
+  readonly left: number;
+  readonly top: number;
+}
+
+/**
+ * Labels beside their points, in the colours of these, one below another where points are near one another, and cut in
+ * the middle where there is no room: labels often differ at their ends.
+ */
+function pointLabels(
+  labels: readonly PointLabel[],
+  { left: from, right: to, top, bottom }: Readonly<Record<"left" | "right" | "top" | "bottom", number>>,
+): PlotLibrary.Markish[] {
+  const sorted = labels.toSorted((a, b) => a.top - b.top);
+  const tops = sorted.map((label) => label.top);
+  for (const [i, at] of tops.entries()) tops[i] = Math.max(at, (tops[i - 1] ?? top - LABEL_PX) + LABEL_PX);
+  for (const i of tops.keys()) {
+    const last = tops.length - 1 - i;
+    tops[last] = Math.min(tops[last] ?? 0, (tops[last + 1] ?? bottom + LABEL_PX) - LABEL_PX);
+  }
+  return sorted.map((label, i) => {
+    const { text, colour, left } = label;
+    // To the side that has more room.
+    const toRight = to - left > left - from;
+    const room = Math.floor(((toRight ? to - left : left - from) - LABEL_PADDING_PX) / CHARACTER_PX);
+    const half = Math.floor((room - 1) / 2);
+    return Plot.text([label], {
+      ...{ x: "x", y: "value", dx: toRight ? 10 : -10, dy: (tops[i] ?? label.top) - label.top },
+      ...{ textAnchor: toRight ? "start" : "end", fill: colour, stroke: "var(--paper)", strokeWidth: 3 },
+      text: () => (text.length <= room ? text : `${text.slice(0, half)}…${text.slice(text.length - half)}`),
+    });
+  });
 }
 
 /** Parts shown: those with the most tasks. */

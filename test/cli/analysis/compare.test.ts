@@ -1,116 +1,261 @@
+import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-const { artE, readJson, write } = workFolder({ mail: MAIL });
-
-const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet`;
-
-beforeAll(async () => {
-  for (const line of [`${RUN} -l 40 -o full.json`, `${RUN} -l 50 --max-turns 2 -o short.json`]) {
-    expect(await artE(line)).toMatchObject({ code: 0 });
-  }
-});
-
-const idOf = (file: string): string => readJson(file).runId;
-
 describe("compare", () => {
-  it("tells of two runs what is better, how surely, at what cost, and which questions changed", async () => {
-    const { code, stdout, stderr } = await artE("compare full.json short.json --metric sources,semantic --flips 2");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const [full, short] = [idOf("full.json"), idOf("short.json")];
-    expect(stdout).toMatch(new RegExp(`^${full} +baseline +40 +0 +\\$0\\.00 .+\\n${short} +baseline +50 `, "m"));
-    expect(stdout).toContain(`${short} against ${full}: 40 questions in both, 10 only in the second\n`);
-    expect(stdout).toContain("Settings that differ: maxTurns, selection\n");
-    expect(stdout).toMatch(
-      /^Sources correct +40 +0\.\d{3} +0\.000 +-0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] +<0\.001 +0\/\d+\/\d+ +worse$/m,
-    );
-    expect(stdout).toMatch(/^Turns of a task +40 +3\.00 +2\.00 +-1\.00 /m);
-    expect(stdout.match(/^ {2}lost {2}\d+ {2}\S.+\n {8}1\.000 {2}\S.+\n {8}0\.000 {2}-$/gm)).toHaveLength(2);
+  const { artE, readJson, write } = workFolder({ mail: MAIL });
+  const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet`;
+
+  beforeAll(async () => {
+    for (const line of [`${RUN} -l 40 -o full.json`, `${RUN} -l 50 --max-turns 2 -o short.json`]) {
+      expect(await artE(line)).toMatchObject({ code: 0 });
+    }
   });
 
-  it("takes runs of the database by their ids, and is one document with --json", async () => {
-    const { stdout } = await artE(`compare ${idOf("full.json")} latest --json`);
-    const { runs, comparisons, published } = JSON.parse(stdout);
-    expect(runs.map((run: { runId: string }) => run.runId)).toEqual([idOf("full.json"), idOf("short.json")]);
-    expect(comparisons).toHaveLength(1);
-    expect(comparisons[0].questions).toEqual({ common: 40, onlyBaseline: 0, onlyCandidate: 10 });
-    const names = comparisons[0].metrics.map(({ metric }: { metric: string }) => metric);
-    expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "modelAndToolTimeMs"]));
-    expect(new Set(names).size).toBe(names.length);
-    expect(comparisons[0].metrics[0]).toMatchObject({ metric: "exactMatch", test: "mcnemar", p: 1, verdict: null });
-    expect(published).toBeNull();
+  const idOf = (file: string): string => readJson(file).runId;
+
+  describe("compare", () => {
+    it("tells of two runs what is better, how surely, at what cost, and which questions changed", async () => {
+      const { code, stdout, stderr } = await artE("compare full.json short.json --metric sources,semantic --flips 2");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const [full, short] = [idOf("full.json"), idOf("short.json")];
+      expect(stdout).toMatch(new RegExp(`^${full} +baseline +40 +0 +\\$0\\.00 .+\\n${short} +baseline +50 `, "m"));
+      expect(stdout).toContain(`${short} against ${full}: 40 questions in both, 10 only in the second\n`);
+      expect(stdout).toContain("Settings that differ: maxTurns, selection\n");
+      expect(stdout).toMatch(
+        /^Sources correct +40 +0\.\d{3} +0\.000 +-0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] +<0\.001 +0\/\d+\/\d+ +worse$/m,
+      );
+      expect(stdout).toMatch(/^Turns of a task +40 +3\.00 +2\.00 +-1\.00 /m);
+      expect(stdout.match(/^ {2}lost {2}\d+ {2}\S.+\n {8}1\.000 {2}\S.+\n {8}0\.000 {2}-$/gm)).toHaveLength(2);
+    });
+
+    it("takes runs of the database by their ids, and is one document with --json", async () => {
+      const { stdout } = await artE(`compare ${idOf("full.json")} latest --json`);
+      const { runs, comparisons, published } = JSON.parse(stdout);
+      expect(runs.map((run: { runId: string }) => run.runId)).toEqual([idOf("full.json"), idOf("short.json")]);
+      expect(comparisons).toHaveLength(1);
+      expect(comparisons[0].questions).toEqual({ common: 40, onlyBaseline: 0, onlyCandidate: 10 });
+      const names = comparisons[0].metrics.map(({ metric }: { metric: string }) => metric);
+      expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "modelAndToolTimeMs"]));
+      expect(new Set(names).size).toBe(names.length);
+      expect(comparisons[0].metrics[0]).toMatchObject({ metric: "exactMatch", test: "mcnemar", p: 1, verdict: null });
+      expect(published).toBeNull();
+    });
+
+    it("compares the first with each of the others", async () => {
+      const { stdout } = await artE("compare full.json short.json full.json --json");
+      const [first, second] = JSON.parse(stdout).comparisons;
+      expect(first.candidate).toBe(idOf("short.json"));
+      const scores = second.metrics.slice(0, 3);
+      for (const { wins, losses, verdict } of scores)
+        expect({ wins, losses, verdict }).toEqual({ wins: 0, losses: 0, verdict: null });
+    });
+
+    it("shows the published figures beside a run, and how it was made otherwise", async () => {
+      const { code, stdout } = await artE("compare full.json --published");
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^ART-E 14B +0\.960 +1\.1 s +\$0\.850 +published$/m);
+      expect(stdout).toMatch(/^baseline \(offline\/baseline\) +0\.000 \[0\.000, 0\.\d{3}\] n=40 \(Exact match\) /m);
+      expect(stdout).toMatch(
+        /^run_\S+ differs: no judge: .+; agent baseline, not art-e; .+; not the first 100 questions .+\.$/m,
+      );
+    });
+
+    it("refuses runs over other mail or with another cutoff, unless it is forced to", async () => {
+      const other = { ...readJson("short.json"), runId: "run_other", corpusFingerprint: "0".repeat(64) };
+      write("other.json", JSON.stringify({ ...other, settings: { ...other.settings, cutoff: "off" } }));
+      const refused = await artE("compare full.json other.json");
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toMatch(
+        /^art-e: run_\S+ and run_other cannot be compared\. They differ in the mail: fingerprint \w{12} and 000000000000; the cutoff: query_date and off\.\n/,
+      );
+      const forced = await artE("compare full.json other.json --force");
+      expect(forced.code).toBe(0);
+      expect(forced.stdout).toContain("NOT COMPARABLE, they differ in the mail");
+    });
+
+    it.each([
+      ["compare full.json", "There is one run only to compare."],
+      ["compare full.json none.json", "There is no results file none.json."],
+      ["compare full.json run_none", 'There is no run "run_none" in ./art-e.db.'],
+      ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
+      ["compare full.json short.json --metric f1", 'There is no metric "f1" here.'],
+      ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
+    ])("%s is refused", async (line, message) => {
+      write("broken.json", "{}");
+      const { code, stdout, stderr } = await artE(line);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`art-e: ${message}`);
+    });
   });
 
-  it("compares the first with each of the others", async () => {
-    const { stdout } = await artE("compare full.json short.json full.json --json");
-    const [first, second] = JSON.parse(stdout).comparisons;
-    expect(first.candidate).toBe(idOf("short.json"));
-    const scores = second.metrics.slice(0, 3);
-    for (const { wins, losses, verdict } of scores)
-      expect({ wins, losses, verdict }).toEqual({ wins: 0, losses: 0, verdict: null });
-  });
+  describe("stats --run --by", () => {
+    it("is a table of the slice with denominators and intervals", async () => {
+      const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
+      expect(code).toBe(0);
+      const [heading, , ...rows] = stdout.trimEnd().split("\n");
+      expect(heading).toMatch(/^year +tasks +Sources correct +Semantic score$/);
+      for (const row of rows)
+        expect(row).toMatch(/^\d{4} +\d+ +0\.000 \[0\.000, 0\.\d{3}\] n=\d+ +0\.000 (\[0\.000, 0\.\d{3}\] )?n=\d+$/);
+      const parts = JSON.parse((await artE("stats --run latest --by inbox --json")).stdout).parts;
+      expect(parts.reduce((sum: number, part: { tasks: number }) => sum + part.tasks, 0)).toBe(50);
+    });
 
-  it("shows the published figures beside a run, and how it was made otherwise", async () => {
-    const { code, stdout } = await artE("compare full.json --published");
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^ART-E 14B +0\.960 +1\.1 s +\$0\.850 +published$/m);
-    expect(stdout).toMatch(/^baseline \(offline\/baseline\) +0\.000 \[0\.000, 0\.\d{3}\] n=40 \(Exact match\) /m);
-    expect(stdout).toMatch(
-      /^run_\S+ differs: no judge: .+; agent baseline, not art-e; .+; not the first 100 questions .+\.$/m,
-    );
-  });
-
-  it("refuses runs over other mail or with another cutoff, unless it is forced to", async () => {
-    const other = { ...readJson("short.json"), runId: "run_other", corpusFingerprint: "0".repeat(64) };
-    write("other.json", JSON.stringify({ ...other, settings: { ...other.settings, cutoff: "off" } }));
-    const refused = await artE("compare full.json other.json");
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(
-      /^art-e: run_\S+ and run_other cannot be compared\. They differ in the mail: fingerprint \w{12} and 000000000000; the cutoff: query_date and off\.\n/,
-    );
-    const forced = await artE("compare full.json other.json --force");
-    expect(forced.code).toBe(0);
-    expect(forced.stdout).toContain("NOT COMPARABLE, they differ in the mail");
-  });
-
-  it.each([
-    ["compare full.json", "There is one run only to compare."],
-    ["compare full.json none.json", "There is no results file none.json."],
-    ["compare full.json run_none", 'There is no run "run_none" in ./art-e.db.'],
-    ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
-    ["compare full.json short.json --metric f1", 'There is no metric "f1" here.'],
-    ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
-  ])("%s is refused", async (line, message) => {
-    write("broken.json", "{}");
-    const { code, stdout, stderr } = await artE(line);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(`art-e: ${message}`);
+    it.each([
+      ["stats --by year", "--by goes with --run RUN --by SLICE."],
+      ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
+      [
+        "stats --run latest --by month",
+        "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
+      ],
+      ["stats --run latest --by year --metric x", 'There is no metric "x" here.'],
+    ])("%s is refused", async (line, message) => {
+      const { code, stderr } = await artE(line);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`art-e: ${message}`);
+    });
   });
 });
 
-describe("stats --run --by", () => {
-  it("is a table of the slice with denominators and intervals", async () => {
-    const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
-    expect(code).toBe(0);
-    const [heading, , ...rows] = stdout.trimEnd().split("\n");
-    expect(heading).toMatch(/^year +tasks +Sources correct +Semantic score$/);
-    for (const row of rows)
-      expect(row).toMatch(/^\d{4} +\d+ +0\.000 \[0\.000, 0\.\d{3}\] n=\d+ +0\.000 (\[0\.000, 0\.\d{3}\] )?n=\d+$/);
-    const parts = JSON.parse((await artE("stats --run latest --by inbox --json")).stdout).parts;
-    expect(parts.reduce((sum: number, part: { tasks: number }) => sum + part.tasks, 0)).toBe(50);
+describe("gate", () => {
+  const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+  const RUN = `run -a baseline --dataset ${QUESTIONS} -l 30`;
+
+  beforeAll(async () => {
+    expect(await artE(`${RUN} -o base.json --quiet`)).toMatchObject({ code: 0 });
+    expect(await artE(`${RUN} -o short.json --max-turns 2 --quiet`)).toMatchObject({ code: 0 });
   });
 
-  it.each([
-    ["stats --by year", "--by goes with --run RUN --by SLICE."],
-    ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
-    [
-      "stats --run latest --by month",
-      "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
-    ],
-    ["stats --run latest --by year --metric x", 'There is no metric "x" here.'],
-  ])("%s is refused", async (line, message) => {
-    const { code, stderr } = await artE(line);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`art-e: ${message}`);
+  describe("gate", () => {
+    it("passes a run that reaches everything", async () => {
+      const { code, stdout, stderr } = await artE(
+        "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json",
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout.split("\n")).toEqual([
+        expect.stringMatching(
+          /^passed {2}sources \(sourcesCorrect\) 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=30, wanted at least 0\.5$/,
+        ),
+        expect.stringMatching(/^passed {2}found \(foundGold\) 1\.000 \[0\.\d{3}, 1\.000\] n=30, wanted at least 0\.9$/),
+        expect.stringMatching(
+          /^passed {2}accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.000\] n=30, wanted the interval above -0\.02 against run_/,
+        ),
+        "",
+      ]);
+    });
+
+    it("ends with 3 where one is missed, and says which by how much", async () => {
+      const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
+      expect(code).toBe(3);
+      expect(JSON.parse(stderr).error.message).toMatch(
+        /^Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, wanted at least 0\.8\.$/,
+      );
+      const { passed, gates } = JSON.parse(stdout);
+      expect(passed).toBe(false);
+      expect(gates).toEqual([
+        expect.objectContaining({ kind: "fail_under", scorer: "exactMatch", limit: 0.8, passed: false }),
+        expect.objectContaining({ kind: "fail_under", scorer: "foundGold", limit: 0.5, passed: true }),
+      ]);
+    });
+
+    it("ends with 3 where a run may be worse than its baseline by the margin or more", async () => {
+      const { code, stderr } = await artE("gate short.json --baseline base.json --no-worse-than 0.1 --metric sources");
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/ -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] n=30, wanted the interval above -0\.1 against run_/);
+      const better = await artE("gate base.json --baseline short.json --metric sources");
+      expect(better.code).toBe(0);
+    });
+
+    it("writes JUnit XML of the metric that is asked for", async () => {
+      const { code, stdout } = await artE("gate base.json --junit junit.xml --metric sources");
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "JUnit:  junit.xml\n" });
+      const right = readJson("base.json").taskResults.filter(
+        (task: { sourcesCorrect: boolean }) => task.sourcesCorrect,
+      );
+      expect(read("junit.xml")).toContain(
+        `<testsuites name="art-e" tests="30" failures="${30 - right.length}" errors="0"`,
+      );
+      expect(read("junit.xml").match(/<testcase /g)).toHaveLength(30);
+    });
+
+    it("refuses a run that is not finished", async () => {
+      expect(await artE(`${RUN} --max-time 0.000000001 -o partial.json --quiet`)).toMatchObject({
+        code: 1,
+      });
+      expect(readJson("partial.json")).toMatchObject({ status: "interrupted", plannedTasks: 30 });
+      for (const name of ["latest", "partial.json"]) {
+        const { code, stdout, stderr } = await artE(`gate ${name} --fail-under found=0 --junit partial.xml`);
+        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+        expect(stderr).toMatch(
+          /^art-e: Run run_\S+ is not finished: \d+ of its 30 tasks have no result\.\n {7}Finish it: art-e run --resume /,
+        );
+        const against = await artE(`gate base.json --baseline ${name}`);
+        expect(against).toMatchObject({ code: 2, stderr: expect.stringContaining(`--baseline ${name}: Run run_`) });
+      }
+      expect(existsSync(path("partial.xml"))).toBe(false);
+    });
+
+    it.each([
+      ["gate base.json", "No gate is given."],
+      ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
+      ["gate base.json --fail-under f1=0.5", 'There is no metric "f1".'],
+      ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
+      ["gate base.json --fail-under sources=0.5 --min-coverage 0.5", "--min-coverage goes with --fail-under eval:NAME"],
+      ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
+      ["gate base.json --fail-under sources=80", "--fail-under sources=80: sources is from 0 to 1."],
+      ["gate base.json --fail-under goldRank=0.5", "--fail-under goldRank=0.5: goldRank is of at least 1."],
+      ["gate base.json --fail-under artReward=-3", "--fail-under artReward=-3: artReward is from -2 to 1.5."],
+      [
+        "gate base.json --baseline base.json --no-worse-than 1",
+        "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
+      ],
+      ["gate base.json --baseline none.json", "There is no results file none.json."],
+      ["gate base.json --junit no/where.xml", "--junit: no/where.xml cannot be written"],
+    ])("%s is refused", async (line, message) => {
+      const { code, stdout, stderr } = await artE(line);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`art-e: ${message}`);
+    });
+  });
+
+  describe("run with gates", () => {
+    it("judges what it has run: exit code, box, document, JUnit and step summary", async () => {
+      const line = `${RUN} --fail-under sources=0.99 --baseline base.json --junit run.xml -o gated.json`;
+      const summary = path("summary.md");
+      write("summary.md", "before\n");
+      const { code, stdout, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: summary });
+      expect(code).toBe(3);
+      expect(stdout).toMatch(/^Gate: {5}missed {2}sources \(sourcesCorrect\) .+ wanted at least 0\.99$/m);
+      expect(stdout).toMatch(/^Gate: {5}passed {2}accuracy \(exactMatch\) .+ against run_/m);
+      expect(stdout).toMatch(/^JUnit: {4}run\.xml$/m);
+      expect(stderr).toMatch(/^art-e: Run run_\S+ missed 1 of 2 gates: sources /m);
+      expect(read("run.xml")).toMatch(/ tests="30" failures="30" /);
+      expect(read("summary.md")).toMatch(/^before\n### ART-E: baseline &#40;offline&#47;baseline&#41;\n/);
+      expect(readJson("gated.json").totalTasks).toBe(30);
+    });
+
+    it("has the gates in its document with --json", async () => {
+      const { code, stdout } = await artE(`${RUN} --fail-under found=0.5 --json --quiet`);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout).gates).toEqual([expect.objectContaining({ scorer: "foundGold", passed: true })]);
+    });
+
+    it("takes latest for the run before it", async () => {
+      const before = JSON.parse((await artE("stats --run latest --json")).stdout).runId;
+      const { stdout } = await artE(`${RUN} --baseline latest --json --quiet`);
+      expect(JSON.parse(stdout).gates[0]).toMatchObject({ baseline: before, passed: true });
+    });
+
+    it("spends nothing where the baseline is about something else", async () => {
+      const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout).length;
+      const before = await runs();
+      const { code, stderr } = await artE(`${RUN} --cutoff off --baseline base.json`);
+      expect(code).toBe(2);
+      expect(stderr).toContain(
+        "--baseline base.json cannot be compared with this run. They differ in the cutoff: query_date and off.",
+      );
+      expect((await artE(`${RUN} --fail-under f1=1`)).code).toBe(2);
+      expect(await runs()).toBe(before);
+    });
   });
 });

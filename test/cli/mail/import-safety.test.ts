@@ -33,10 +33,9 @@ import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from ".
 /** What an import leaves when it is killed, interrupted, disturbed or given a broken source. Runs the built program. */
 
 const { artE, path, read, start, write } = workFolder();
-
-const [MAILS, KILLS] = process.env.ART_E_LONG === undefined ? [6_000, 12] : [15_000, 50];
-const LONG = { timeout: KILLS * 60_000 };
-
+const [MAILS, MANY] = process.env.ART_E_LONG === undefined ? [3_000, 12] : [15_000, 50];
+const LONG = { timeout: MANY * 60_000 };
+const STRESS = { ...LONG, tags: ["slow"] };
 /** How long an import of `big.csv` takes here, in milliseconds; only to choose moments by. */
 let duration = 0;
 /** The fingerprint after the demo mail, after `big.csv`, and after both. */
@@ -103,9 +102,9 @@ function expectClear({ stderr }: Ended, message: RegExp): void {
 }
 
 describe("an import killed at any moment", () => {
-  it("into a new file leaves no file or the whole one, and the next import is not disturbed", LONG, async () => {
+  async function killedOnNewFile(times: number): Promise<void> {
     const random = seeded(11);
-    for (let i = 0; i < KILLS; i++) {
+    for (let i = 0; i < times; i++) {
       const run = start("import big.csv --db new.db --quiet");
       await sleep(random() * duration * 1.1);
       run.child.kill("SIGKILL");
@@ -119,12 +118,12 @@ describe("an import killed at any moment", () => {
     expect(fingerprint("new.db")).toBe(fingerprints.big);
     doctor("new.db");
     expect(filesOf("new.db")).toEqual(["new.db"]);
-  });
+  }
 
-  it("into an existing file leaves the old mail or all of it, and the next import succeeds", LONG, async () => {
+  async function killedOnExistingFile(times: number): Promise<void> {
     const random = seeded(12);
     copyFileSync(path("old.db"), path("grown.db"));
-    for (let i = 0; i < KILLS; i++) {
+    for (let i = 0; i < times; i++) {
       const run = start("import big.csv --db grown.db --quiet");
       await sleep(random() * duration * 1.1);
       run.child.kill("SIGKILL");
@@ -139,7 +138,14 @@ describe("an import killed at any moment", () => {
     await succeed("import big.csv --db grown.db --quiet");
     expect(fingerprint("grown.db")).toBe(fingerprints.both);
     doctor("grown.db");
-  });
+  }
+
+  const NEW = "into a new file leaves no file or the whole one, and the next import is not disturbed";
+  const EXISTING = "into an existing file leaves the old mail or all of it, and the next import succeeds";
+  it(NEW, LONG, () => killedOnNewFile(3));
+  it(EXISTING, LONG, () => killedOnExistingFile(3));
+  it(`${NEW}, ${MANY} times`, STRESS, () => killedOnNewFile(MANY));
+  it(`${EXISTING}, ${MANY} times`, STRESS, () => killedOnExistingFile(MANY));
 });
 
 describe("while an import writes to a file", () => {
@@ -239,14 +245,14 @@ describe("a disk without room", () => {
     return startProgram(path(""), "bash", args, {}).ended;
   };
 
-  it.each([4, 100, 2_000, 8_000])("of %d KiB for a new file leaves none", async (kib) => {
+  async function expectNoFile(kib: number): Promise<void> {
     const ended = await limited(kib, "full.db");
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expectClear(ended, /^art-e: Cannot (write|open the database) full\.db: /);
     expect(filesOf("full.db")).toEqual([]);
-  });
+  }
 
-  it.each([1_000, 3_000, 8_000])("of %d KiB for an existing file leaves it as it was", async (kib) => {
+  async function expectOldFile(kib: number): Promise<void> {
     const db = `full-old-${kib}.db`;
     copyFileSync(path("old.db"), path(db));
     const ended = await limited(kib, db);
@@ -255,7 +261,12 @@ describe("a disk without room", () => {
     expect(filesOf(db)).toEqual([db]);
     expect(fingerprint(db)).toBe(fingerprints.old);
     doctor(db);
-  });
+  }
+
+  it.each([4, 2_000])("of %d KiB for a new file leaves none", expectNoFile);
+  it.each([1_000])("of %d KiB for an existing file leaves it as it was", expectOldFile);
+  it.each([100, 1_000, 4_000])("of %d KiB for a new file leaves none", STRESS, expectNoFile);
+  it.each([2_000, 4_000])("of %d KiB for an existing file leaves it as it was", STRESS, expectOldFile);
 });
 
 describe("a folder that cannot be written to", () => {

@@ -1,189 +1,522 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { gzipSync } from "node:zlib";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { describe, expect, it } from "vitest";
 import { expectedMails, writeParquet } from "../../mail/corpus-fixtures.js";
+import { runLengthParquet } from "../../mail/run-length-parquet.js";
 import { sendFile, sendJson, startHub } from "../../platform/hub-server.js";
-import { BIN, boxLines, MAIL, MARCUS, workFolder } from "../art-e.js";
-
-const { artE, path, read, write } = workFolder();
-
-const RULE = "═".repeat(60);
+import { BIN, boxLines, demoQuestion, MAIL, MARCUS, workFolder } from "../art-e.js";
 
 describe("import", () => {
-  it.concurrent("tells in a box what it read and stored, and when again, that it was there", async ({ expect }) => {
-    const first = await artE(`import ${MAIL}`);
-    expect(first).toMatchObject({ code: 0, stderr: "" });
-    expect(first.stdout.replace(/Time: .+/, "Time: #")).toBe(
-      [
-        RULE,
-        "ART-E Import (maildir into ./art-e.db)",
-        RULE,
-        "Read:       517",
-        "Stored:     516 new messages, 311 of them distinct mails",
-        "Duplicates: 1 were here already",
-        "Skipped:    0",
-        "Inboxes:    3",
-        "Time: #",
-        RULE,
-        "Mailboxes:",
-        "  marcus.hale@kestrelplains.example    219 mails",
-        "  dana.okafor@kestrelplains.example    137 mails",
-        "  ruth.whitlock@kestrelplains.example  101 mails",
-        `Next: node ${BIN} search marcus.hale@kestrelplains.example WORDS`,
-        "",
-      ].join("\n"),
-    );
-    const again = boxLines((await artE(`import -c ${MAIL}`)).stdout);
-    expect(again).toMatchObject({
-      Read: "517",
-      Stored: "0 new messages, 0 of them distinct mails",
-      Duplicates: "517 were here already",
+  const { artE, path, read, write } = workFolder();
+  const RULE = "═".repeat(60);
+
+  describe("import", () => {
+    it.concurrent("tells in a box what it read and stored, and when again, that it was there", async ({ expect }) => {
+      const first = await artE(`import ${MAIL}`);
+      expect(first).toMatchObject({ code: 0, stderr: "" });
+      expect(first.stdout.replace(/Time: .+/, "Time: #")).toBe(
+        [
+          RULE,
+          "ART-E Import (maildir into ./art-e.db)",
+          RULE,
+          "Read:       517",
+          "Stored:     516 new messages, 311 of them distinct mails",
+          "Duplicates: 1 were here already",
+          "Skipped:    0",
+          "Inboxes:    3",
+          "Time: #",
+          RULE,
+          "Mailboxes:",
+          "  marcus.hale@kestrelplains.example    219 mails",
+          "  dana.okafor@kestrelplains.example    137 mails",
+          "  ruth.whitlock@kestrelplains.example  101 mails",
+          `Next: node ${BIN} search marcus.hale@kestrelplains.example WORDS`,
+          "",
+        ].join("\n"),
+      );
+      const again = boxLines((await artE(`import -c ${MAIL}`)).stdout);
+      expect(again).toMatchObject({
+        Read: "517",
+        Stored: "0 new messages, 0 of them distinct mails",
+        Duplicates: "517 were here already",
+      });
     });
+
+    it.concurrent("with --json writes one document and nothing else", async ({ expect }) => {
+      const { code, stdout, stderr } = await artE(`import ${MAIL} --db json.db --json`);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(JSON.parse(stdout)).toEqual({
+        db: "json.db",
+        format: "maildir",
+        read: 517,
+        stored: 516,
+        distinct: 311,
+        duplicates: 1,
+        renamed: 0,
+        skipped: { mails: 0, reasons: {}, first: [] },
+        skippedFile: null,
+        dropped: null,
+        inboxes: 3,
+        mailboxes: [
+          { address: MARCUS, mails: 219 },
+          { address: "dana.okafor@kestrelplains.example", mails: 137 },
+          { address: "ruth.whitlock@kestrelplains.example", mails: 101 },
+        ],
+        unresolvedOwners: 0,
+        seconds: expect.any(Number),
+      });
+    });
+
+    it.concurrent("takes the file of ART_E_DB, and --db before it", async ({ expect }) => {
+      const variables = { ART_E_DB: "by-variable.db" };
+      const named = await artE(`import ${MAIL} -l 1 --json --db by-flag.db`, variables);
+      const not = await artE(`import ${MAIL} -l 1 --json`, variables);
+      expect([named, not].map(({ stdout }) => JSON.parse(stdout).db)).toEqual(["by-flag.db", "by-variable.db"]);
+      expect(read("by-variable.db")).toMatch(/^SQLite format 3/);
+    });
+
+    it.concurrent("reads no more than --limit mails, whatever the batch", async ({ expect }) => {
+      const { stdout } = await artE(`import ${MAIL} --db limit.db -l 20 -b 7 --json`);
+      expect(JSON.parse(stdout)).toMatchObject({ read: 20 });
+    });
+
+    it.concurrent("with --filter art says what each rule dropped", async ({ expect }) => {
+      const { stdout } = await artE(`import ${MAIL} --db art.db --filter art`);
+      expect(boxLines(stdout)["Dropped by ART's rules"]).toMatch(
+        /^[1-9]\d* with a body over 5,000 characters, [1-9]\d* with over 30 recipients, [1-9]\d* repeats$/,
+      );
+    });
+
+    it.concurrent("takes an owner's address from --owner-map", async ({ expect }) => {
+      write("owners.tsv", "hale-m\tMarcus.Hale@elsewhere.example\n");
+      await artE(`import ${MAIL} --db owners.db --owner-map owners.tsv`);
+      const search = "--db owners.db gas -l 1 --json";
+      const { stdout } = await artE(`search marcus.hale@elsewhere.example ${search}`);
+      expect(JSON.parse(stdout).emails).toHaveLength(1);
+    });
+
+    it.concurrent("names the mails it skipped, and their control characters do no harm", async ({ expect }) => {
+      const files = {
+        "1.": "From: a@example.com\nTo: b@example.com\nSubject: one\n\nhello\n",
+        "\u001b[2J2.": "no mail\n",
+      };
+      mkdirSync(path("mixed/doe-j/inbox"), { recursive: true });
+      for (const [name, text] of Object.entries(files)) write(`mixed/doe-j/inbox/${name}`, text);
+      const { code, stdout } = await artE("import mixed --db mixed.db");
+      expect(code).toBe(0);
+      expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it has no mail header/);
+      expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it has no mail header/m);
+      expect(stdout).not.toContain("\u001b");
+      expect(stdout).toMatch(/^All skipped mails: mixed\.db\.skipped\.tsv$/m);
+      expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit has no mail header .*\n$/);
+    });
+
+    it.concurrent("fails where every mail had to be skipped, and with --strict at the first of them", async ({
+      expect,
+    }) => {
+      mkdirSync(path("bad/doe-j/inbox"), { recursive: true });
+      write("bad/doe-j/inbox/1.", "no mail\n");
+      const { code, stdout } = await artE("import bad --db bad.db --format maildir --json");
+      expect(code).toBe(1);
+      const first = [{ where: expect.stringContaining("doe-j/inbox/1."), reason: expect.any(String) }];
+      expect(JSON.parse(stdout)).toMatchObject({ read: 1, stored: 0, skipped: { mails: 1, first } });
+
+      const strict = await artE("import bad --db strict.db --format maildir --strict");
+      expect(strict).toMatchObject({ code: 1, stdout: "" });
+      expect(strict.stderr).toMatch(/^art-e: .*doe-j\/inbox\/1\.: it has no mail header.*\n {7}Nothing was imported\./);
+      expect(() => read("strict.db")).toThrow("ENOENT");
+    });
+
+    it.concurrent.each([["a file that is no mail", "odd.bin", "odd.bin is not mail in a form that can be read"]])(
+      "refuses %s, and makes no database",
+      async (_, source, message) => {
+        write("odd.bin", Buffer.from([0, 1, 2, 3]));
+        const { code, stdout, stderr } = await artE(`import ${source} --db ${source}.db`);
+        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+        expect(stderr).toContain(`art-e: ${message}`);
+        expect(() => read(`${source}.db`)).toThrow("ENOENT");
+      },
+    );
   });
 
-  it.concurrent("with --json writes one document and nothing else", async ({ expect }) => {
-    const { code, stdout, stderr } = await artE(`import ${MAIL} --db json.db --json`);
+  it("imports many mails of several parts without a word about it", async () => {
+    const part = "--b\nContent-Type: text/plain\n\nhello\n--b\nContent-Type: text/csv\n\n1,2\n--b--\n";
+    const head = "From: a@x.example\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b";
+    mkdirSync(path("parts"));
+    for (let i = 0; i < 12; i++) write(`parts/${i}.eml`, `${head}\nMessage-ID: <${i}@x.example>\n\n${part}`);
+    const { code, stdout, stderr } = await artE("import parts --db parts.db --json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(JSON.parse(stdout)).toEqual({
-      db: "json.db",
-      format: "maildir",
-      read: 517,
-      stored: 516,
-      distinct: 311,
-      duplicates: 1,
-      renamed: 0,
-      skipped: { mails: 0, reasons: {}, first: [] },
-      skippedFile: null,
-      dropped: null,
-      inboxes: 3,
-      mailboxes: [
-        { address: MARCUS, mails: 219 },
-        { address: "dana.okafor@kestrelplains.example", mails: 137 },
-        { address: "ruth.whitlock@kestrelplains.example", mails: 101 },
-      ],
-      unresolvedOwners: 0,
-      seconds: expect.any(Number),
+    expect(JSON.parse(stdout)).toMatchObject({ read: 12, stored: 12 });
+  });
+
+  describe("import without a source", () => {
+    const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+
+    /** The dataset of the mail on a hub of its own, in so many shards, each with all of it. */
+    async function mailHub(count = 1) {
+      const shards = Array.from({ length: count }, (_, i) => `data/train-0000${i}-of-0000${count}.parquet`);
+      const file = path(`shard/${shards[0]}`);
+      mkdirSync(dirname(file), { recursive: true });
+      writeParquet(file, expectedMails());
+      const bytes = readFileSync(file);
+      const oid = createHash("sha256").update(bytes).digest("hex");
+      return startHub((request, response) => {
+        const url = request.url ?? "";
+        if (url === "/api/datasets/corbt/enron-emails/revision/main") sendJson(response, { sha: COMMIT });
+        else if (url === `/api/datasets/corbt/enron-emails/tree/${COMMIT}/data`) {
+          sendJson(
+            response,
+            shards.map((shard) => ({ type: "file", path: shard, size: bytes.length, lfs: { oid } })),
+          );
+        } else if (shards.some((shard) => url.endsWith(shard))) sendFile(request, response, bytes);
+        else response.writeHead(404).end();
+      });
+    }
+
+    it("downloads the mail from HF_ENDPOINT with HF_TOKEN, once, into --cache-dir", async () => {
+      await using hub = await mailHub();
+      const variables = { HF_ENDPOINT: hub.endpoint, HF_TOKEN: "hf_test" };
+      const first = await artE("import --db hub.db --cache-dir cache --json", variables);
+      expect(first.code).toBe(0);
+      expect(first.stderr).toMatch(/^Taking corbt\/enron-emails .* into cache;/);
+      expect(JSON.parse(first.stdout)).toMatchObject({
+        format: "parquet",
+        read: expectedMails().length,
+        skippedFile: null,
+      });
+      expect(hub.seen).toHaveLength(3);
+      expect(hub.seen[0]?.headers.authorization).toBe("Bearer hf_test");
+
+      const again = await artE("import --db hub.db --cache-dir cache --json --quiet", variables);
+      expect(again).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(again.stdout)).toMatchObject({ stored: 0, duplicates: expectedMails().length });
+      expect(hub.seen).toHaveLength(3);
+    });
+
+    it("with a limit downloads the files that it needs only, and the others when they are needed", async () => {
+      await using hub = await mailHub(3);
+      const variables = { HF_ENDPOINT: hub.endpoint };
+      const taken = () => hub.seen.flatMap((request) => /train-0000(\d)/.exec(request.path)?.[1] ?? []);
+      const each = expectedMails().length;
+      const few = await artE(`import -l ${each} --db few.db --cache-dir few --json`, variables);
+      expect(JSON.parse(few.stdout)).toMatchObject({ read: each });
+      expect(taken()).toEqual(["0"]);
+      await artE(`import -l ${each + 1} --db few.db --cache-dir few --json`, variables);
+      expect(taken()).toEqual(["0", "1"]);
+      expect(JSON.parse((await artE("import --db few.db --cache-dir few --json", variables)).stdout).read).toBe(
+        3 * each,
+      );
+      expect(taken()).toEqual(["0", "1", "2"]);
+    });
+
+    it("that cannot be downloaded fails, with what to do by hand", async () => {
+      await using hub = await startHub((_, response) => response.writeHead(404).end());
+      const { code, stdout, stderr } = await artE("import --db none.db --quiet", { HF_ENDPOINT: hub.endpoint });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^art-e: could not download .*404.*\n {7}.*art-e import FOLDER --db none\.db\n$/);
     });
   });
-
-  it.concurrent("takes the file of ART_E_DB, and --db before it", async ({ expect }) => {
-    const variables = { ART_E_DB: "by-variable.db" };
-    const named = await artE(`import ${MAIL} -l 1 --json --db by-flag.db`, variables);
-    const not = await artE(`import ${MAIL} -l 1 --json`, variables);
-    expect([named, not].map(({ stdout }) => JSON.parse(stdout).db)).toEqual(["by-flag.db", "by-variable.db"]);
-    expect(read("by-variable.db")).toMatch(/^SQLite format 3/);
-  });
-
-  it.concurrent("reads no more than --limit mails, whatever the batch", async ({ expect }) => {
-    const { stdout } = await artE(`import ${MAIL} --db limit.db -l 20 -b 7 --json`);
-    expect(JSON.parse(stdout)).toMatchObject({ read: 20 });
-  });
-
-  it.concurrent("with --filter art says what each rule dropped", async ({ expect }) => {
-    const { stdout } = await artE(`import ${MAIL} --db art.db --filter art`);
-    expect(boxLines(stdout)["Dropped by ART's rules"]).toMatch(
-      /^[1-9]\d* with a body over 5,000 characters, [1-9]\d* with over 30 recipients, [1-9]\d* repeats$/,
-    );
-  });
-
-  it.concurrent("takes an owner's address from --owner-map", async ({ expect }) => {
-    write("owners.tsv", "hale-m\tMarcus.Hale@elsewhere.example\n");
-    await artE(`import ${MAIL} --db owners.db --owner-map owners.tsv`);
-    const search = "--db owners.db gas -l 1 --json";
-    const { stdout } = await artE(`search marcus.hale@elsewhere.example ${search}`);
-    expect(JSON.parse(stdout).emails).toHaveLength(1);
-  });
-
-  it.concurrent("names the mails it skipped, and their control characters do no harm", async ({ expect }) => {
-    const files = {
-      "1.": "From: a@example.com\nTo: b@example.com\nSubject: one\n\nhello\n",
-      "\u001b[2J2.": "no mail\n",
-    };
-    mkdirSync(path("mixed/doe-j/inbox"), { recursive: true });
-    for (const [name, text] of Object.entries(files)) write(`mixed/doe-j/inbox/${name}`, text);
-    const { code, stdout } = await artE("import mixed --db mixed.db");
-    expect(code).toBe(0);
-    expect(boxLines(stdout).Skipped).toMatch(/^1: 1 because it has no mail header/);
-    expect(stdout).toMatch(/^skipped .*doe-j\/inbox\/␛\[2J2\.: it has no mail header/m);
-    expect(stdout).not.toContain("\u001b");
-    expect(stdout).toMatch(/^All skipped mails: mixed\.db\.skipped\.tsv$/m);
-    expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit has no mail header .*\n$/);
-  });
-
-  it.concurrent("fails where every mail had to be skipped, and with --strict at the first of them", async ({
-    expect,
-  }) => {
-    mkdirSync(path("bad/doe-j/inbox"), { recursive: true });
-    write("bad/doe-j/inbox/1.", "no mail\n");
-    const { code, stdout } = await artE("import bad --db bad.db --format maildir --json");
-    expect(code).toBe(1);
-    const first = [{ where: expect.stringContaining("doe-j/inbox/1."), reason: expect.any(String) }];
-    expect(JSON.parse(stdout)).toMatchObject({ read: 1, stored: 0, skipped: { mails: 1, first } });
-
-    const strict = await artE("import bad --db strict.db --format maildir --strict");
-    expect(strict).toMatchObject({ code: 1, stdout: "" });
-    expect(strict.stderr).toMatch(/^art-e: .*doe-j\/inbox\/1\.: it has no mail header.*\n {7}Nothing was imported\./);
-    expect(() => read("strict.db")).toThrow("ENOENT");
-  });
-
-  it.concurrent.each([["a file that is no mail", "odd.bin", "odd.bin is not mail in a form that can be read"]])(
-    "refuses %s, and makes no database",
-    async (_, source, message) => {
-      write("odd.bin", Buffer.from([0, 1, 2, 3]));
-      const { code, stdout, stderr } = await artE(`import ${source} --db ${source}.db`);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain(`art-e: ${message}`);
-      expect(() => read(`${source}.db`)).toThrow("ENOENT");
-    },
-  );
 });
 
-describe("import without a source", () => {
-  const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+describe("import sources", () => {
+  /** Mail as people have it lying about: saved mails, zipped archives, several of them at once. */
 
-  /** The dataset of the mail on a hub of its own, all in one shard. */
-  async function mailHub() {
-    const shard = "data/train-00000-of-00001.parquet";
-    const file = path(`shard/${shard}`);
-    mkdirSync(dirname(file), { recursive: true });
-    writeParquet(file, expectedMails());
-    const bytes = readFileSync(file);
-    const oid = createHash("sha256").update(bytes).digest("hex");
-    return startHub((request, response) => {
-      const url = request.url ?? "";
-      if (url === "/api/datasets/corbt/enron-emails/revision/main") sendJson(response, { sha: COMMIT });
-      else if (url === `/api/datasets/corbt/enron-emails/tree/${COMMIT}/data`) {
-        sendJson(response, [{ type: "file", path: shard, size: bytes.length, lfs: { oid } }]);
-      } else if (url.endsWith(shard)) sendFile(request, response, bytes);
-      else response.writeHead(404).end();
+  const { artE, write } = workFolder();
+
+  const mail = (id: string, body: string, header = "") =>
+    `From: ida@brook.example\nTo: me@my.example\nDate: Mon, 02 Feb 2026 09:15:00 +0100\nSubject: ${id}\nMessage-ID: <${id}@x>\n${header}\n${body}\n`;
+
+  const mbox = (...mails: string[]) => mails.map((text) => `From ida Mon Feb  2 09:15:00 2026\n${text}\n`).join("");
+
+  const WITH_ATTACHMENT = mail(
+    "report",
+    [
+      "--b",
+      "Content-Type: text/plain",
+      "",
+      "See the figures.",
+      "--b",
+      'Content-Type: text/csv; name="harvest.csv"',
+      'Content-Disposition: attachment; filename="harvest.csv"',
+      "",
+      "plum,quince",
+      "--b",
+      "Content-Type: message/rfc822",
+      "Content-Disposition: attachment",
+      "",
+      mail("inner", "The medlar is ripe."),
+      "--b--",
+    ].join("\n"),
+    "Content-Type: multipart/mixed; boundary=b\n",
+  );
+
+  it("one saved mail is imported, and its attachments and forwarded mails are found and read", async () => {
+    write("report.eml", WITH_ATTACHMENT);
+    const imported = await artE("import report.eml --db eml.db --json");
+    expect(JSON.parse(imported.stdout)).toMatchObject({ format: "eml", read: 1, stored: 1, skipped: { mails: 0 } });
+    for (const words of ["harvest.csv", "quince", "medlar", "Attachments"]) {
+      const { stdout } = await artE(["search", "me@my.example", words, "--db", "eml.db", "--order", "newest"]);
+      expect([words, stdout]).toEqual([words, expect.stringContaining("<report@x>")]);
+    }
+    const { stdout } = await artE(["show", "<report@x>", "--db", "eml.db"]);
+    expect(stdout).toContain("- harvest.csv (text/csv, 12 bytes)");
+    expect(stdout).toContain("----- Forwarded mail: inner -----");
+  });
+
+  it("a zipped mbox is read as the mbox, and its owner is its name", async () => {
+    write("me.mbox", mbox(mail("1", "one"), mail("2", "two")));
+    write("me.mbox.gz", gzipSync(mbox(mail("1", "one"), mail("2", "two"))));
+    const plain = JSON.parse((await artE("import me.mbox --db plain.db --json")).stdout);
+    const zipped = JSON.parse((await artE("import me.mbox.gz --db zipped.db --json")).stdout);
+    expect({ ...zipped, db: "", seconds: 0 }).toEqual({ ...plain, db: "", seconds: 0 });
+    expect(zipped).toMatchObject({ format: "mbox", stored: 2, inboxes: 1 });
+    const again = JSON.parse((await artE("import me.mbox.gz --db plain.db --json")).stdout);
+    expect(again).toMatchObject({ stored: 0, duplicates: 2 });
+  });
+
+  it("a zipped mbox that is cut off is an error that names it, and nothing is imported", async () => {
+    const whole = gzipSync(mbox(...Array.from({ length: 500 }, (_, i) => mail(`${i}`, `${Math.sin(i)}`.repeat(20)))));
+    write("cut.mbox.gz", whole.subarray(0, whole.length / 2));
+    const { code, stderr } = await artE("import cut.mbox.gz --db cut.db");
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/^art-e: cut\.mbox\.gz is cut off or damaged after \d+ whole mails: /),
     });
+    expect((await artE("search me@my.example x --db cut.db")).stderr).toContain("There is no database");
+  });
+
+  it("several sources of different forms are one import", async () => {
+    write("a.mbox", mbox(mail("1", "one")));
+    write("b.mbox.gz", gzipSync(mbox(mail("2", "two"), mail("1", "one"))));
+    write("c.eml", mail("3", "three"));
+    const imported = await artE("import a.mbox b.mbox.gz c.eml --db several.db");
+    expect(imported.code).toBe(0);
+    expect(imported.stdout).toContain("ART-E Import (mbox, eml into several.db)");
+    expect(boxLines(imported.stdout)).toMatchObject({
+      Read: "4",
+      Stored: "3 new messages, 3 of them distinct mails",
+      Duplicates: "1 were here already",
+    });
+    const limited = await artE("import a.mbox b.mbox.gz c.eml --db limited.db --limit 2 --json");
+    expect(JSON.parse(limited.stdout)).toMatchObject({ read: 2, stored: 2 });
+  });
+
+  it("of several sources one that cannot be read leaves the database as it was", async () => {
+    write("good.eml", mail("good", "good"));
+    write("bad.bin", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0]));
+    const { code, stderr } = await artE("import good.eml bad.bin --db none.db");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("bad.bin is not mail in a form") });
+    const missing = await artE("import good.eml not-there --db none.db");
+    expect(missing.stderr).toContain("not-there does not exist");
+    expect((await artE("search me@my.example good --db none.db")).stderr).toContain(`There is no database at none.db`);
+    const two = await artE("import good.eml --csv-path bad.bin --db none.db");
+    expect({ code: two.code, stderr: two.stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("SOURCE good.eml and --csv-path bad.bin name different sources."),
+    });
+  });
+});
+
+describe("own mail", () => {
+  const { artE, write, path } = workFolder();
+
+  interface Mail {
+    readonly id: string;
+    readonly from: string;
+    readonly to: string;
+    readonly date: string;
+    readonly subject: string;
+    readonly body: string;
   }
 
-  it("downloads the mail from HF_ENDPOINT with HF_TOKEN, once, into --cache-dir", async () => {
-    await using hub = await mailHub();
-    const variables = { HF_ENDPOINT: hub.endpoint, HF_TOKEN: "hf_test" };
-    const first = await artE("import --db hub.db --cache-dir cache --json", variables);
-    expect(first.code).toBe(0);
-    expect(first.stderr).toMatch(/^Taking corbt\/enron-emails .* into cache;/);
-    expect(JSON.parse(first.stdout)).toMatchObject({
-      format: "parquet",
-      read: expectedMails().length,
-      skippedFile: null,
+  /** One's own mail as a mail program exports it: received, sent, from a list, and a note that quotes a `From ` line. */
+  const MAILS: readonly Mail[] = [
+    {
+      id: "<1@post.example>",
+      from: "Ida Brook <ida@brook.example>",
+      to: "me@my.example",
+      date: "Mon, 02 Feb 2026 09:15:00 +0100",
+      subject: "Key for the boat house",
+      body: "Hello,\nthe key for the boat house hangs behind the green fuse box in the cellar.\nIda",
+    },
+    {
+      id: "<2@my.example>",
+      from: "me@my.example",
+      to: "Piet Maas <piet@maas.example>",
+      date: "Tue, 03 Feb 2026 18:00:00 +0100",
+      subject: "Bicycle",
+      body: "Piet, I sold the red bicycle to Ottilie for 140 euros on Sunday.\n>From now on I take the tram.",
+    },
+    {
+      id: "<3@list.example>",
+      from: "treasurer@rowing.example",
+      to: "members@rowing.example",
+      date: "Wed, 04 Feb 2026 12:00:00 +0000",
+      subject: "Membership fee",
+      body: "Dear members, the fee for this season is 85 euros and is due by 15 March.",
+    },
+    {
+      id: "<4@post.example>",
+      from: "ida@brook.example",
+      to: "me@my.example, piet@maas.example",
+      date: "Thu, 05 Feb 2026 08:00:00 +0100",
+      subject: "Sunday",
+      body: "We meet at the landing stage at half past nine, with sandwiches.",
+    },
+  ];
+
+  function mbox(mails: readonly Mail[]): string {
+    return mails
+      .map(
+        ({ id, from, to, date, subject, body }) =>
+          `From - Thu Jan  1 00:00:00 2026\nMessage-ID: ${id}\nFrom: ${from}\nTo: ${to}\nDate: ${date}\nSubject: ${subject}\n\n${body}\n\n`,
+      )
+      .join("");
+  }
+
+  it("one's own mail is imported from an mbox and asked: received, sent and from a list", async () => {
+    write("my.mbox", mbox(MAILS));
+    expect((await artE("import my.mbox --quiet")).code).toBe(0);
+    const answers: unknown[] = [];
+    for (const question of [
+      "Where does the key for the boat house hang?",
+      "To whom did I sell the red bicycle?",
+      "How much is the membership fee this season?",
+      "When do we meet at the landing stage?",
+    ]) {
+      const { stdout } = await artE(["ask", "me@my.example", question, "--json", "--quiet"]);
+      const { answer, sources } = JSON.parse(stdout);
+      answers.push([sources[0]?.messageId, answer]);
+    }
+    expect(answers).toEqual([
+      ["<1@post.example>", expect.stringContaining("green fuse box")],
+      ["<2@my.example>", expect.stringContaining("Ottilie")],
+      ["<3@list.example>", expect.stringContaining("85 euros")],
+      ["<4@post.example>", expect.stringContaining("half past nine")],
+    ]);
+  });
+
+  it("another's address finds what went between the two, and no more", async () => {
+    const ask = async (question: string) =>
+      JSON.parse((await artE(["ask", "piet@maas.example", question, "--json", "--quiet"])).stdout);
+    expect((await ask("Who has the red bicycle?")).sources[0]?.messageId).toBe("<2@my.example>");
+    expect((await ask("Where does the key for the boat house hang?")).sources[0]?.messageId).not.toBe(
+      "<1@post.example>",
+    );
+  });
+
+  it("an address that is nobody's is answered with the likely ones", async () => {
+    const { code, stderr } = await artE(["ask", "mine@my.example", "What?"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("The addresses most like it: me@my.example.");
+  });
+
+  it("the same mailbox is there for any MCP client", async () => {
+    const client = new Client({ name: "test", version: "1" });
+    const args = [BIN, "mcp", "--inbox", "me@my.example", "--db", path("art-e.db")];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args }));
+    const { resources } = await client.listResources();
+    expect(resources.map(({ name }) => name)).toEqual([
+      "Sunday",
+      "Membership fee",
+      "Bicycle",
+      "Key for the boat house",
+    ]);
+    await client.close();
+  });
+});
+
+describe("hostile import", () => {
+  const { artE, path, read, write } = workFolder();
+
+  const mail = (id: string, headers: string, body: string) =>
+    `Message-ID: <${id}@x.example>\nFrom: a@x.example\nTo: b@x.example\nSubject: ${id}\n${headers}\n${body}\n`;
+
+  /** Each held an import up, for half a minute to for ever. */
+  const HOSTILE: Readonly<Record<string, string>> = {
+    "date.": mail("date", `Date: Mon${" ".repeat(1_000_000)}x\n`, "body"),
+    "date-dashes.": mail("date-dashes", `Date: 1 ${"- ".repeat(500_000)}Jan\n`, "body"),
+    "ats.": mail("ats", `Date: Mon, 5 Mar 2001 10:00:00 -0800\nCc: ${"@".repeat(1_000_000)}\n`, "@".repeat(1_000_000)),
+    "groups.": mail("groups", `Cc: ${"a:".repeat(500_000)} last@x.example,\n`, "body"),
+    "brackets.": mail("brackets", `Cc: <${" ".repeat(1_000_000)}>${"'>".repeat(500_000)}x\n`, "body"),
+    "blank.": mail("blank", "", `${" \n".repeat(500_000)}body${" ".repeat(1_000_000)}.`),
+    "words.": mail("words", `X-To: ${"=?utf-8?q?".repeat(100_000)}\n`, "=?".repeat(500_000)),
+  };
+
+  const LINKS = mail("links", "Content-Type: text/html\n", `<p>${"<a href='".repeat(40_000)}`);
+
+  describe("one mail does not hold an import up", () => {
+    it("whatever its headers and its body repeat", { timeout: 60_000 }, async () => {
+      mkdirSync(path("inbox/own-o/inbox"), { recursive: true });
+      for (const [name, text] of Object.entries(HOSTILE)) write(`inbox/own-o/inbox/${name}`, text);
+      const { code, stdout } = await artE("import inbox --db slow.db --json");
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ stored: 7, skipped: { mails: 0 } });
+      // The baseline reads it as well as the search does.
+      const found = await artE("search b@x.example body --db slow.db --json");
+      expect(found.code).toBe(0);
+      const asked = [
+        "ask",
+        "b@x.example",
+        "What is the e-mail address?",
+        "-a",
+        "baseline",
+        "--db",
+        "slow.db",
+        "--json",
+      ];
+      expect(await artE(asked)).toMatchObject({ code: 0 });
     });
-    expect(hub.seen).toHaveLength(3);
-    expect(hub.seen[0]?.headers.authorization).toBe("Bearer hf_test");
 
-    const again = await artE("import --db hub.db --cache-dir cache --json --quiet", variables);
-    expect(again).toMatchObject({ code: 0, stderr: "" });
-    expect(JSON.parse(again.stdout)).toMatchObject({ stored: 0, duplicates: expectedMails().length });
-    expect(hub.seen).toHaveLength(3);
+    it("a body that its parser takes too long over is counted as unreadable and named", {
+      timeout: 90_000,
+    }, async () => {
+      mkdirSync(path("html/own-o/inbox"), { recursive: true });
+      write("html/own-o/inbox/1.", mail("before", "Content-Type: text/html\n", "<p>Before</p>"));
+      write("html/own-o/inbox/2.", LINKS);
+      write("html/own-o/inbox/3.", mail("behind", "Content-Type: text/html\n", "<p>Caf&eacute;</p>"));
+      const { code, stdout } = await artE("import html --db html.db --json");
+      expect(code).toBe(0);
+      const told = JSON.parse(stdout);
+      expect(told).toMatchObject({
+        stored: 2,
+        skipped: { mails: 1, reasons: { "it takes more than 5 s to parse": 1 } },
+      });
+      expect(told.skipped.first[0].where).toMatch(/own-o\/inbox\/2\.$/);
+      expect(read("html.db.skipped.tsv")).toMatch(/own-o\/inbox\/2\.\tit takes more than 5 s to parse\n/);
+      const found = JSON.parse((await artE("show <behind@x.example> --db html.db --json")).stdout);
+      expect(JSON.stringify(found)).toContain("Café");
+    });
   });
+});
 
-  it("that cannot be downloaded fails, with what to do by hand", async () => {
-    await using hub = await startHub((_, response) => response.writeHead(404).end());
-    const { code, stdout, stderr } = await artE("import --db none.db --quiet", { HF_ENDPOINT: hub.endpoint });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^art-e: could not download .*404.*\n {7}.*art-e import FOLDER --db none\.db\n$/);
-  });
+describe("hostile parquet", () => {
+  const { artE, write } = workFolder({ mail: MAIL });
+  const MAIL_COLUMNS = "message_id subject from to cc bcc date body".split(" ");
+  const QUESTION_COLUMNS = Object.keys(demoQuestion(1));
+  const MANY = 100_000_000;
+
+  it.each([
+    ["import many.parquet --db many.db", MAIL_COLUMNS, MANY, "it claims 100,000,000 rows in"],
+    ["import lying.parquet --db lying.db", MAIL_COLUMNS, 10, "would be 100,000,000 values"],
+    ["stats --dataset many.parquet", QUESTION_COLUMNS, MANY, "it claims 100,000,000 rows in"],
+    ["stats --dataset lying.parquet", QUESTION_COLUMNS, 10, "would be 100,000,000 values"],
+    ["stats --dataset none.parquet", ["other"], MANY, "it claims 100,000,000 rows in"],
+  ])(
+    "%s: a run of a hundred million rows in a few hundred bytes is refused by count",
+    async (line, columns, rows, why) => {
+      const file = line.match(/\w+\.parquet/)?.[0] ?? "";
+      const bytes = runLengthParquet({ columns, rows, values: MANY });
+      expect(bytes.length).toBeLessThan(1_000);
+      write(file, bytes);
+      const { code, stdout, stderr } = await artE(line);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(why);
+      expect(stderr.trimEnd().split("\n")).toHaveLength(2);
+    },
+  );
 });

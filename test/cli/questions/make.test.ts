@@ -5,369 +5,493 @@ import { type Answer, type FakeProvider, startFakeProvider } from "../../provide
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 
-/** Questions made by patterns, and by a model over HTTP; each checked. */
+describe("make", () => {
+  /** Questions made by patterns, and by a model over HTTP; each checked. */
 
-const { artE, read, write } = workFolder({ mail: MAIL });
+  const { artE, read, write } = workFolder({ mail: MAIL });
+  const made = (file: string) => jsonLines(read(file)).map((line) => questionSchema.parse(line));
+  const provenance = (file: string) => jsonLines(read(file)).map((line) => questionProvenanceSchema.parse(line));
 
-const made = (file: string) => jsonLines(read(file)).map((line) => questionSchema.parse(line));
-const provenance = (file: string) => jsonLines(read(file)).map((line) => questionProvenanceSchema.parse(line));
+  describe("by patterns", () => {
+    beforeAll(async () => {
+      const { code, stderr } = await artE("questions make -n 20 -o patterns.jsonl --quiet");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    });
 
-describe("by patterns", () => {
-  beforeAll(async () => {
-    const { code, stderr } = await artE("questions make -n 20 -o patterns.jsonl --quiet");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    it("gives questions of every mailbox whose answers the search can find", async () => {
+      const questions = made("patterns.jsonl");
+      expect(questions.map(({ id }) => id)).toEqual(questions.map((_, i) => i + 1));
+      expect(new Set(questions.map((one) => one.inbox_address)).size).toBe(3);
+      const { stdout } = await artE("eval-search --dataset patterns.jsonl --json");
+      expect(JSON.parse(stdout).recallAt10).toBeGreaterThan(0.8);
+    });
+
+    it("says of each how it was made, and that it is synthetic", () => {
+      const beside = provenance("patterns.provenance.jsonl");
+      expect(beside.map(({ id }) => id)).toEqual(made("patterns.jsonl").map(({ id }) => id));
+      expect(beside.every(({ made_by, synthetic }) => made_by === "offline/patterns" && synthetic)).toBe(true);
+    });
+
+    it("asks unanswerable ones before the mail that answers", async () => {
+      const beside = provenance("patterns.provenance.jsonl");
+      const early = made("patterns.jsonl").filter((_, i) => beside[i]?.unanswerable === "mail_later");
+      expect(early).toHaveLength(2);
+      for (const { id, answer, message_ids, query_date } of early) {
+        expect({ answer, message_ids }).toEqual({ answer: "I don't know", message_ids: [] });
+        const source = beside[id - 1]?.passages[0]?.message_id ?? "";
+        const { stdout } = await artE(["show", source, "--json"]);
+        expect(JSON.parse(stdout).date.slice(0, 10) > query_date).toBe(true);
+      }
+    });
+
+    it("gives the same questions for the same seed, and others for another", async () => {
+      await artE("questions make -n 20 -o again.jsonl");
+      expect(read("again.jsonl")).toBe(read("patterns.jsonl"));
+      await artE("questions make -n 20 --seed 2 -o other.jsonl");
+      expect(read("other.jsonl")).not.toBe(read("patterns.jsonl"));
+    });
+
+    it("can be run", async () => {
+      expect(await artE("run -a baseline --dataset patterns.jsonl -l 0 --quiet")).toMatchObject({ code: 0 });
+    });
+
+    it("puts whole mailboxes into a split", async () => {
+      await artE("questions make -n 20 --train 0.34 -o split.jsonl");
+      const splits = new Map<string, Set<string | undefined>>();
+      for (const { inbox_address, split } of made("split.jsonl")) {
+        splits.set(inbox_address, (splits.get(inbox_address) ?? new Set()).add(split));
+      }
+      expect([...splits.values()].map((one) => [...one].join()).sort()).toEqual(["test", "test", "train"]);
+    });
+
+    it("says when the mail gives no more", async () => {
+      const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
+      expect(code).toBe(0);
+      expect(stdout).toContain("(the mail gives no more)");
+    });
   });
 
-  it("gives questions of every mailbox whose answers the search can find", async () => {
-    const questions = made("patterns.jsonl");
-    expect(questions.map(({ id }) => id)).toEqual(questions.map((_, i) => i + 1));
-    expect(new Set(questions.map((one) => one.inbox_address)).size).toBe(3);
-    const { stdout } = await artE("eval-search --dataset patterns.jsonl --json");
-    expect(JSON.parse(stdout).recallAt10).toBeGreaterThan(0.8);
+  describe("refuses", () => {
+    it.each([
+      [
+        "a mailbox that is not there",
+        "--inbox marcus.hail@kestrelplains.example -o x.jsonl",
+        /not imported\.\n.*Did you mean marcus\.hale/,
+      ],
+      ["a file that is no dataset of this form", "-o x.txt", /x\.txt is not a \.jsonl, \.csv or \.parquet file/],
+      ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
+      [
+        "a limit for a model without a price",
+        "-o x.jsonl --model openai/unheard-of --base-url http://127.0.0.1:9 --max-cost 1",
+        /price of openai\/unheard-of is not known/,
+      ],
+      ["nothing to write to", "", /--output/],
+    ])("%s", async (_, flags, message) => {
+      const { code, stderr } = await artE(`questions make ${flags}`);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(message);
+    });
+
+    it("a file of another kind", async () => {
+      write("notes.jsonl", '{"mine":1}\n');
+      expect(await artE("questions make -n 1 -o notes.jsonl")).toMatchObject({ code: 2 });
+      expect(read("notes.jsonl")).toBe('{"mine":1}\n');
+    });
   });
 
-  it("says of each how it was made, and that it is synthetic", () => {
-    const beside = provenance("patterns.provenance.jsonl");
-    expect(beside.map(({ id }) => id)).toEqual(made("patterns.jsonl").map(({ id }) => id));
-    expect(beside.every(({ made_by, synthetic }) => made_by === "offline/patterns" && synthetic)).toBe(true);
-  });
+  describe("by a model", () => {
+    let provider: FakeProvider;
+    afterEach(() => provider.close());
 
-  it("asks unanswerable ones before the mail that answers", async () => {
-    const beside = provenance("patterns.provenance.jsonl");
-    const early = made("patterns.jsonl").filter((_, i) => beside[i]?.unanswerable === "mail_later");
-    expect(early).toHaveLength(2);
-    for (const { id, answer, message_ids, query_date } of early) {
-      expect({ answer, message_ids }).toEqual({ answer: "I don't know", message_ids: [] });
-      const source = beside[id - 1]?.passages[0]?.message_id ?? "";
-      const { stdout } = await artE(["show", source, "--json"]);
-      expect(JSON.parse(stdout).date.slice(0, 10) > query_date).toBe(true);
+    const USAGE = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 };
+    const call = (name: string, args: Record<string, unknown>): Answer => ({
+      toolCalls: [{ name, arguments: args as never }],
+      usage: USAGE,
+    });
+
+    /** The first mail of a prompt: its id and the start of its text. */
+    function firstMail({ question }: ParsedRequest): { id: string; passage: string } {
+      const [, id = "", body = ""] = /Message-ID: (\S+)[\s\S]*?\n\n(.{10,60})/.exec(question) ?? [];
+      return { id, passage: body };
     }
-  });
 
-  it("gives the same questions for the same seed, and others for another", async () => {
-    await artE("questions make -n 20 -o again.jsonl");
-    expect(read("again.jsonl")).toBe(read("patterns.jsonl"));
-    await artE("questions make -n 20 --seed 2 -o other.jsonl");
-    expect(read("other.jsonl")).not.toBe(read("patterns.jsonl"));
-  });
+    const longestWord = (text: string) => text.split(/[^\p{L}]+/u).reduce((a, b) => (b.length > a.length ? b : a));
 
-  it("can be run", async () => {
-    expect(await artE("run -a baseline --dataset patterns.jsonl -l 0 --quiet")).toMatchObject({ code: 0 });
-  });
+    const written = (request: ParsedRequest, number: number, changes: Record<string, unknown> = {}) => {
+      const { id, passage } = firstMail(request);
+      return {
+        question: `What did batch ${number} of the mail say about item ${number * 7}, ${longestWord(passage)}?`,
+        answer: `It said ${passage}`,
+        kind: "what",
+        message_ids: [id],
+        passages: [{ message_id: id, text: passage }],
+        how_realistic: 0.7,
+        ...changes,
+      };
+    };
 
-  it("puts whole mailboxes into a split", async () => {
-    await artE("questions make -n 20 --train 0.34 -o split.jsonl");
-    const splits = new Map<string, Set<string | undefined>>();
-    for (const { inbox_address, split } of made("split.jsonl")) {
-      splits.set(inbox_address, (splits.get(inbox_address) ?? new Set()).add(split));
+    /** The server: a writer, a checker and a judge by the tool that each has. */
+    async function serve(roles: {
+      write: (request: ParsedRequest, batch: number) => unknown[];
+      check?: (request: ParsedRequest) => Record<string, unknown>;
+      verdict?: string;
+    }): Promise<void> {
+      let batch = 0;
+      provider = await startFakeProvider((request) => {
+        const [tool] = request.tools;
+        if (tool === "record_questions") return call(tool, { questions: roles.write(request, ++batch) });
+        if (tool === "record_answer") return call(tool, roles.check?.(request) ?? answersFromSource(request));
+        return call("record_verdict", { reason: "so", verdict: roles.verdict ?? "correct" });
+      });
     }
-    expect([...splits.values()].map((one) => [...one].join()).sort()).toEqual(["test", "test", "train"]);
+
+    /** Right: known from the mail it cites, unknown from nothing and from others. */
+    function answersFromSource(request: ParsedRequest): Record<string, unknown> {
+      const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+      const isSource = shown.length === 1;
+      return { found: isSource, answer: isSource ? "what it said" : "", message_ids: isSource ? shown : [] };
+    }
+
+    const make = (flags: string) =>
+      artE(`questions make --model anthropic/claude-haiku-4-5 ${flags} --cache-dir cache`, {
+        ANTHROPIC_API_KEY: "test-key",
+        ANTHROPIC_BASE_URL: provider.url,
+      });
+
+    it("keeps what the checker agrees with, and asks nothing twice for the same command", async () => {
+      await serve({ write: (request, batch) => [written(request, batch)] });
+      const first = await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`);
+      expect(first).toMatchObject({ code: 0 });
+      const result = JSON.parse(first.stdout);
+      expect(result).toMatchObject({ questions: 3, checker: "anthropic/claude-haiku-4-5", shortfall: null });
+      expect(result.calls).toBe(provider.requests.length);
+      expect(result.costUsd).toBeGreaterThan(0);
+      const [one] = provenance("model.provenance.jsonl");
+      expect(one?.checks.map(({ check, passed }) => [check, passed])).toEqual([
+        ["gold", true],
+        ["sources", true],
+        ["without_mail", true],
+        ["other_mails", true],
+      ]);
+      const asked = provider.requests.length;
+      const bytes = read("model.jsonl");
+      const again = JSON.parse((await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`)).stdout);
+      expect(again).toMatchObject({ calls: 0, costUsd: 0 });
+      expect(provider.requests).toHaveLength(asked);
+      expect(read("model.jsonl")).toBe(bytes);
+    });
+
+    it.each([
+      ["cites a mail that it was not shown", { message_ids: ["<none@nowhere>"] }, "it cites a mail that was not shown"],
+      [
+        "quotes what no mail says",
+        { passages: [{ message_id: "", text: "no such words here" }] },
+        "it quotes what the mail does not say",
+      ],
+      [
+        "names a number that its mail does not",
+        { answer: "It said 987654321" },
+        "the number 987654321 of the answer stands in no cited mail",
+      ],
+      ["is of no known kind", { kind: "why" }, "the model wrote no whole question"],
+    ])("refuses one that %s", async (_, changes, reason) => {
+      await serve({ write: (request, batch) => [written(request, batch, changes)] });
+      const { code, stderr } = await make(
+        `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --seed ${reason.length}`,
+      );
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
+    });
+
+    it.each([
+      [
+        "is not answered by its mail",
+        () => ({ found: false, answer: "", message_ids: [] }),
+        "correct",
+        "the cited mails do not answer it",
+      ],
+      ["is answered otherwise by its mail", undefined, "wrong", "the cited mails give another answer"],
+      [
+        "is known without mail",
+        () => ({ found: true, answer: "of course", message_ids: [] }),
+        "correct",
+        "it is known without any mail",
+      ],
+    ])("refuses one that %s", async (_, check, verdict, reason) => {
+      await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
+      const { code, stderr } = await make(
+        `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
+      );
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
+    });
+
+    it("adds mails that give the same answer to the gold, and not those that a checker only names", async () => {
+      await serve({
+        write: (request, batch) => [written(request, batch)],
+        check: (request) => {
+          const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+          return { found: shown.length > 0, answer: "what it said", message_ids: shown };
+        },
+      });
+      expect(await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o more.jsonl --cache-dir more`)).toMatchObject({
+        code: 0,
+      });
+      const gold = made("more.jsonl")[0]?.message_ids ?? [];
+      expect(gold.length).toBeGreaterThan(1);
+      expect(gold.length).toBeLessThan(11);
+    });
+
+    it("takes a question whose like was refused, and says where no price is known", async () => {
+      await serve({
+        write: (request, batch) => [
+          ...[1, 2, 3].map(() => written(request, batch, { answer: "It said 987654321" })),
+          written(request, batch),
+        ],
+      });
+      const line = `--inbox ${MARCUS} -n 1 --seed 3 --unanswerable 0 -o like.jsonl --cache-dir like --model openai/unheard-of`;
+      const json = await artE(`questions make ${line} --base-url ${provider.url}/v1 --json`, {
+        OPENAI_API_KEY: "test-key",
+      });
+      expect(json).toMatchObject({ code: 0, stderr: "" });
+      const { refused, questions, calls, costUsd } = JSON.parse(json.stdout);
+      expect({ questions, calls, costUsd }).toEqual({ questions: 1, calls: 5, costUsd: null });
+      expect(Object.keys(refused)).toEqual(["the number 987654321 of the answer stands in no cited mail"]);
+      const again = await artE(
+        `questions make ${line} --base-url ${provider.url}/v1 --seed 2 --cache-dir like2 --overwrite`,
+        {
+          OPENAI_API_KEY: "test-key",
+        },
+      );
+      expect(again.stdout).toMatch(/^Cost: +unknown: no price is known for the model for 5 calls/m);
+    });
+
+    it("asks and checks no more than a few questions take", async () => {
+      await serve({ write: (request, batch) => [0, 1, 2].map((i) => written(request, 3 * batch + i)) });
+      const { stdout } = await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o one.jsonl --cache-dir one --json`);
+      expect(JSON.parse(stdout)).toMatchObject({ questions: 1, calls: 5 });
+    });
+
+    it("stops at --max-cost, writes what it has, and goes on where it stopped", async () => {
+      await serve({ write: (request, batch) => [written(request, batch)] });
+      const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
+      const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
+      expect(short.shortfall).toMatch(/^--max-cost 0\.085 is reached: \$0\.0\d+ is spent, and the next call may cost/);
+      expect(short.costUsd).toBeLessThan(0.085);
+      expect(short.questions).toBeGreaterThan(0);
+      const { calls } = short;
+      const whole = JSON.parse((await make(line)).stdout);
+      // A reply that the first had from the cache, as it asked the same twice, is one again.
+      expect(whole.cachedReplies).toBe(calls + short.cachedReplies);
+      expect(whole.calls + calls).toBe(provider.requests.length);
+    });
+
+    it("ends with the reason where every call must fail", async () => {
+      provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "invalid x-api-key" }));
+      const { code, stderr } = await make(`--inbox ${MARCUS} -n 2 -o none.jsonl --cache-dir none`);
+      expect(code).toBe(1);
+      expect(stderr).toContain("Nothing was written, as no call can succeed: anthropic/claude-haiku-4-5: 401");
+      expect(stderr).not.toContain("test-key");
+    });
+
+    it("stops after some replies that are no questions, and leaves the dataset that is there alone", async () => {
+      await serve({ write: (request, batch) => [written(request, batch)] });
+      await make(`-n 1 --unanswerable 0 -o before.jsonl --cache-dir before`);
+      const before = read("before.jsonl");
+      await provider.close();
+      provider = await startFakeProvider(() => ({ content: "I would rather not.", usage: USAGE }));
+      const { code, stderr } = await make(`-n 20 -o before.jsonl --overwrite --cache-dir refusal`);
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        "claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because the model's reply records no questions",
+      );
+      expect(stderr).toContain("Refused: the model's reply records no questions 8.");
+      expect(provider.requests).toHaveLength(8);
+      expect(read("before.jsonl")).toBe(before);
+    });
+
+    it("stops where the checker's replies cannot be read", async () => {
+      await serve({ write: (request, batch) => [written(request, batch)], check: () => ({ found: "maybe" }) });
+      const { code, stderr } = await make(`-n 9 --unanswerable 0 -o unread.jsonl --cache-dir unread`);
+      expect(code).toBe(1);
+      expect(stderr).toContain("8 times in a row, the last time because the checker's reply could not be read");
+    });
+
+    it("asks for the same dates where a batch that failed before does not fail now", async () => {
+      let fails = true;
+      await serve({ write: (request, batch) => [written(request, firstMail(request).id.length * 100 + batch)] });
+      await provider.close();
+      provider = await startFakeProvider((request) => {
+        const [tool] = request.tools;
+        const number = Number.parseInt(firstMail(request).id.slice(1, 7), 10);
+        if (tool === "record_questions" && fails && number % 2 === 0)
+          return { fail: "status", status: 400, message: "no" };
+        if (tool === "record_questions") return call(tool, { questions: [written(request, number)] });
+        if (tool === "record_answer") return call(tool, answersFromSource(request));
+        return call("record_verdict", { reason: "so", verdict: "correct" });
+      });
+      const line = `--inbox ${MARCUS} -n 50 --unanswerable 0 -o dates.jsonl --overwrite --json --cache-dir dates`;
+      const first = JSON.parse((await make(line)).stdout);
+      expect(first.refused["the model's call failed"]).toBeGreaterThan(0);
+      fails = false;
+      const second = JSON.parse((await make(line)).stdout);
+      expect(second.questions).toBeGreaterThan(first.questions);
+      expect(second.cachedReplies).toBe(first.calls + first.cachedReplies);
+    });
   });
 
-  it("says when the mail gives no more", async () => {
-    const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
-    expect(code).toBe(0);
-    expect(stdout).toContain("(the mail gives no more)");
+  describe("questions check", () => {
+    it("lists what rules find doubtful in a dataset", async () => {
+      const question = (id: number, changes: object) => ({
+        id,
+        question: `What is number ${id} about, if anything?`,
+        answer: "Merriwell",
+        message_ids: ["<31893264.1075840732105.JavaMail.demo@kestrel>"],
+        how_realistic: 1,
+        inbox_address: MARCUS,
+        query_date: "2002-12-31",
+        ...changes,
+      });
+      const rows = [
+        question(1, {}),
+        question(2, { question: "Which one has no mail at all?", message_ids: ["<none@nowhere>"] }),
+        question(3, { question: "Which sum was agreed upon there?", answer: "$123,456.78" }),
+        question(4, { question: "Who wrote too early about it?", query_date: "1999-01-01" }),
+        question(5, { question: "What is number 1 about, if anything?" }),
+        question(6, { question: "Whose cited mails say nothing?", answer: "I don't know" }),
+      ];
+      write("doubtful.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+      const { stdout, code } = await artE("questions check --dataset doubtful.jsonl --json");
+      expect(code).toBe(0);
+      const doubts = JSON.parse(stdout).questions.map((one: { doubts: string[] }) => one.doubts.join());
+      expect(doubts).toEqual([
+        "",
+        "there is no mail <none@nowhere>",
+        "the number 123456.78 of the answer stands in no cited mail",
+        "<31893264.1075840732105.JavaMail.demo@kestrel> is later than the question",
+        "it asks nearly the same as one before it",
+        "it cites mails and has no answer",
+      ]);
+    });
+
+    it("stops at a checker that fails every time, and names its error", async () => {
+      const provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no such tool" }));
+      const { code, stderr } = await artE(
+        `questions check --dataset ${MAIL}/../questions.jsonl --checker anthropic/claude-haiku-4-5 --cache-dir failing`,
+        { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url },
+      ).finally(() => provider.close());
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because .*no such tool/,
+      );
+      expect(stderr).not.toContain("MaxListeners");
+      expect(provider.requests.length).toBeLessThan(73);
+    });
+
+    it("finds nothing doubtful in the demo's questions but what it can say why", async () => {
+      const { stdout } = await artE(`questions check --dataset ${MAIL}/../questions.jsonl --json`);
+      const { questions } = JSON.parse(stdout);
+      expect(questions).toHaveLength(73);
+      expect(questions.filter((one: { doubts: string[] }) => one.doubts.length > 0).length).toBeLessThan(15);
+    });
   });
 });
 
-describe("refuses", () => {
-  it.each([
-    [
-      "a mailbox that is not there",
-      "--inbox marcus.hail@kestrelplains.example -o x.jsonl",
-      /not imported\.\n.*Did you mean marcus\.hale/,
-    ],
-    ["a file that is no dataset of this form", "-o x.txt", /x\.txt is not a \.jsonl, \.csv or \.parquet file/],
-    ["the database", "-o art-e.db.jsonl --db art-e.db.jsonl", /art-e\.db\.jsonl/],
-    [
-      "a limit for a model without a price",
-      "-o x.jsonl --model openai/unheard-of --base-url http://127.0.0.1:9 --max-cost 1",
-      /price of openai\/unheard-of is not known/,
-    ],
-    ["nothing to write to", "", /--output/],
-  ])("%s", async (_, flags, message) => {
-    const { code, stderr } = await artE(`questions make ${flags}`);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(message);
-  });
+describe("a question that cites two mails", () => {
+  /** Questions over several mails, and about what a later mail changed, by a model over HTTP. */
 
-  it("a file of another kind", async () => {
-    write("notes.jsonl", '{"mine":1}\n');
-    expect(await artE("questions make -n 1 -o notes.jsonl")).toMatchObject({ code: 2 });
-    expect(read("notes.jsonl")).toBe('{"mine":1}\n');
-  });
-});
-
-describe("by a model", () => {
+  const { artE, read } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
   afterEach(() => provider.close());
 
-  const USAGE = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 };
-  const call = (name: string, args: Record<string, unknown>): Answer => ({
+  const call = (name: string, args: object): Answer => ({
     toolCalls: [{ name, arguments: args as never }],
-    usage: USAGE,
+    usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0 },
   });
 
-  /** The first mail of a prompt: its id and the start of its text. */
-  function firstMail({ question }: ParsedRequest): { id: string; passage: string } {
-    const [, id = "", body = ""] = /Message-ID: (\S+)[\s\S]*?\n\n(.{10,60})/.exec(question) ?? [];
-    return { id, passage: body };
+  interface Shown {
+    readonly id: string;
+    readonly date: string;
+    readonly passage: string;
   }
 
-  const longestWord = (text: string) => text.split(/[^\p{L}]+/u).reduce((a, b) => (b.length > a.length ? b : a));
+  /** The mails of a prompt, the earliest first. */
+  const shownIn = ({ question }: ParsedRequest): Shown[] =>
+    [...question.matchAll(/^Message-ID: (\S+)\nDate: +(\S+)[\s\S]*?\n\n(.{10,60})/gm)]
+      .map(([, id = "", date = "", passage = ""]) => ({ id, date, passage }))
+      .sort((a, b) => a.date.localeCompare(b.date));
 
-  const written = (request: ParsedRequest, number: number, changes: Record<string, unknown> = {}) => {
-    const { id, passage } = firstMail(request);
-    return {
-      question: `What did batch ${number} of the mail say about item ${number * 7}, ${longestWord(passage)}?`,
-      answer: `It said ${passage}`,
-      kind: "what",
-      message_ids: [id],
-      passages: [{ message_id: id, text: passage }],
-      how_realistic: 0.7,
-      ...changes,
-    };
-  };
-
-  /** The server: a writer, a checker and a judge by the tool that each has. */
-  async function serve(roles: {
-    write: (request: ParsedRequest, batch: number) => unknown[];
-    check?: (request: ParsedRequest) => Record<string, unknown>;
-    verdict?: string;
-  }): Promise<void> {
-    let batch = 0;
+  /** `answers`: which of the two mails give the gold answer alone. */
+  async function make(kind: string, answers: { earlier: boolean; later: boolean }, cited = 2) {
+    let pair: Shown[] = [];
     provider = await startFakeProvider((request) => {
       const [tool] = request.tools;
-      if (tool === "record_questions") return call(tool, { questions: roles.write(request, ++batch) });
-      if (tool === "record_answer") return call(tool, roles.check?.(request) ?? answersFromSource(request));
-      return call("record_verdict", { reason: "so", verdict: roles.verdict ?? "correct" });
+      const shown = shownIn(request);
+      if (tool === "record_questions") {
+        // Batches are asked for side by side: the first alone gives a question.
+        if (pair.length > 0) return call(tool, { questions: [] });
+        pair = shown.slice(0, cited);
+        const [{ passage = "" } = {}, last] = pair;
+        return call(tool, {
+          questions: [
+            {
+              question: `What did the mails say about it in the end, ${(last?.passage ?? passage).slice(0, 30)}?`,
+              answer: `They said ${last?.passage ?? passage}`,
+              kind,
+              message_ids: pair.map(({ id }) => id),
+              passages: pair.map(({ id, passage: text }) => ({ message_id: id, text })),
+              how_realistic: 0.7,
+            },
+          ],
+        });
+      }
+      if (tool !== "record_answer") return call("record_verdict", { reason: "so", verdict: "correct" });
+      const among = pair.map(({ id }) => shown.some((one) => one.id === id));
+      const isOnlyThem = shown.length === among.filter((one) => one).length && shown.length > 0;
+      const [earlier, later] = among;
+      const found = isOnlyThem && (earlier && later ? true : earlier ? answers.earlier : answers.later);
+      return call("record_answer", { found, answer: found ? "what they said" : "", message_ids: [] });
     });
-  }
-
-  /** Right: known from the mail it cites, unknown from nothing and from others. */
-  function answersFromSource(request: ParsedRequest): Record<string, unknown> {
-    const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
-    const isSource = shown.length === 1;
-    return { found: isSource, answer: isSource ? "what it said" : "", message_ids: isSource ? shown : [] };
-  }
-
-  const make = (flags: string) =>
-    artE(`questions make --model anthropic/claude-haiku-4-5 ${flags} --cache-dir cache`, {
-      ANTHROPIC_API_KEY: "test-key",
-      ANTHROPIC_BASE_URL: provider.url,
-    });
-
-  it("keeps what the checker agrees with, and asks nothing twice for the same command", async () => {
-    await serve({ write: (request, batch) => [written(request, batch)] });
-    const first = await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`);
-    expect(first).toMatchObject({ code: 0 });
-    const result = JSON.parse(first.stdout);
-    expect(result).toMatchObject({ questions: 3, checker: "anthropic/claude-haiku-4-5", shortfall: null });
-    expect(result.calls).toBe(provider.requests.length);
-    expect(result.costUsd).toBeGreaterThan(0);
-    const [one] = provenance("model.provenance.jsonl");
-    expect(one?.checks.map(({ check, passed }) => [check, passed])).toEqual([
-      ["gold", true],
-      ["sources", true],
-      ["without_mail", true],
-      ["other_mails", true],
-    ]);
-    const asked = provider.requests.length;
-    const bytes = read("model.jsonl");
-    const again = JSON.parse((await make(`--inbox ${MARCUS} -n 3 --unanswerable 0 -o model.jsonl --json`)).stdout);
-    expect(again).toMatchObject({ calls: 0, costUsd: 0 });
-    expect(provider.requests).toHaveLength(asked);
-    expect(read("model.jsonl")).toBe(bytes);
-  });
-
-  it.each([
-    ["cites a mail that it was not shown", { message_ids: ["<none@nowhere>"] }, "it cites a mail that was not shown"],
-    [
-      "quotes what no mail says",
-      { passages: [{ message_id: "", text: "no such words here" }] },
-      "it quotes what the mail does not say",
-    ],
-    [
-      "names a number that its mail does not",
-      { answer: "It said 987654321" },
-      "the number 987654321 of the answer stands in no cited mail",
-    ],
-    ["is of no known kind", { kind: "why" }, "the model wrote no whole question"],
-  ])("refuses one that %s", async (_, changes, reason) => {
-    await serve({ write: (request, batch) => [written(request, batch, changes)] });
-    const { code, stderr } = await make(
-      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --seed ${reason.length}`,
-    );
-    expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
-  });
-
-  it.each([
-    [
-      "is not answered by its mail",
-      () => ({ found: false, answer: "", message_ids: [] }),
-      "correct",
-      "the cited mails do not answer it",
-    ],
-    ["is answered otherwise by its mail", undefined, "wrong", "the cited mails give another answer"],
-    [
-      "is known without mail",
-      () => ({ found: true, answer: "of course", message_ids: [] }),
-      "correct",
-      "it is known without any mail",
-    ],
-  ])("refuses one that %s", async (_, check, verdict, reason) => {
-    await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
-    const { code, stderr } = await make(
-      `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
-    );
-    expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`Refused: ${reason} \\d+[.,]`));
-  });
-
-  it("adds mails that give the same answer to the gold, and not those that a checker only names", async () => {
-    await serve({
-      write: (request, batch) => [written(request, batch)],
-      check: (request) => {
-        const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
-        return { found: shown.length > 0, answer: "what it said", message_ids: shown };
-      },
-    });
-    expect(await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o more.jsonl --cache-dir more`)).toMatchObject({
-      code: 0,
-    });
-    const gold = made("more.jsonl")[0]?.message_ids ?? [];
-    expect(gold.length).toBeGreaterThan(1);
-    expect(gold.length).toBeLessThan(11);
-  });
-
-  it("asks and checks no more than a few questions take", async () => {
-    await serve({ write: (request, batch) => [0, 1, 2].map((i) => written(request, 3 * batch + i)) });
-    const { stdout } = await make(`--inbox ${MARCUS} -n 1 --unanswerable 0 -o one.jsonl --cache-dir one --json`);
-    expect(JSON.parse(stdout)).toMatchObject({ questions: 1, calls: 5 });
-  });
-
-  it("stops at --max-cost, writes what it has, and goes on where it stopped", async () => {
-    await serve({ write: (request, batch) => [written(request, batch)] });
-    const line = `-n 12 --unanswerable 0 -o paid.jsonl --overwrite --json --cache-dir paid`;
-    const short = JSON.parse((await make(`${line} --max-cost 0.085`)).stdout);
-    expect(short.shortfall).toMatch(/^--max-cost 0\.085 is reached: \$0\.0\d+ is spent, and the next call may cost/);
-    expect(short.costUsd).toBeLessThan(0.085);
-    expect(short.questions).toBeGreaterThan(0);
-    const { calls } = short;
-    const whole = JSON.parse((await make(line)).stdout);
-    // A reply that the first had from the cache, as it asked the same twice, is one again.
-    expect(whole.cachedReplies).toBe(calls + short.cachedReplies);
-    expect(whole.calls + calls).toBe(provider.requests.length);
-  });
-
-  it("ends with the reason where every call must fail", async () => {
-    provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "invalid x-api-key" }));
-    const { code, stderr } = await make(`--inbox ${MARCUS} -n 2 -o none.jsonl --cache-dir none`);
-    expect(code).toBe(1);
-    expect(stderr).toContain("Nothing was written, as no call can succeed: anthropic/claude-haiku-4-5: 401");
-    expect(stderr).not.toContain("test-key");
-  });
-
-  it("stops after some replies that are no questions, and leaves the dataset that is there alone", async () => {
-    await serve({ write: (request, batch) => [written(request, batch)] });
-    await make(`-n 1 --unanswerable 0 -o before.jsonl --cache-dir before`);
-    const before = read("before.jsonl");
-    await provider.close();
-    provider = await startFakeProvider(() => ({ content: "I would rather not.", usage: USAGE }));
-    const { code, stderr } = await make(`-n 20 -o before.jsonl --overwrite --cache-dir refusal`);
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      "claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because the model's reply records no questions",
-    );
-    expect(stderr).toContain("Refused: the model's reply records no questions 8.");
-    expect(provider.requests).toHaveLength(8);
-    expect(read("before.jsonl")).toBe(before);
-  });
-
-  it("stops where the checker's replies cannot be read", async () => {
-    await serve({ write: (request, batch) => [written(request, batch)], check: () => ({ found: "maybe" }) });
-    const { code, stderr } = await make(`-n 9 --unanswerable 0 -o unread.jsonl --cache-dir unread`);
-    expect(code).toBe(1);
-    expect(stderr).toContain("8 times in a row, the last time because the checker's reply could not be read");
-  });
-
-  it("asks for the same dates where a batch that failed before does not fail now", async () => {
-    let fails = true;
-    await serve({ write: (request, batch) => [written(request, firstMail(request).id.length * 100 + batch)] });
-    await provider.close();
-    provider = await startFakeProvider((request) => {
-      const [tool] = request.tools;
-      const number = Number.parseInt(firstMail(request).id.slice(1, 7), 10);
-      if (tool === "record_questions" && fails && number % 2 === 0)
-        return { fail: "status", status: 400, message: "no" };
-      if (tool === "record_questions") return call(tool, { questions: [written(request, number)] });
-      if (tool === "record_answer") return call(tool, answersFromSource(request));
-      return call("record_verdict", { reason: "so", verdict: "correct" });
-    });
-    const line = `--inbox ${MARCUS} -n 50 --unanswerable 0 -o dates.jsonl --overwrite --json --cache-dir dates`;
-    const first = JSON.parse((await make(line)).stdout);
-    expect(first.refused["the model's call failed"]).toBeGreaterThan(0);
-    fails = false;
-    const second = JSON.parse((await make(line)).stdout);
-    expect(second.questions).toBeGreaterThan(first.questions);
-    expect(second.cachedReplies).toBe(first.calls + first.cachedReplies);
-  });
-});
-
-describe("questions check", () => {
-  it("lists what rules find doubtful in a dataset", async () => {
-    const question = (id: number, changes: object) => ({
-      id,
-      question: `What is number ${id} about, if anything?`,
-      answer: "Merriwell",
-      message_ids: ["<31893264.1075840732105.JavaMail.demo@kestrel>"],
-      how_realistic: 1,
-      inbox_address: MARCUS,
-      query_date: "2002-12-31",
-      ...changes,
-    });
-    const rows = [
-      question(1, {}),
-      question(2, { question: "Which one has no mail at all?", message_ids: ["<none@nowhere>"] }),
-      question(3, { question: "Which sum was agreed upon there?", answer: "$123,456.78" }),
-      question(4, { question: "Who wrote too early about it?", query_date: "1999-01-01" }),
-      question(5, { question: "What is number 1 about, if anything?" }),
-      question(6, { question: "Whose cited mails say nothing?", answer: "I don't know" }),
-    ];
-    write("doubtful.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
-    const { stdout, code } = await artE("questions check --dataset doubtful.jsonl --json");
-    expect(code).toBe(0);
-    const doubts = JSON.parse(stdout).questions.map((one: { doubts: string[] }) => one.doubts.join());
-    expect(doubts).toEqual([
-      "",
-      "there is no mail <none@nowhere>",
-      "the number 123456.78 of the answer stands in no cited mail",
-      "<31893264.1075840732105.JavaMail.demo@kestrel> is later than the question",
-      "it asks nearly the same as one before it",
-      "it cites mails and has no answer",
-    ]);
-  });
-
-  it("stops at a checker that fails every time, and names its error", async () => {
-    const provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no such tool" }));
-    const { code, stderr } = await artE(
-      `questions check --dataset ${MAIL}/../questions.jsonl --checker anthropic/claude-haiku-4-5 --cache-dir failing`,
+    const cache = `${kind}-${answers.earlier}-${answers.later}-${cited}`;
+    const { code, stdout, stderr } = await artE(
+      `questions make --model anthropic/claude-haiku-4-5 --inbox ${MARCUS} -n 1 --unanswerable 0 -o ${cache}.jsonl --cache-dir ${cache} --json`,
       { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url },
-    ).finally(() => provider.close());
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /claude-haiku-4-5 gave nothing usable 8 times in a row, the last time because .*no such tool/,
     );
-    expect(stderr).not.toContain("MaxListeners");
-    expect(provider.requests.length).toBeLessThan(73);
+    if (code !== 0) return { questions: 0, refused: stderr, checks: [] };
+    const { questions } = JSON.parse(stdout);
+    const [made] = jsonLines(read(`${cache}.provenance.jsonl`)).map((line) => questionProvenanceSchema.parse(line));
+    const checks = made?.checks.map(({ check, reason }) => `${check}: ${reason}`) ?? [];
+    return { questions, refused: "", checks };
+  }
+
+  it.each([
+    ["that are needed both", { earlier: false, later: false }, "each_mail: all cited mails are needed"],
+    ["that each give the answer", { earlier: true, later: true }, "each_mail: each cited mail answers it alone"],
+  ])("is kept for mails %s", async (_, answers, reason) => {
+    const { questions, checks } = await make("what", answers);
+    expect(questions).toBe(1);
+    expect(checks).toContain(reason);
   });
 
-  it("finds nothing doubtful in the demo's questions but what it can say why", async () => {
-    const { stdout } = await artE(`questions check --dataset ${MAIL}/../questions.jsonl --json`);
-    const { questions } = JSON.parse(stdout);
-    expect(questions).toHaveLength(73);
-    expect(questions.filter((one: { doubts: string[] }) => one.doubts.length > 0).length).toBeLessThan(15);
+  it("is refused where one of them is superfluous", async () => {
+    const { questions, refused } = await make("what", { earlier: false, later: true });
+    expect(questions).toBe(0);
+    expect(refused).toContain("some cited mails answer it without the others");
+  });
+
+  it("about a change is kept where the later mail made it", async () => {
+    const { questions, checks } = await make("change", { earlier: false, later: true });
+    expect(questions).toBe(1);
+    expect(checks).toContain("earlier_mails: the latest mail changed it");
+  });
+
+  it("about a change is refused where the earlier mail says so already, or none is cited", async () => {
+    expect((await make("change", { earlier: true, later: true })).refused).toContain(
+      "the earlier mails give the gold answer already",
+    );
+    await provider.close();
+    expect((await make("change", { earlier: false, later: true }, 1)).refused).toContain(
+      "it asks for a change and cites one mail",
+    );
   });
 });

@@ -32,6 +32,11 @@ export class Workers {
     return worker;
   }
 
+  /** All of them. */
+  said(): string {
+    return this.all.map((worker) => worker.said()).join("");
+  }
+
   named(name: string): Worker {
     const found = this.all.find((worker) => worker.name === name);
     if (found === undefined) throw new Error(`no worker ${name} was started`);

@@ -1,126 +1,331 @@
-import { copyFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { needs } from "../../machine-requirements.js";
+import { ENRON, needs, slow } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
-import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { machinesStart } from "../../suites/machines-start.js";
+import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, ROOT, type Started, workFolder } from "../art-e.js";
+import { providerVariables, shell, startScriptedAgent } from "../suites/scripted-agent.js";
 import { comparable, Workers } from "./queue-setup.js";
 
-/** Runs over a queue: what comes of them is what comes of a run in one process. */
+describe("run over queue", () => {
+  /** Runs over a queue: what comes of them is what comes of a run in one process. */
 
-const folder = workFolder({ mail: MAIL });
-const { artE, path, read, readJson, start } = folder;
-const PASSWORD = "a-password-of-redis";
-const workers = new Workers(folder, () => redis.url);
-let redis: RedisServer;
-let provider: FakeProvider;
+  const folder = workFolder({ mail: MAIL });
+  const { artE, path, read, readJson, start } = folder;
+  const PASSWORD = "a-password-of-redis";
+  const workers = new Workers(folder, () => redis.url);
+  let redis: RedisServer;
+  let provider: FakeProvider;
 
-describe("a run over a queue", needs("redis"), () => {
-  beforeAll(async () => {
-    copyFileSync(path("art-e.db"), path("mail.db"));
-    redis = await startRedis({ password: PASSWORD });
-    provider = await startFakeProvider(({ turn, question }) =>
-      turn === 0
-        ? { toolCalls: [{ name: "email_search", arguments: { query: question } }], usage: USAGE }
-        : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }], usage: USAGE },
-    );
-    workers.start("a", "--concurrency 8", keys());
-    workers.start("b", "--concurrency 8", keys());
-  });
-  afterAll(async () => {
-    await workers.close();
-    await redis?.close();
-    await provider?.close();
-  });
-
-  const USAGE = { inputTokens: 1_000, outputTokens: 50, cachedInputTokens: 0 };
-  const keys = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
-  const queue = () => ({ ART_E_QUEUE_URL: redis.url });
-  const traces = async (name: string) => {
-    const { code } = await artE(`export-traces --run latest -o ${name} --overwrite`);
-    expect(code).toBe(0);
-    return jsonLines(read(name));
-  };
-
-  it("gives the answers, sources, tool calls and scores of a run in one process, and leaves Redis empty", async () => {
-    const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 0 --epochs 2 --quiet`;
-    expect((await artE(`${line} -o here.json`)).code).toBe(0);
-    const here = await traces("here.jsonl");
-    const over = await artE(`${line} -o over.json`, queue());
-    expect(over).toMatchObject({ code: 0 });
-    const there = await traces("there.jsonl");
-    expect(there).toHaveLength(2 * demoQuestions.length);
-    expect(there.map(comparable)).toEqual(here.map(comparable));
-    const { totalTasks, completedTasks, avgSemanticScore, status } = readJson("over.json");
-    expect({ totalTasks, completedTasks, status }).toEqual({
-      totalTasks: 2 * demoQuestions.length,
-      completedTasks: 2 * demoQuestions.length,
-      status: "completed",
+  describe("a run over a queue", needs("redis"), () => {
+    beforeAll(async () => {
+      copyFileSync(path("art-e.db"), path("mail.db"));
+      redis = await startRedis({ password: PASSWORD });
+      provider = await startFakeProvider(({ turn, question }) =>
+        turn === 0
+          ? { toolCalls: [{ name: "email_search", arguments: { query: question } }], usage: USAGE }
+          : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }], usage: USAGE },
+      );
+      workers.start("a", "--concurrency 8", keys());
+      workers.start("b", "--concurrency 8", keys());
     });
-    expect(avgSemanticScore).toBe(readJson("here.json").avgSemanticScore);
-    const left = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:worker/.test(key));
-    await expect.poll(left).toEqual([]);
-  });
-
-  it("has both workers answer, with their own keys, and shows the password nowhere", async () => {
-    const line = `run -a email-search --dataset ${QUESTIONS} -l 30 --base-url ${provider.url} --model-id anthropic/claude-sonnet-4-5`;
-    const before = provider.requests.length;
-    const { code, stdout, stderr } = await artE(`${line} --queue ${redis.url} --json --verbose`);
-    expect(code).toBe(0);
-    expect(provider.requests.length - before).toBe(60);
-    expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 30, completedTasks: 30, usage: { inputTokens: 60_000 } });
-    const said = [stdout, stderr, ...["a", "b"].map((name) => workers.named(name).said())].join("\n");
-    expect(said).toContain("worker a answers run");
-    expect(said).toContain("worker b answers run");
-    expect(said).not.toContain(PASSWORD);
-    expect(read("art-e.db")).not.toContain(PASSWORD);
-  });
-
-  it("stops at --max-cost, with no more spent than what was under way, and goes on with --resume", async () => {
-    const line = `run -a email-search --dataset ${QUESTIONS} -l 60 --model-id anthropic/claude-sonnet-4-5`;
-    const before = provider.requests.length;
-    // A task costs 2 * (1000 * 3 + 50 * 15) / 1e6 = 0.0075 dollars.
-    const stopped = await artE(`${line} --max-cost 0.075 -o limited.json --quiet`, { ...queue(), ...keys() });
-    expect(stopped.code).toBe(1);
-    expect(stopped.stderr).toContain("--max-cost 0.075 is reached");
-    const asked = (provider.requests.length - before) / 2;
-    expect(asked).toBe(10);
-    expect(readJson("limited.json").totalTasks).toBe(asked);
-    const resumed = await artE("run --resume latest --max-cost 10 -o whole.json --quiet", { ...queue(), ...keys() });
-    expect(resumed).toMatchObject({ code: 0 });
-    expect(readJson("whole.json")).toMatchObject({ totalTasks: 60, completedTasks: 60 });
-    expect((provider.requests.length - before) / 2).toBe(60);
-  });
-
-  it("finishes at Ctrl-C what workers have, stops at the second, and is resumed", async () => {
-    const slow = await startFakeProvider(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 150));
-      return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }] };
+    afterAll(async () => {
+      await workers.close();
+      await redis?.close();
+      await provider?.close();
     });
-    try {
-      const own = { ...queue(), ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: slow.url };
-      const slowly = workers.start("slow", "--concurrency 4", own);
-      const line = `run -a email-search --dataset ${QUESTIONS} -l 40 --model-id anthropic/claude-sonnet-4-5`;
-      const first = start(line, own);
-      await slow.received(8);
-      first.child.kill("SIGINT");
-      const once = await first.ended;
-      expect(once.code).toBe(130);
-      expect(once.stderr).toMatch(/Stopping: \d+ tasks? under way will be finished/);
-      const saved = Number(/(\d+) of 40 tasks are saved/.exec(once.stderr)?.[1]);
-      expect(saved).toBe(slow.requests.length);
-      const second = start("run --resume latest", own);
-      await slow.received(saved + 8);
-      await interruptTwice(second.child);
-      expect((await second.ended).code).toBe(130);
-      const last = await artE("run --resume latest -o all.json", own);
-      expect(last).toMatchObject({ code: 0 });
-      expect(readJson("all.json")).toMatchObject({ totalTasks: 40, completedTasks: 40 });
-      expect(slow.requests.length).toBe(40);
-      slowly.child.kill("SIGTERM");
-      expect(await slowly.ended).toMatchObject({ code: 0 });
-    } finally {
-      await slow.close();
+
+    const USAGE = { inputTokens: 1_000, outputTokens: 50, cachedInputTokens: 0 };
+    const keys = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+    const queue = () => ({ ART_E_QUEUE_URL: redis.url });
+    const traces = async (name: string) => {
+      const { code } = await artE(`export-traces --run latest -o ${name} --overwrite`);
+      expect(code).toBe(0);
+      return jsonLines(read(name));
+    };
+
+    it("gives the answers, sources, tool calls and scores of a run in one process, and leaves Redis empty", async () => {
+      const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 0 --epochs 2 --quiet`;
+      expect((await artE(`${line} -o here.json`)).code).toBe(0);
+      const here = await traces("here.jsonl");
+      const over = await artE(`${line} -o over.json`, queue());
+      expect(over).toMatchObject({ code: 0 });
+      const there = await traces("there.jsonl");
+      expect(there).toHaveLength(2 * demoQuestions.length);
+      expect(there.map(comparable)).toEqual(here.map(comparable));
+      const { totalTasks, completedTasks, avgSemanticScore, status } = readJson("over.json");
+      expect({ totalTasks, completedTasks, status }).toEqual({
+        totalTasks: 2 * demoQuestions.length,
+        completedTasks: 2 * demoQuestions.length,
+        status: "completed",
+      });
+      expect(avgSemanticScore).toBe(readJson("here.json").avgSemanticScore);
+      const left = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:worker/.test(key));
+      await expect.poll(left).toEqual([]);
+    });
+
+    it("has both workers answer, with their own keys, and shows the password nowhere", async () => {
+      const line = `run -a email-search --dataset ${QUESTIONS} -l 30 --base-url ${provider.url} --model-id anthropic/claude-sonnet-4-5`;
+      const before = provider.requests.length;
+      const { code, stdout, stderr } = await artE(`${line} --queue ${redis.url} --json --verbose`);
+      expect(code).toBe(0);
+      expect(provider.requests.length - before).toBe(60);
+      expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 30, completedTasks: 30, usage: { inputTokens: 60_000 } });
+      const said = [stdout, stderr, ...["a", "b"].map((name) => workers.named(name).said())].join("\n");
+      expect(said).toContain("worker a answers run");
+      expect(said).toContain("worker b answers run");
+      expect(said).not.toContain(PASSWORD);
+      expect(read("art-e.db")).not.toContain(PASSWORD);
+    });
+
+    it("stops at --max-cost, with no more spent than what was under way, and goes on with --resume", async () => {
+      const line = `run -a email-search --dataset ${QUESTIONS} -l 60 --model-id anthropic/claude-sonnet-4-5`;
+      const before = provider.requests.length;
+      // A task costs 2 * (1000 * 3 + 50 * 15) / 1e6 = 0.0075 dollars.
+      const stopped = await artE(`${line} --max-cost 0.075 -o limited.json --quiet`, { ...queue(), ...keys() });
+      expect(stopped.code).toBe(1);
+      expect(stopped.stderr).toContain("--max-cost 0.075 is reached");
+      const asked = (provider.requests.length - before) / 2;
+      expect(asked).toBe(10);
+      expect(readJson("limited.json").totalTasks).toBe(asked);
+      const resumed = await artE("run --resume latest --max-cost 10 -o whole.json --quiet", { ...queue(), ...keys() });
+      expect(resumed).toMatchObject({ code: 0 });
+      expect(readJson("whole.json")).toMatchObject({ totalTasks: 60, completedTasks: 60 });
+      expect((provider.requests.length - before) / 2).toBe(60);
+    });
+
+    it("finishes at Ctrl-C what workers have, stops at the second, and is resumed", async () => {
+      const slow = await startFakeProvider(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }] };
+      });
+      try {
+        const own = { ...queue(), ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: slow.url };
+        const slowly = workers.start("slow", "--concurrency 4", own);
+        const line = `run -a email-search --dataset ${QUESTIONS} -l 40 --model-id anthropic/claude-sonnet-4-5`;
+        const first = start(line, own);
+        await slow.received(8);
+        first.child.kill("SIGINT");
+        const once = await first.ended;
+        expect(once.code).toBe(130);
+        expect(once.stderr).toMatch(/Stopping: \d+ tasks? under way will be finished/);
+        const saved = Number(/(\d+) of 40 tasks are saved/.exec(once.stderr)?.[1]);
+        expect(saved).toBe(slow.requests.length);
+        const second = start("run --resume latest", own);
+        await slow.received(saved + 8);
+        await interruptTwice(second.child);
+        expect((await second.ended).code).toBe(130);
+        const last = await artE("run --resume latest -o all.json", own);
+        expect(last).toMatchObject({ code: 0 });
+        expect(readJson("all.json")).toMatchObject({ totalTasks: 40, completedTasks: 40 });
+        expect(slow.requests.length).toBe(40);
+        slowly.child.kill("SIGTERM");
+        expect(await slowly.ended).toMatchObject({ code: 0 });
+      } finally {
+        await slow.close();
+      }
+    });
+  });
+});
+
+describe("the real questions over a queue", needs("redis"), () => {
+  /** The real questions, over real mail, by two workers: what comes of them is what comes of one process. */
+
+  const folder = workFolder();
+  const { artE, path, read, readJson } = folder;
+  const TASKS = 60;
+
+  describe("with real mail", slow(needs("real-mail")), () => {
+    let redis: RedisServer;
+    let provider: FakeProvider;
+    const workers = new Workers(folder, () => redis.url);
+
+    beforeAll(async () => {
+      expect(await artE(`import ${join(ENRON, "maildir.tar.gz")} --db mail.db --quiet`)).toMatchObject({ code: 0 });
+      copyFileSync(path("mail.db"), path("art-e.db"));
+      redis = await startRedis();
+      // A model that searches, reads the first mail found, and quotes it.
+      provider = await startFakeProvider(({ turn, question, results }) => {
+        if (turn === 0) return { toolCalls: [{ name: "email_search", arguments: { query: question } }] };
+        const found = /<[^<>"\\]+>/.exec(results[0]?.content ?? "")?.[0];
+        if (turn === 1 && found !== undefined) {
+          return { toolCalls: [{ name: "email_get", arguments: { message_id: found } }] };
+        }
+        const answer = (results[0]?.content ?? "nothing").slice(0, 400);
+        return { toolCalls: [{ name: "return_final_answer", arguments: { answer, sources: found ? [found] : [] } }] };
+      });
+      for (const name of ["a", "b"]) workers.start(name, "--concurrency 4", variables());
+    });
+    afterAll(async () => {
+      await workers.close();
+      await redis?.close();
+      await provider?.close();
+    });
+
+    const variables = () => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.url });
+    const traces = async (name: string) => {
+      expect(await artE(`export-traces --run latest -o ${name}`)).toMatchObject({ code: 0 });
+      return jsonLines(read(name));
+    };
+
+    it("have the same answers, sources and scores", async () => {
+      const line = `run -a email-search --dataset ${join(ENRON, "questions.jsonl")} -l 0 --no-judge --quiet`;
+      const model = "--model-id anthropic/claude-sonnet-4-5";
+      expect(await artE(`${line} ${model} -o here.json`, variables())).toMatchObject({ code: 0 });
+      const here = await traces("here.jsonl");
+      const over = { ...variables(), ART_E_QUEUE_URL: redis.url };
+      expect(await artE(`${line} ${model} -o over.json`, over)).toMatchObject({ code: 0 });
+      const there = await traces("there.jsonl");
+      expect(there).toHaveLength(TASKS);
+      expect(there.map(withoutIds)).toEqual(here.map(withoutIds));
+      const { scores, usage, costUsd } = readJson("here.json");
+      expect(readJson("over.json")).toMatchObject({ totalTasks: TASKS, completedTasks: TASKS, scores, usage });
+      expect(readJson("over.json").costUsd).toBeCloseTo(costUsd, 9);
+      expect(Object.keys(scores).length).toBeGreaterThan(5);
+      expect(workers.named("a").said() + workers.named("b").said()).toContain("answers run");
+    });
+  });
+
+  /** The server counts its replies and calls through all runs. */
+  // biome-ignore lint/suspicious/noExplicitAny: lines of exported traces.
+  function withoutIds(trace: any) {
+    return JSON.parse(JSON.stringify(comparable(trace)).replace(/"(call|msg|toolu)_[\w-]+"/g, '"an id"'));
+  }
+});
+
+describe("a suite over a queue", needs("redis"), () => {
+  /** Tasks of a suite over a queue: done in machines of the worker, and graded by its own copy of the suite. */
+
+  const SUITE = join(ROOT, "fixtures/suites/demo");
+  const [KILNS, LAMPS] = ["142a807f", "8cb2db91"];
+  const { artE, path, readJson, start } = workFolder();
+
+  describe("with machines", needs("sandbox", machinesStart), () => {
+    let redis: RedisServer;
+    let provider: FakeProvider;
+    const workers: Started[] = [];
+    const variables = () => ({ ...providerVariables(provider), ART_E_QUEUE_URL: redis.url });
+
+    beforeAll(async () => {
+      redis = await startRedis();
+      provider = await startScriptedAgent((instruction) =>
+        instruction.includes("kiln") ? [shell("grep 'kiln 3' ~/Desktop/kilns.log > ~/Desktop/kiln3.txt")] : [],
+      );
+    });
+    afterAll(async () => {
+      for (const { child, ended } of workers) {
+        child.kill("SIGTERM");
+        await ended;
+      }
+      await redis?.close();
+      await provider?.close();
+    });
+
+    function startWorker(name: string, flags: string): { said(): string } {
+      const worker = start(`worker --db ${name}.db --name ${name} --concurrency 2 ${flags}`, variables());
+      workers.push(worker);
+      let text = "";
+      worker.child.stderr?.on("data", (more: string) => {
+        text += more;
+      });
+      return { said: () => text };
     }
+
+    it("has the grades of a run in one process, from a worker without mail; other folders are refused", async () => {
+      cpSync(SUITE, path("same/demo"), { recursive: true });
+      cpSync(SUITE, path("other/demo"), { recursive: true });
+      const folder = path("other/demo/examples/terminal");
+      const [id = ""] = readdirSync(folder);
+      const file = join(folder, id, `${id}.json`);
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"instruction": "/, '"instruction": "Please: '));
+
+      const line = `run --suite ${SUITE} --task ${KILNS},${LAMPS} -a data-worker --quiet`;
+      expect(await artE(`${line} -o here.json`, providerVariables(provider))).toMatchObject({ code: 0, stderr: "" });
+      const asked = provider.requests.length;
+      const run = start(`${line} -o over.json`, variables());
+      const other = startWorker("other", `--suite ${path("other/demo")}`);
+      await expect
+        .poll(other.said, { timeout: 60_000 })
+        .toContain("the task files of its suite demo are not those that are here");
+      expect(provider.requests.length).toBe(asked);
+      const same = startWorker("same", `--suite ${path("same/demo")}`);
+      expect(await run.ended).toMatchObject({ code: 0, stderr: "" });
+      expect(same.said()).toContain("same answers run");
+      const grades = (name: string) =>
+        readJson(name).taskResults.map(({ taskId, suite, scores, ending }: Record<string, unknown>) => ({
+          taskId,
+          suite,
+          scores,
+          ending,
+        }));
+      expect(grades("over.json")).toEqual(grades("here.json"));
+      expect(grades("over.json").map(({ scores }: { scores: object }) => scores)).toEqual([
+        { taskScore: 1, taskSolved: 1 },
+        { taskScore: 0, taskSolved: 0 },
+      ]);
+      await expect.poll(() => redis.client.keys("art-e:{*")).toEqual([]);
+    });
+  });
+});
+
+describe("tls", () => {
+  /** A Redis that speaks TLS (rediss://), with a certificate of its own making. */
+
+  const folder = workFolder({ mail: MAIL });
+  const { path, start, readJson } = folder;
+  const PASSWORD = "a-password-over-tls";
+
+  const canTls =
+    spawnSync("sh", ["-c", "ldd $(command -v redis-server) | grep -q libssl && openssl version"]).status === 0;
+
+  describe("rediss://", needs("redis", canTls), () => {
+    let redis: RedisServer;
+    const workers = new Workers(folder, () => redis.url);
+    /** Node's own way to trust a certificate. */
+    const trusted = () => ({ ART_E_QUEUE_URL: redis.url, NODE_EXTRA_CA_CERTS: path("cert.pem") });
+
+    beforeAll(async () => {
+      copyFileSync(path("art-e.db"), path("mail.db"));
+      const [cert, key] = [path("cert.pem"), path("key.pem")];
+      const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+      const made = [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "1",
+      ];
+      expect(spawnSync("openssl", [...made, ...subject, "-keyout", key, "-out", cert]).status).toBe(0);
+      redis = await startRedis({ password: PASSWORD, tls: { cert, key } });
+      workers.start("a", "", trusted());
+    });
+    afterAll(async () => {
+      await workers.close();
+      await redis?.close();
+    });
+
+    it("carries a run", async () => {
+      const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 5 --quiet -o over.json`;
+      expect(await start(line, trusted()).ended).toMatchObject({ code: 0, stderr: "" });
+      expect(readJson("over.json")).toMatchObject({ totalTasks: 5, completedTasks: 5 });
+      expect(workers.named("a").said()).toContain(`takes tasks from rediss://127.0.0.1:${redis.port}`);
+      expect(workers.named("a").said()).not.toContain(PASSWORD);
+    });
+
+    it("refuses a certificate that nobody vouches for, and shows no password", async () => {
+      const { code, stderr } = await start("queue status --verbose", { ART_E_QUEUE_URL: redis.url }).ended;
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/cannot be used: self.signed certificate/),
+      });
+      expect(stderr).not.toContain(PASSWORD);
+    });
   });
 });

@@ -1,127 +1,183 @@
+import { readdirSync } from "node:fs";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
+import { traceSchema } from "../../../src/traces/trace.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
-import { demoQuestion, MAIL, MARCUS, workFolder } from "../art-e.js";
+import { BIN, demoQuestion, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+import { resultsSchema } from "../results-schema.js";
 
-const { artE, path } = workFolder({ mail: MAIL });
+describe("ask", () => {
+  const { artE, path } = workFolder({ mail: MAIL });
+  const question = demoQuestion(1);
 
-const question = demoQuestion(1);
+  function traces(): number {
+    const db = new Database(path("art-e.db"), { readonly: true });
+    const count = db.prepare("SELECT count(*) FROM traces").pluck().get() as number;
+    db.close();
+    return count;
+  }
 
-function traces(): number {
-  const db = new Database(path("art-e.db"), { readonly: true });
-  const count = db.prepare("SELECT count(*) FROM traces").pluck().get() as number;
-  db.close();
-  return count;
-}
+  let provider: FakeProvider | null = null;
 
-let provider: FakeProvider | null = null;
-afterEach(async () => {
-  await provider?.close();
-  provider = null;
-});
-
-describe("without a key", () => {
-  it("the offline baseline answers, says that it is one, and leaves a trace", async () => {
-    const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
-    expect(stderr).toContain("offline baseline, which is no language model");
-    expect(stdout).toMatch(/^Source: .+, \d{4}-\d\d-\d\d, from \S+@\S+\n {8}<\S+>$/m);
-    const [, id = ""] = /art-e show (trace_\S+)/.exec(stdout) ?? [];
-    const shown = await artE(`show ${id}`);
-    expect(shown.stdout).toContain(`Question: ${question.question}`);
-    // It is no run: latest means what it meant before.
-    expect((await artE("stats --runs --json")).stdout.trim()).toBe("[]");
+  afterEach(async () => {
+    await provider?.close();
+    provider = null;
   });
 
-  it("--json is one document", async () => {
-    const line = [
-      "ask",
-      question.inbox_address.toUpperCase(),
-      question.question,
-      "--before",
-      "2003-01-01",
-      "--json",
-      "--quiet",
-    ];
-    const { stdout, stderr } = await artE(line);
-    const answer = JSON.parse(stdout);
-    expect(stderr).toBe("");
-    expect(answer).toMatchObject({
-      ending: "answered",
-      inbox: question.inbox_address,
-      queryDate: "2002-12-31",
-      agentId: "baseline",
-      model: "offline/baseline",
-      costUsd: 0,
-      traceId: expect.stringMatching(/^trace_/),
+  describe("without a key", () => {
+    it("the offline baseline answers, says that it is one, and leaves a trace", async () => {
+      const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
+      expect(stderr).toContain("offline baseline, which is no language model");
+      expect(stdout).toMatch(/^Source: .+, \d{4}-\d\d-\d\d, from \S+@\S+\n {8}<\S+>$/m);
+      const [, id = ""] = /art-e show (trace_\S+)/.exec(stdout) ?? [];
+      const shown = await artE(`show ${id}`);
+      expect(shown.stdout).toContain(`Question: ${question.question}`);
+      // It is no run: latest means what it meant before.
+      expect((await artE("stats --runs --json")).stdout.trim()).toBe("[]");
     });
-    expect(answer.sources[0]).toMatchObject({
-      messageId: expect.stringMatching(/^<.+>$/),
-      subject: expect.any(String),
+
+    it("--json is one document", async () => {
+      const line = [
+        "ask",
+        question.inbox_address.toUpperCase(),
+        question.question,
+        "--before",
+        "2003-01-01",
+        "--json",
+        "--quiet",
+      ];
+      const { stdout, stderr } = await artE(line);
+      const answer = JSON.parse(stdout);
+      expect(stderr).toBe("");
+      expect(answer).toMatchObject({
+        ending: "answered",
+        inbox: question.inbox_address,
+        queryDate: "2002-12-31",
+        agentId: "baseline",
+        model: "offline/baseline",
+        costUsd: 0,
+        traceId: expect.stringMatching(/^trace_/),
+      });
+      expect(answer.sources[0]).toMatchObject({
+        messageId: expect.stringMatching(/^<.+>$/),
+        subject: expect.any(String),
+      });
+    });
+
+    it("a question need not be quoted, and must not be empty", async () => {
+      const { stdout } = await artE(["ask", MARCUS, ...question.question.split(" "), "--json", "--quiet"]);
+      const [id = ""] = [JSON.parse(stdout).traceId];
+      expect((await artE(`show ${id}`)).stdout).toContain(`Question: ${question.question}`);
+      expect(await artE(["ask", MARCUS, " "])).toMatchObject({ code: 2, stderr: expect.stringContaining("is empty") });
+    });
+
+    it("--before hides what came later", async () => {
+      const { stdout } = await artE(["ask", MARCUS, question.question, "--before", "1999-01-01", "--quiet"]);
+      expect(stdout).toMatch(/^I don't know/);
     });
   });
 
-  it("a question need not be quoted, and must not be empty", async () => {
-    const { stdout } = await artE(["ask", MARCUS, ...question.question.split(" "), "--json", "--quiet"]);
-    const [id = ""] = [JSON.parse(stdout).traceId];
-    expect((await artE(`show ${id}`)).stdout).toContain(`Question: ${question.question}`);
-    expect(await artE(["ask", MARCUS, " "])).toMatchObject({ code: 2, stderr: expect.stringContaining("is empty") });
+  describe("with a key", () => {
+    it("the agent and model that it is for are asked, with mailbox and day in the prompt", async () => {
+      provider = await startFakeProvider((request) =>
+        request.turn === 0
+          ? { toolCalls: [{ name: "email_get", arguments: { message_id: question.message_ids[0] ?? "" } }] }
+          : {
+              toolCalls: [
+                {
+                  name: "return_final_answer",
+                  arguments: { answer: "42", sources: [question.message_ids[0] ?? "", "<made@up>"] },
+                },
+              ],
+            },
+      );
+      const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
+      const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question], variables);
+      expect([code, stderr]).toEqual([0, "Asking email-search with openai/gpt-6.1-sol.\n"]);
+      expect(stdout).toMatch(/^42\n\nSource: /);
+      expect(stdout).toContain("Source: <made@up> (there is no such mail in the mailbox)");
+      expect(stdout).toMatch(
+        /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. All that was said and read: art-e show trace_/,
+      );
+      expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
+    });
+
+    it("a refused key is said, and nothing is kept", async () => {
+      provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "bad key" }));
+      const before = traces();
+      const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") };
+      const { code, stderr } = await artE(["ask", MARCUS, "What?", "--quiet"], variables);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("401")]);
+      expect(traces()).toBe(before);
+    });
+
+    it("an agent that uses up its turns has no answer, and exits with 1", async () => {
+      provider = await startFakeProvider(() => ({
+        toolCalls: [{ name: "email_search", arguments: { query: "x", inbox_id: MARCUS } }],
+      }));
+      const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
+      const { code, stdout } = await artE(["ask", MARCUS, "What?", "--max-turns", "2", "--quiet"], variables);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: its turns are used up\./)]);
+    });
   });
 
-  it("--before hides what came later", async () => {
-    const { stdout } = await artE(["ask", MARCUS, question.question, "--before", "1999-01-01", "--quiet"]);
-    expect(stdout).toMatch(/^I don't know/);
-  });
-});
-
-describe("with a key", () => {
-  it("the agent and model that it is for are asked, with mailbox and day in the prompt", async () => {
-    provider = await startFakeProvider((request) =>
-      request.turn === 0
-        ? { toolCalls: [{ name: "email_get", arguments: { message_id: question.message_ids[0] ?? "" } }] }
-        : {
-            toolCalls: [
-              {
-                name: "return_final_answer",
-                arguments: { answer: "42", sources: [question.message_ids[0] ?? "", "<made@up>"] },
-              },
-            ],
-          },
-    );
-    const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
-    const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question], variables);
-    expect([code, stderr]).toEqual([0, "Asking email-search with openai/gpt-6.1-sol.\n"]);
-    expect(stdout).toMatch(/^42\n\nSource: /);
-    expect(stdout).toContain("Source: <made@up> (there is no such mail in the mailbox)");
-    expect(stdout).toMatch(
-      /email-search \(openai\/gpt-6\.1-sol\): 2 turns, .*\$0\.\d+\. All that was said and read: art-e show trace_/,
-    );
-    expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
-  });
-
-  it("a refused key is said, and nothing is kept", async () => {
-    provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "bad key" }));
-    const before = traces();
-    const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") };
-    const { code, stderr } = await artE(["ask", MARCUS, "What?", "--quiet"], variables);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("401")]);
-    expect(traces()).toBe(before);
-  });
-
-  it("an agent that uses up its turns has no answer, and exits with 1", async () => {
-    provider = await startFakeProvider(() => ({
-      toolCalls: [{ name: "email_search", arguments: { query: "x", inbox_id: MARCUS } }],
-    }));
-    const variables = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
-    const { code, stdout } = await artE(["ask", MARCUS, "What?", "--max-turns", "2", "--quiet"], variables);
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^No answer: its turns are used up\./)]);
+  it("names the addresses there are where the mailbox is none of them", async () => {
+    const { code, stderr } = await artE(["ask", "me@my.example", "What?"]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/No mail .* me@my\.example\.[\s\S]*most mail: \S+@\S+ \(\d+\), /),
+    ]);
   });
 });
 
-it("names the addresses there are where the mailbox is none of them", async () => {
-  const { code, stderr } = await artE(["ask", "me@my.example", "What?"]);
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringMatching(/No mail .* me@my\.example\.[\s\S]*most mail: \S+@\S+ \(\d+\), /),
-  ]);
+describe("demo", () => {
+  const { artE, path, read, readJson, write } = workFolder();
+
+  it("shows the whole way without a key: mail, a run, its results and traces", async () => {
+    // A server that the environment names for other runs is not asked.
+    const { code, stdout, stderr } = await artE("demo", { API_URL: "http://127.0.0.1:9" });
+    expect(code).toBe(0);
+    expect(readdirSync(path("demo-output")).sort()).toEqual(["demo.db", "results.json", "traces.jsonl"]);
+    expect(resultsSchema.parse(readJson("demo-output/results.json"))).toMatchObject({ completedTasks: 73 });
+    const traces = jsonLines(read("demo-output/traces.jsonl"));
+    expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toHaveLength(73);
+    expect(stdout).toMatch(/ART-E Import[\s\S]+ART-E Benchmark Results: baseline/);
+
+    // What it advises to type next works as it stands there.
+    const typed = [...stderr.matchAll(/^ {2}node (\S+) (.+)$/gm)].map(([, , line = ""]) => line);
+    expect(stderr).toContain(`node ${BIN} show `);
+    expect(typed.map((line) => line.split(" ")[0])).toEqual(["show", "search", "report", "serve"]);
+    // A server would not end.
+    for (const line of typed.slice(0, 3)) expect(await artE(`${line} --quiet`)).toMatchObject({ code: 0, stderr: "" });
+    expect(read("demo-output/report.html")).toContain("<!doctype html>");
+  });
+
+  it("called again adds a run to those that were made since, and leaves what else lies in its folder", async () => {
+    write("demo-output/mine.txt", "kept");
+    const questions = "--dataset demo-output/../question.jsonl --db demo-output/demo.db";
+    write("question.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
+    expect(await artE(`run -a baseline ${questions} --quiet`)).toMatchObject({ code: 0 });
+    expect(await artE("demo --quiet")).toMatchObject({ code: 0, stderr: "" });
+    expect(read("demo-output/mine.txt")).toBe("kept");
+    const runs = JSON.parse((await artE("stats --runs --json --db demo-output/demo.db")).stdout);
+    expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
+  });
+
+  it("with --json writes one document", async () => {
+    const { code, stdout, stderr } = await artE("demo --json --quiet -o other");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({
+      import: { read: 517 },
+      run: { completedTasks: 73 },
+      files: { results: "other/results.json", traces: "other/traces.jsonl" },
+    });
+  });
+
+  it("refuses a folder that is a file", async () => {
+    write("taken", "");
+    const { code, stderr } = await artE("demo -o taken");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^art-e: taken cannot be used for the demo: .+\n {7}Name another folder with --output\.\n$/);
+  });
 });

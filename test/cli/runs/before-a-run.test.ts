@@ -1,130 +1,249 @@
-import { describe, expect, it } from "vitest";
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.js";
-import { boxLines, demoQuestion, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { needs } from "../../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import {
+  BIN,
+  boxLines,
+  demoQuestion,
+  type Ended,
+  jsonLines,
+  MAIL,
+  MARCUS,
+  QUESTIONS,
+  startProgram,
+  workFolder,
+} from "../art-e.js";
 
-const { artE, path, write } = workFolder({ mail: MAIL });
+describe("before a run", () => {
+  const { artE, path, write } = workFolder({ mail: MAIL });
 
-/** A dataset of two questions, one of them about somebody whose own mailbox is not in the demo. */
-function otherInbox(): string {
-  const question = { ...demoQuestion(1), inbox_address: "amontero@merriwellgas.example" };
-  return write("other-inbox.jsonl", `${JSON.stringify(demoQuestion(2))}\n${JSON.stringify(question)}\n`);
-}
+  /** A dataset of two questions, one of them about somebody whose own mailbox is not in the demo. */
+  function otherInbox(): string {
+    const question = { ...demoQuestion(1), inbox_address: "amontero@merriwellgas.example" };
+    return write("other-inbox.jsonl", `${JSON.stringify(demoQuestion(2))}\n${JSON.stringify(question)}\n`);
+  }
 
-/** Refused with exit code 2 in one line and a hint. */
-async function refused(line: string, message: string | RegExp, hint: string | RegExp): Promise<void> {
-  const { code, stdout, stderr } = await artE(line);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  const [said = "", advice = "", ...more] = stderr.replaceAll(path(""), "").split("\n");
-  expect(said.replace("art-e: ", "")).toMatch(message);
-  expect(advice.trim()).toMatch(hint);
-  expect(more).toEqual([""]);
-}
+  /** Refused with exit code 2 in one line and a hint. */
+  async function refused(line: string, message: string | RegExp, hint: string | RegExp): Promise<void> {
+    const { code, stdout, stderr } = await artE(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    const [said = "", advice = "", ...more] = stderr.replaceAll(path(""), "").split("\n");
+    expect(said.replace("art-e: ", "")).toMatch(message);
+    expect(advice.trim()).toMatch(hint);
+    expect(more).toEqual([""]);
+  }
 
-describe("before any task is run, it is refused", () => {
-  it.concurrent.each([
-    ["anthropic", "", "ANTHROPIC_API_KEY"],
-    ["openai", "--model-id openai/gpt-4.1", "OPENAI_API_KEY"],
-    ["google", "--model-id google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
-  ])("without a key for %s", (provider, flags, variables) =>
-    refused(
-      `run -a email-search ${flags} --dataset ${QUESTIONS}`,
-      `No API key for ${provider}: ${variables} is not set.`,
-      `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
-    ),
+  describe("before any task is run, it is refused", () => {
+    it.concurrent.each([
+      ["anthropic", "", "ANTHROPIC_API_KEY"],
+      ["openai", "--model-id openai/gpt-4.1", "OPENAI_API_KEY"],
+      ["google", "--model-id google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
+    ])("without a key for %s", (provider, flags, variables) =>
+      refused(
+        `run -a email-search ${flags} --dataset ${QUESTIONS}`,
+        `No API key for ${provider}: ${variables} is not set.`,
+        `Set ${variables} in the environment or in .env, or try offline/baseline, which needs no key.`,
+      ),
+    );
+
+    it.concurrent("with an agent that there is not", () =>
+      refused(
+        "run -a nobody",
+        'There is no agent "nobody".',
+        "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
+      ));
+
+    it.concurrent("with a model that nobody offers", () =>
+      refused(
+        "run -a art-e --model-id acme/best",
+        "--model-id acme/best names no known provider.",
+        "Providers: anthropic,",
+      ));
+
+    it.concurrent("without a database", () =>
+      refused("run -a baseline --db no.db", "There is no database at no.db.", "Import some mail first"));
+
+    it.concurrent("with a database of another program", () => {
+      write("notes.db", "this is no database");
+      return refused("run -a baseline --db notes.db", "Cannot use notes.db: it is not a SQLite file.", "--db");
+    });
+
+    it.concurrent("without any mail", () => {
+      openStore(path("empty.db"), { mustExist: false }).close();
+      const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
+      return refused(line, "There is no mail in empty.db.", "art-e import SOURCE");
+    });
+
+    it.concurrent("with a question about a mailbox that is not imported", () =>
+      refused(
+        `run -a baseline --dataset ${otherInbox()}`,
+        "1 of 2 questions ask mailboxes that are not imported: amontero@",
+        "--partial-inboxes",
+      ));
+
+    it.concurrent("with an output file in a folder that there is not", () =>
+      refused("run -a baseline -o no/results.json", "--output: no/results.json cannot be written", "Make the folder"));
+
+    it.concurrent.each([
+      ["that there is not", "no.jsonl", "could not read questions from no.jsonl: there is no such file"],
+      ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
+    ])("with a dataset %s", (_, file, message) => {
+      write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
+      return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row/);
+    });
+
+    it.concurrent("when the flags leave no question", () =>
+      refused(
+        `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
+        "None of the 73 questions",
+        "None of them is about --inbox nobody@kestrelplains.example.",
+      ));
+
+    it.concurrent("when a mailbox is misspelt", () =>
+      refused(
+        `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
+        "None of the 73 questions",
+        "Did you mean marcus.hale@kestrelplains.example?",
+      ));
+
+    it.concurrent("when the flags leave no question of a mailbox", () =>
+      refused(
+        `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
+        "None of the 73 questions",
+        "Loosen --min-realism, --max-sources, --ids or --inbox.",
+      ));
+
+    it("and no run has been begun", async () => {
+      expect((await artE("stats --runs")).stdout).toBe("No runs yet: art-e run -a AGENT makes one.\n");
+    });
+  });
+
+  describe("what is not in the file is said in one line:", () => {
+    it.concurrent.each([
+      ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
+      ["export-traces", 'There is no run "latest"', "art-e runs list"],
+      ["show latest/1", 'There is no run "latest"', "art-e runs list"],
+      ["show <no@mail>", "There is no mail <no@mail>", "art-e search ADDRESS WORDS finds mails."],
+      ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
+      [
+        "search marcus.hal@kestrelplains.example gas",
+        "is from or to marcus.hal@kestrelplains.example.",
+        "The addresses most like it: marcus.hale@kestrelplains.example.",
+      ],
+      ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],
+    ])("%s", (line, message, hint) => refused(line, message, hint));
+  });
+
+  it("a mailbox of which only some mail is here is asked with --partial-inboxes", async () => {
+    const { code, stdout } = await artE(`run -a baseline --dataset ${otherInbox()} --partial-inboxes`);
+    expect({ code, tasks: boxLines(stdout).Tasks }).toEqual({
+      code: 0,
+      tasks: "2 of the test split: 2 completed, 0 failed",
+    });
+  });
+});
+
+describe("unsafe host python", () => {
+  const { artE, readJson } = workFolder({ mail: MAIL });
+
+  it("--unsafe-host-python is recorded with the run, and cannot be slipped into one that was begun without", async () => {
+    const run = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet`;
+    expect(await artE(`${run} --unsafe-host-python -o unsafe.json`)).toMatchObject({ code: 0 });
+    expect(readJson("unsafe.json").settings.unsafeHostPython).toBe(true);
+    expect(await artE(`${run} -o safe.json`)).toMatchObject({ code: 0 });
+    expect(readJson("safe.json").settings).not.toHaveProperty("unsafeHostPython");
+    const { code, stderr } = await artE("run --resume latest --unsafe-host-python");
+    expect(code).toBe(2);
+    expect(stderr).toContain("unsafeHostPython was undefined and would be true");
+  });
+});
+
+describe("no host python", () => {
+  /** execute_python never falls back to the bare machine: neither where a sandbox works nor where none does. */
+
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
+  const BWRAP = "/usr/bin/bwrap";
+  let provider: FakeProvider;
+  let code = "";
+
+  beforeAll(async () => {
+    code = `import os; print("REACH" + "ED" if os.path.exists(${JSON.stringify(write("host.txt", "x"))}) else "apart")`;
+    provider = await startFakeProvider((request) =>
+      request.turn === 0
+        ? { toolCalls: [{ name: "execute_python", arguments: { code } }] }
+        : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "x", sources: [] } }] },
+    );
+    const created = await artE("agents create coder --prompt p --tools execute_python,return_final_answer");
+    expect(created).toMatchObject({ code: 0 });
+  });
+
+  afterAll(() => provider.close());
+
+  const variables = () => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") });
+
+  /** The built program where it may make no user namespace of its own, so that no bubblewrap works for it. */
+  function withoutSandbox(args: readonly string[]): Promise<Ended> {
+    const program = [process.execPath, BIN, ...args];
+    const apart = [BWRAP, "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--", ...program];
+    const [file = "", ...rest] = existsSync(BWRAP) ? apart : program;
+    return startProgram(path("."), file, rest, variables()).ended;
+  }
+
+  const MACHINES: readonly [string, (args: readonly string[]) => Promise<Ended>, RegExp][] = [
+    ["this machine", (args) => artE(args, variables()), /apart\\+n|Python cannot be run on this machine/],
+    ["a machine without a sandbox", withoutSandbox, /Python cannot be run on this machine|apart\\+n/],
+  ];
+
+  const run = (name: string) =>
+    ["run", "-a", "coder", "--dataset", QUESTIONS, "-l", "1", "--quiet", "-o", name] as const;
+
+  /** What the tool said in the last run. */
+  async function toolResult(): Promise<string> {
+    expect(await artE("export-traces --run latest --format jsonl -o traces.jsonl")).toMatchObject({ code: 0 });
+    const [trace] = jsonLines(read("traces.jsonl"));
+    return JSON.stringify(trace.toolCalls[0]);
+  }
+
+  describe.each(MACHINES)("on %s", (_, start, said) => {
+    it("tools test keeps it apart, or refuses", async () => {
+      const { stdout } = await start(["tools", "test", "execute_python", JSON.stringify({ code })]);
+      expect(stdout).toMatch(said);
+      expect(stdout).not.toContain("REACHED");
+    });
+
+    it("so does a run", async () => {
+      expect(await start(run(`${Date.now()}.json`))).toMatchObject({ code: 0 });
+      expect(await toolResult()).toMatch(said);
+      expect(await toolResult()).not.toContain("REACHED");
+    });
+
+    it("while files can be written", async () => {
+      const { stdout } = await start(["tools", "test", "write_file", '{"path": "a/b.txt", "content": "x"}']);
+      expect(stdout).toContain('"bytes": 1');
+    });
+
+    it("and ask", async () => {
+      const { stdout } = await start(["ask", MARCUS, "How much?", "-a", "coder", "--json"]);
+      const asked = JSON.stringify(provider.requests.at(-1)?.body);
+      expect(stdout).not.toBe("");
+      expect(asked).toMatch(said);
+      expect(asked).not.toContain("REACHED");
+    });
+  });
+
+  it(
+    "a machine without a sandbox has none in the doctor's eyes either",
+    needs("sandbox", existsSync(BWRAP)),
+    async () => {
+      const { stdout } = await withoutSandbox(["doctor", "--json"]);
+      expect(["docker", null]).toContain(JSON.parse(stdout).sandbox.kind);
+    },
   );
 
-  it.concurrent("with an agent that there is not", () =>
-    refused(
-      "run -a nobody",
-      'There is no agent "nobody".',
-      "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
-    ));
-
-  it.concurrent("with a model that nobody offers", () =>
-    refused(
-      "run -a art-e --model-id acme/best",
-      "--model-id acme/best names no known provider.",
-      "Providers: anthropic,",
-    ));
-
-  it.concurrent("without a database", () =>
-    refused("run -a baseline --db no.db", "There is no database at no.db.", "Import some mail first"));
-
-  it.concurrent("with a database of another program", () => {
-    write("notes.db", "this is no database");
-    return refused("run -a baseline --db notes.db", "Cannot use notes.db: it is not a SQLite file.", "--db");
-  });
-
-  it.concurrent("without any mail", () => {
-    openStore(path("empty.db"), { mustExist: false }).close();
-    const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
-    return refused(line, "There is no mail in empty.db.", "art-e import SOURCE");
-  });
-
-  it.concurrent("with a question about a mailbox that is not imported", () =>
-    refused(
-      `run -a baseline --dataset ${otherInbox()}`,
-      "1 of 2 questions ask mailboxes that are not imported: amontero@",
-      "--partial-inboxes",
-    ));
-
-  it.concurrent("with an output file in a folder that there is not", () =>
-    refused("run -a baseline -o no/results.json", "--output: no/results.json cannot be written", "Make the folder"));
-
-  it.concurrent.each([
-    ["that there is not", "no.jsonl", "could not read questions from no.jsonl: there is no such file"],
-    ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
-  ])("with a dataset %s", (_, file, message) => {
-    write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
-    return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row/);
-  });
-
-  it.concurrent("when the flags leave no question", () =>
-    refused(
-      `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
-      "None of the 73 questions",
-      "None of them is about --inbox nobody@kestrelplains.example.",
-    ));
-
-  it.concurrent("when a mailbox is misspelt", () =>
-    refused(
-      `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
-      "None of the 73 questions",
-      "Did you mean marcus.hale@kestrelplains.example?",
-    ));
-
-  it.concurrent("when the flags leave no question of a mailbox", () =>
-    refused(
-      `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
-      "None of the 73 questions",
-      "Loosen --min-realism, --max-sources, --ids or --inbox.",
-    ));
-
-  it("and no run has been begun", async () => {
-    expect((await artE("stats --runs")).stdout).toBe("No runs yet: art-e run -a AGENT makes one.\n");
-  });
-});
-
-describe("what is not in the file is said in one line:", () => {
-  it.concurrent.each([
-    ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
-    ["export-traces", 'There is no run "latest"', "art-e runs list"],
-    ["show latest/1", 'There is no run "latest"', "art-e runs list"],
-    ["show <no@mail>", "There is no mail <no@mail>", "art-e search ADDRESS WORDS finds mails."],
-    ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
-    [
-      "search marcus.hal@kestrelplains.example gas",
-      "is from or to marcus.hal@kestrelplains.example.",
-      "The addresses most like it: marcus.hale@kestrelplains.example.",
-    ],
-    ["tools show nothing", 'There is no tool "nothing".', "The tools are:"],
-  ])("%s", (line, message, hint) => refused(line, message, hint));
-});
-
-it("a mailbox of which only some mail is here is asked with --partial-inboxes", async () => {
-  const { code, stdout } = await artE(`run -a baseline --dataset ${otherInbox()} --partial-inboxes`);
-  expect({ code, tasks: boxLines(stdout).Tasks }).toEqual({
-    code: 0,
-    tasks: "2 of the test split: 2 completed, 0 failed",
+  it("a run that asks for the host gets it, which shows that the others would tell", async () => {
+    expect(await artE([...run("unsafe.json"), "--unsafe-host-python"], variables())).toMatchObject({ code: 0 });
+    expect(await toolResult()).toContain("REACHED");
   });
 });

@@ -61,6 +61,24 @@ describe("an agent of one's own", () => {
     expect(trace.messages[0].content).toContain("\n- days: Days.");
   });
 
+  it("gets several tools at once, or none of them, also one with a handler of art-e", async () => {
+    await done("agents create several --prompt Find. --tools return_final_answer");
+    await done(["tools", "add", "read_pages", "--handler-key", "email_get", "--config", '{"pageSize": 3000}']);
+    expect(await json("tools show read_pages")).toMatchObject({
+      handlerKey: "email_get",
+      handlerConfig: { pageSize: 3_000 },
+      parametersSchema: (await json("tools show email_get")).parametersSchema,
+    });
+    await done(["tools", "set", "read_pages", "--config", '{"pageSize": 2000}']);
+    expect(await artE("agents attach several email_search nothing")).toMatchObject({ code: 2 });
+    await done("agents attach several email_search read_pages");
+    const toolsOf = async () => (await json("agents show several")).tools.map(({ id }: { id: string }) => id);
+    expect(await toolsOf()).toEqual(["return_final_answer", "email_search", "read_pages"]);
+    expect((await json("agents show several")).version).toBe(2);
+    await done("agents detach several email_search return_final_answer");
+    expect(await toolsOf()).toEqual(["read_pages"]);
+  });
+
   it.each(["-a baseline", "-l 5", "--ids 1", "--resume latest"])("is not repeated with %s", async (flag) => {
     const { code, stderr } = await artE(`run --repeat latest ${flag}`);
     expect({ code, stderr }).toEqual({
@@ -106,7 +124,11 @@ describe("an agent of one's own", () => {
     ["agents show art-e more", 'agents show does not take "more".'],
     ["agents show --run latest art-e", "ID cannot be given too"],
     ["agents set mine --tools email_get", "agents set does not take --tools."],
-    ["agents detach art-e", "agents detach needs TOOL."],
+    ["agents detach art-e", "agents detach needs TOOLS."],
+    ["tools add x --handler-key none --description d", 'the handler_key "none"'],
+    ["tools add x --handler-key http", "has a flag of its own"],
+    ["tools add x --command true --handler-key email_get --description d", "name two tools"],
+    ["tools add x --command true --config {} --description d", "--config is not for"],
     ["agents show art-e@99", "no version 99"],
     ["agents fly", "Unknown command: agents fly."],
     ["agents clone art-e", "agents clone needs NEW_ID."],

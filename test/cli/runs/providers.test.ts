@@ -1,189 +1,420 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest, WireFormat } from "../../providers/wire-request.js";
 import { boxLines, demoQuestion, demoQuestions, everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-const { artE, path, readJson } = workFolder({ mail: MAIL });
-
-/** Of no form that `scrub` knows, so that only its being the key can black it out. */
-const KEY = "wombat-3141592653589793-key";
-
-const IDS = [1, 21, 50];
-const RUN = `run -a email-search --dataset ${QUESTIONS} --ids ${IDS}`;
-
 const providers: FakeProvider[] = [];
-afterAll(() => Promise.all(providers.map((provider) => provider.close())));
 
-async function provide(...script: Parameters<typeof startFakeProvider>): Promise<FakeProvider> {
-  const provider = await startFakeProvider(...script);
-  providers.push(provider);
-  return provider;
-}
+describe("providers", () => {
+  const { artE, path, readJson } = workFolder({ mail: MAIL });
+  /** Of no form that `scrub` knows, so that only its being the key can black it out. */
+  const KEY = "wombat-3141592653589793-key";
+  const IDS = [1, 21, 50];
+  const RUN = `run -a email-search --dataset ${QUESTIONS} --ids ${IDS}`;
 
-function goldOf(request: ParsedRequest) {
-  const found = demoQuestions.find((question) => question.question === request.question);
-  if (found === undefined) throw new Error(`unknown question: ${request.question}`);
-  return found;
-}
+  afterAll(() => Promise.all(providers.map((provider) => provider.close())));
 
-/** Searches, reads the gold mail and gives the gold answer. */
-const perfectAgent = () =>
-  provide((request) => {
-    const { question, inbox_address, message_ids, answer } = goldOf(request);
-    const [message_id = ""] = message_ids;
-    const calls = [
-      { name: "email_search", arguments: { query: question, inbox_id: inbox_address, limit: 50 } },
-      { name: "email_get", arguments: { message_id } },
-      { name: "return_final_answer", arguments: { answer, sources: message_ids } },
-    ];
-    return { toolCalls: calls.slice(request.turn, request.turn + 1) };
-  });
+  async function provide(...script: Parameters<typeof startFakeProvider>): Promise<FakeProvider> {
+    const provider = await startFakeProvider(...script);
+    providers.push(provider);
+    return provider;
+  }
 
-const refusing = (status: number) =>
-  provide(() => ({ fail: "status", status, message: `the key ${KEY} is revoked`, code: "bad_key" }));
+  function goldOf(request: ParsedRequest) {
+    const found = demoQuestions.find((question) => question.question === request.question);
+    if (found === undefined) throw new Error(`unknown question: ${request.question}`);
+    return found;
+  }
 
-describe("run against a provider's own protocol scores what the model answers, and keeps no key", () => {
-  type BaseUrl = (format: WireFormat) => string;
-
-  it.concurrent.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
-    [
-      "anthropic",
-      "anthropic/claude-sonnet-5-5",
-      (url) => ({ flags: "", variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url("anthropic") } }),
-    ],
-    [
-      "openai by OPENAI_BASE_URL",
-      "openai/gpt-4.1",
-      (url) => ({
-        flags: "--model-id openai/gpt-4.1",
-        variables: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: url("openai-chat") },
-      }),
-    ],
-    [
-      "openai by --base-url, in the responses format",
-      "openai/acme/best",
-      (url) => ({
-        flags: `--model-provider openai --model-id acme/best --wire-api responses --base-url ${url("openai-chat")}`,
-        variables: { OPENAI_API_KEY: KEY },
-      }),
-    ],
-    [
-      "google",
-      "google/gemini-2.5-pro",
-      (url) => ({
-        flags: "--model-provider google --model-id gemini-2.5-pro",
-        variables: { GEMINI_API_KEY: KEY, GOOGLE_BASE_URL: url("google") },
-      }),
-    ],
-  ])("%s", async (_, model, how) => {
-    const provider = await perfectAgent();
-    const { flags, variables } = how(provider.baseUrl);
-    const files = model.replaceAll("/", "-");
-    const { code, stdout, stderr } = await artE(`${RUN} ${flags} -o ${files}.json --record ${files}.jsonl`, variables);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(resultsSchema.parse(readJson(`${files}.json`))).toMatchObject({
-      model,
-      completedTasks: 3,
-      exactMatchAccuracy: 1,
-      avgSemanticScore: 1,
-      sourcesCorrect: 1,
-      foundGold: 1,
-      readGold: 1,
-      turns: 9,
-      usage: { inputTokens: 900, outputTokens: 180, cachedInputTokens: 0 },
+  /** Searches, reads the gold mail and gives the gold answer. */
+  const perfectAgent = () =>
+    provide((request) => {
+      const { question, inbox_address, message_ids, answer } = goldOf(request);
+      const [message_id = ""] = message_ids;
+      const calls = [
+        { name: "email_search", arguments: { query: question, inbox_id: inbox_address, limit: 50 } },
+        { name: "email_get", arguments: { message_id } },
+        { name: "return_final_answer", arguments: { answer, sources: message_ids } },
+      ];
+      return { toolCalls: calls.slice(request.turn, request.turn + 1) };
     });
-    expect(boxLines(stdout)["Exact match"]).toBe("1.000 [0.439, 1.000] n=3");
-    expect(provider.requests).toHaveLength(9);
-    expect(JSON.stringify(provider.requests[0])).toContain(KEY);
-    expect(stdout + stderr).not.toContain(KEY);
-  });
-});
 
-describe("the key and the address", () => {
-  const { artE, write } = workFolder({ mail: MAIL });
+  const refusing = (status: number) =>
+    provide(() => ({ fail: "status", status, message: `the key ${KEY} is revoked`, code: "bad_key" }));
 
-  it("are read from .env in the working folder; its address gets its own key, any other that of the environment", async () => {
-    const provider = await perfectAgent();
-    write(".env", `ANTHROPIC_API_KEY="key-of-the-file"\nANTHROPIC_BASE_URL=${provider.url}\n`);
-    const run = `${RUN} -l 1 --json`;
-    expect(await artE(run)).toMatchObject({ code: 0, stderr: "" });
-    const variables = { ANTHROPIC_API_KEY: "key-of-the-environment" };
-    expect(await artE(run, variables)).toMatchObject({ code: 0 });
-    expect(await artE(run, { ...variables, ANTHROPIC_BASE_URL: provider.url })).toMatchObject({ code: 0 });
-    const keys = new Set(provider.requests.map((request) => request.headers["x-api-key"]));
-    expect([...keys]).toEqual(["key-of-the-file", "key-of-the-environment"]);
-  });
-});
+  describe("run against a provider's own protocol scores what the model answers, and keeps no key", () => {
+    type BaseUrl = (format: WireFormat) => string;
 
-describe("a run whose provider refuses", () => {
-  const variables = ({ url }: FakeProvider) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
-
-  it.concurrent("every task ends with exit code 3, says why, and names the refused key nowhere", async () => {
-    const provider = await refusing(400);
-    const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
-    expect(code).toBe(3);
-    expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
-    expect(stderr).toMatch(/; answer them again: art-e run --resume run_\S+ --retry-failed\n$/);
-    const box = boxLines(stdout);
-    expect(box).toMatchObject({ Scores: "- (no task was completed)", Endings: "model_error 3" });
-
-    const { taskResults, ...totals } = resultsSchema.parse(readJson("failed.json"));
-    expect(totals).toMatchObject({ completedTasks: 0, failedTasks: 3, avgSemanticScore: null });
-    expect(totals.overAllTasks).toMatchObject({ tasks: 3, avgSemanticScore: 0 });
-    for (const task of taskResults) {
-      expect(task).toMatchObject({ ending: "model_error", exactMatch: null, semanticScore: null });
-      expect(task.error).toContain("400");
-    }
-
-    const exported = await artE(`export-traces --run ${totals.runId} --failed`);
-    expect(jsonLines(exported.stdout).map((trace) => trace.taskId)).toEqual(IDS);
-    expect(exported.stdout).toContain("400 the key [key] is revoked");
-    expect(stdout + stderr + exported.stdout).not.toContain(KEY);
-  });
-
-  it.concurrent("its key ends with exit code 1 at once, leaves every task unanswered, and names the key nowhere", async () => {
-    const provider = await refusing(401);
-    const line = `${RUN} -o refused.json --concurrency 2`;
-    const { code, stdout, stderr } = await artE(line, variables(provider));
-    expect(code).toBe(1);
-    const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
-    expect(taskResults).toEqual([]);
-    expect(stderr).toBe(
-      `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
-    );
-    expect(stdout).toBe("");
-    expect(provider.requests.length).toBeLessThanOrEqual(2);
-    expect(stdout + stderr).not.toContain(KEY);
-  });
-
-  it.concurrent("its model says so, and does not advise what cannot help", async () => {
-    const provider = await refusing(404);
-    const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("0 of 3 tasks are saved. Begin again with a model that the server has (--model-id");
-    expect(stderr).not.toContain("--resume");
-  });
-
-  it.concurrent("just half of the tasks is done, with the failures counted apart and as wrong", async () => {
-    const refused = demoQuestion(21).question;
-    const provider = await provide((request) =>
-      request.question === refused
-        ? { fail: "status", status: 400, message: "no" }
-        : { content: goldOf(request).answer },
-    );
-    const { code, stdout } = await artE(`${RUN} -l 2`, variables(provider));
-    expect(code).toBe(0);
-    expect(boxLines(stdout)).toMatchObject({
-      Tasks: "2 of the test split: 1 completed, 1 failed",
-      "Exact match": "1.000 [0.207, 1.000] n=1; 0.500 with failed tasks as wrong",
-      Endings: "answered 1, model_error 1",
+    it.concurrent.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
+      [
+        "anthropic",
+        "anthropic/claude-sonnet-5-5",
+        (url) => ({ flags: "", variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url("anthropic") } }),
+      ],
+      [
+        "openai by OPENAI_BASE_URL",
+        "openai/gpt-4.1",
+        (url) => ({
+          flags: "--model-id openai/gpt-4.1",
+          variables: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: url("openai-chat") },
+        }),
+      ],
+      [
+        "openai by --base-url, in the responses format",
+        "openai/acme/best",
+        (url) => ({
+          flags: `--model-provider openai --model-id acme/best --wire-api responses --base-url ${url("openai-chat")}`,
+          variables: { OPENAI_API_KEY: KEY },
+        }),
+      ],
+      [
+        "google",
+        "google/gemini-2.5-pro",
+        (url) => ({
+          flags: "--model-provider google --model-id gemini-2.5-pro",
+          variables: { GEMINI_API_KEY: KEY, GOOGLE_BASE_URL: url("google") },
+        }),
+      ],
+    ])("%s", async (_, model, how) => {
+      const provider = await perfectAgent();
+      const { flags, variables } = how(provider.baseUrl);
+      const files = model.replaceAll("/", "-");
+      const { code, stdout, stderr } = await artE(
+        `${RUN} ${flags} -o ${files}.json --record ${files}.jsonl`,
+        variables,
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(resultsSchema.parse(readJson(`${files}.json`))).toMatchObject({
+        model,
+        completedTasks: 3,
+        exactMatchAccuracy: 1,
+        avgSemanticScore: 1,
+        sourcesCorrect: 1,
+        foundGold: 1,
+        readGold: 1,
+        turns: 9,
+        usage: { inputTokens: 900, outputTokens: 180, cachedInputTokens: 0 },
+      });
+      expect(boxLines(stdout)["Exact match"]).toBe("1.000 [0.439, 1.000] n=3");
+      expect(provider.requests).toHaveLength(9);
+      expect(JSON.stringify(provider.requests[0])).toContain(KEY);
+      expect(stdout + stderr).not.toContain(KEY);
     });
   });
+
+  describe("the key and the address", () => {
+    const { artE, write } = workFolder({ mail: MAIL });
+
+    it("are read from .env in the working folder; its address gets its own key, any other that of the environment", async () => {
+      const provider = await perfectAgent();
+      write(".env", `ANTHROPIC_API_KEY="key-of-the-file"\nANTHROPIC_BASE_URL=${provider.url}\n`);
+      const run = `${RUN} -l 1 --json`;
+      expect(await artE(run)).toMatchObject({ code: 0, stderr: "" });
+      const variables = { ANTHROPIC_API_KEY: "key-of-the-environment" };
+      expect(await artE(run, variables)).toMatchObject({ code: 0 });
+      expect(await artE(run, { ...variables, ANTHROPIC_BASE_URL: provider.url })).toMatchObject({ code: 0 });
+      const keys = new Set(provider.requests.map((request) => request.headers["x-api-key"]));
+      expect([...keys]).toEqual(["key-of-the-file", "key-of-the-environment"]);
+    });
+  });
+
+  describe("a run whose provider refuses", () => {
+    const variables = ({ url }: FakeProvider) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
+
+    it.concurrent("every task ends with exit code 3, says why, and names the refused key nowhere", async () => {
+      const provider = await refusing(400);
+      const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
+      expect(stderr).toMatch(/; answer them again: art-e run --resume run_\S+ --retry-failed\n$/);
+      const box = boxLines(stdout);
+      expect(box).toMatchObject({ Scores: "- (no task was completed)", Endings: "model_error 3" });
+
+      const { taskResults, ...totals } = resultsSchema.parse(readJson("failed.json"));
+      expect(totals).toMatchObject({ completedTasks: 0, failedTasks: 3, avgSemanticScore: null });
+      expect(totals.overAllTasks).toMatchObject({ tasks: 3, avgSemanticScore: 0 });
+      for (const task of taskResults) {
+        expect(task).toMatchObject({ ending: "model_error", exactMatch: null, semanticScore: null });
+        expect(task.error).toContain("400");
+      }
+
+      const exported = await artE(`export-traces --run ${totals.runId} --failed`);
+      expect(jsonLines(exported.stdout).map((trace) => trace.taskId)).toEqual(IDS);
+      expect(exported.stdout).toContain("400 the key [key] is revoked");
+      expect(stdout + stderr + exported.stdout).not.toContain(KEY);
+    });
+
+    it.concurrent("its key ends with exit code 1 at once, leaves every task unanswered, and names the key nowhere", async () => {
+      const provider = await refusing(401);
+      const line = `${RUN} -o refused.json --concurrency 2`;
+      const { code, stdout, stderr } = await artE(line, variables(provider));
+      expect(code).toBe(1);
+      const { taskResults, runId } = resultsSchema.parse(readJson("refused.json"));
+      expect(taskResults).toEqual([]);
+      expect(stderr).toBe(
+        `art-e: Run ${runId} stopped: anthropic/claude-sonnet-5-5: 401 the key [key] is revoked.\n       0 of 3 tasks are saved. Check the key in ANTHROPIC_API_KEY and the account behind it; when it is accepted: art-e run --resume ${runId}\n`,
+      );
+      expect(stdout).toBe("");
+      expect(provider.requests.length).toBeLessThanOrEqual(2);
+      expect(stdout + stderr).not.toContain(KEY);
+    });
+
+    it.concurrent("its model says so, and does not advise what cannot help", async () => {
+      const provider = await refusing(404);
+      const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("0 of 3 tasks are saved. Begin again with a model that the server has (--model-id");
+      expect(stderr).not.toContain("--resume");
+    });
+
+    it.concurrent("just half of the tasks is done, with the failures counted apart and as wrong", async () => {
+      const refused = demoQuestion(21).question;
+      const provider = await provide((request) =>
+        request.question === refused
+          ? { fail: "status", status: 400, message: "no" }
+          : { content: goldOf(request).answer },
+      );
+      const { code, stdout } = await artE(`${RUN} -l 2`, variables(provider));
+      expect(code).toBe(0);
+      expect(boxLines(stdout)).toMatchObject({
+        Tasks: "2 of the test split: 1 completed, 1 failed",
+        "Exact match": "1.000 [0.207, 1.000] n=1; 0.500 with failed tasks as wrong",
+        Endings: "answered 1, model_error 1",
+      });
+    });
+  });
+
+  it("in the end the key stands in no file of the working folder, the database's included", () => {
+    const files = everyFile(path(""));
+    expect(files.map(({ name }) => name)).toContain(path("art-e.db"));
+    for (const { name, bytes } of files) expect(bytes.includes(KEY), name).toBe(false);
+  });
 });
 
-it("in the end the key stands in no file of the working folder, the database's included", () => {
-  const files = everyFile(path(""));
-  expect(files.map(({ name }) => name)).toContain(path("art-e.db"));
-  for (const { name, bytes } of files) expect(bytes.includes(KEY), name).toBe(false);
+describe("protocol", () => {
+  /** `run --protocol art`, and what `compare --published` says of a run that was made so. */
+
+  /** Those of corbt/enron_emails_sample_questions that OpenPipe's ART leaves out. */
+  const KNOWN_BAD = [49, 101, 129, 171, 208, 266, 327];
+  const { artE, readJson, write, path } = workFolder({ mail: MAIL });
+  let provider: FakeProvider;
+
+  beforeAll(async () => {
+    provider = await startFakeProvider(({ tools }) => {
+      if (tools.length === 0) return { content: "True" };
+      const verdict = { name: "record_verdict", arguments: { reason: "so it is", verdict: "correct" } };
+      const answer = { name: "return_final_answer", arguments: { answer: "so it is", sources: [] } };
+      return { toolCalls: [JSON.stringify(tools).includes(verdict.name) ? verdict : answer] };
+    });
+    // Twice as many questions as the protocol takes, the bad ones among them, and each ninth with two gold mails.
+    const questions = Array.from({ length: 400 }, (_, i) => {
+      const question = demoQuestions[i % demoQuestions.length];
+      const message_ids = i % 9 === 0 ? ["<a@x>", "<b@x>"] : ["<a@x>"];
+      return JSON.stringify({ ...question, id: i + 1, split: "test", message_ids });
+    });
+    write("copy.jsonl", questions.join("\n"));
+  });
+
+  afterAll(() => provider.close());
+
+  const keys = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+  const run = (line: string) => artE(`run --protocol art --dataset copy.jsonl ${line}`, keys());
+
+  describe("run --protocol art", () => {
+    it("sets agent, questions, cutoff and judge at once, with a file of questions too", async () => {
+      const { code, stderr } = await run("-o art.json");
+      expect(code).toBe(0);
+      expect(stderr).toBe(
+        `--protocol art: the mail in ./art-e.db was imported without ART's filter. For it, import into a file of its own: art-e import --filter art --db FILE.\n` +
+          `Left out as known to be bad: questions ${KNOWN_BAD.join(", ")}, taking copy.jsonl for a copy of corbt/enron_emails_sample_questions.\n` +
+          "art-e: the tool choice required is sent as auto to anthropic/claude-sonnet-5-5: claude-sonnet-5-5 thinks before it calls a tool, and cannot be made to call one.\n",
+      );
+      const { agentId, split, settings, taskResults } = resultsSchema.parse(readJson("art.json"));
+      expect({ agentId, split }).toEqual({ agentId: "art-e", split: "test" });
+      expect(settings).toMatchObject({
+        cutoff: "off",
+        mailFilter: "none",
+        maxTurns: 10,
+        maxTokens: 2048,
+        toolCalls: "first",
+        judge: { protocol: "art", votes: 1 },
+        selection: { limit: 100, maxSources: 1, excludeKnownBad: true },
+      });
+      const wanted = Array.from({ length: 400 }, (_, i) => i + 1).filter(
+        (id) => (id - 1) % 9 !== 0 && !KNOWN_BAD.includes(id),
+      );
+      expect(taskResults.map(({ taskId }) => taskId)).toEqual(wanted.slice(0, 100));
+      expect(taskResults.every(({ scores }) => scores.judgeCorrect === 1)).toBe(true);
+    });
+
+    it("is what compare --published holds a run against, condition by condition", async () => {
+      const differences = async (file: string) =>
+        (await artE(`compare ${file} --published`)).stdout.split("\n").find((line) => line.startsWith("run_"));
+      const art = await differences("art.json");
+      expect(art).toMatch(
+        /^run_\S+ differs: judge anthropic\/\S+, not gemini-2\.0-flash; questions of the file \S*copy\.jsonl, which may be others; mail not imported through ART's filter \(import --filter art\)\.$/,
+      );
+      const other = await artE(`run -a art-e --dataset ${QUESTIONS} --judge anthropic/x -l 3 -o other.json`, keys());
+      expect(other.code).toBe(0);
+      const said = await differences("other.json");
+      for (const what of ["four verdicts", "several gold mails", "known bad", "first 100 questions", "(--cutoff off"]) {
+        expect(said).toContain(what);
+        expect(art).not.toContain(what);
+      }
+      const same = readJson("art.json");
+      const { settings } = same;
+      const exact = { ...settings, mailFilter: "art", judge: { ...settings.judge, model: "google/gemini-2.0-flash" } };
+      write("same.json", JSON.stringify({ ...same, settings: exact, dataset: { ...same.dataset, revision: "abc" } }));
+      expect(await differences("same.json")).toMatch(/^run_\S+ was made under these conditions\.$/);
+    });
+
+    it("gives way to flags beside it, and is recorded by what it has set", async () => {
+      const { code } = await run("-a email-search -l 2 --cutoff query_date --no-judge -o own.json");
+      expect(code).toBe(0);
+      const { agentId, settings, totalTasks } = resultsSchema.parse(readJson("own.json"));
+      expect({ agentId, totalTasks, cutoff: settings.cutoff, judge: settings.judge }).toEqual({
+        ...{ agentId: "email-search", totalTasks: 2, cutoff: "query_date", judge: null },
+      });
+    });
+
+    it("says nothing of mail that came through ART's filter", async () => {
+      expect((await artE(`import ${MAIL} --filter art --db filtered.db --quiet`)).code).toBe(0);
+      const { code, stderr } = await run("-l 1 --db filtered.db -o filtered.json");
+      expect({ code, stderr: stderr.includes("filter") }).toEqual({ code: 0, stderr: false });
+      expect(resultsSchema.parse(readJson("filtered.json")).settings.mailFilter).toBe("art");
+    });
+
+    it.each([
+      [
+        "without a key for a judge",
+        "run --protocol art -a baseline",
+        "--protocol art has the answers judged, and there is no key",
+      ],
+      ["of another name", "run --protocol iofold -a baseline", "--protocol: expected art."],
+      ["for a run that has its own", "run --resume latest --protocol art", "--protocol cannot choose anything else."],
+      [
+        "for an agent elsewhere",
+        "run --protocol art --no-judge -a x --agent-url http://127.0.0.1:9/v1",
+        "--protocol does not reach an agent of --agent-url",
+      ],
+    ])("is refused %s", async (_, line, message) => {
+      const { code, stderr } = await artE(
+        `${line} --dataset ${path("copy.jsonl")}`.replace(/(--resume.*) --dataset.*/, "$1"),
+      );
+      expect(code).toBe(2);
+      expect(stderr).toContain(message);
+    });
+  });
+});
+
+describe("reasoning models", () => {
+  const { artE, readJson } = workFolder({ mail: MAIL });
+
+  afterAll(() => Promise.all(providers.map((provider) => provider.close())));
+
+  const { id, answer, message_ids: sources } = demoQuestion(1);
+
+  /** Thinks and is cut off, thinks and says nothing, answers. The server refuses what the real ones refuse. */
+  async function thinker(): Promise<FakeProvider> {
+    const provider = await startFakeProvider([
+      { reasoning: "signed-1", finishReason: "length" },
+      { reasoning: "signed-2" },
+      { reasoning: "signed-3", toolCalls: [{ name: "return_final_answer", arguments: { answer, sources } }] },
+    ]);
+    providers.push(provider);
+    return provider;
+  }
+
+  const run = (provider: FakeProvider, format: WireFormat, flags: string, file: string) => {
+    const base = `run -a email-search --dataset ${QUESTIONS} --ids ${id} --no-judge --no-progress -o ${file}`;
+    const key = { ANTHROPIC_API_KEY: "k-1234", OPENAI_API_KEY: "k-1234", GOOGLE_API_KEY: "k-1234" };
+    return artE(`${base} --base-url ${provider.baseUrl(format)} ${flags}`, key);
+  };
+
+  describe("a reply that is only reasoning costs a turn and not the task", () => {
+    it.each<[WireFormat, string]>([
+      ["anthropic", "--model-id anthropic/claude-opus-5"],
+      ["openai-responses", "--model-id openai/gpt-5-mini --wire-api responses"],
+      ["openai-chat", "--model-id openai/gpt-5-mini --wire-api chat"],
+      ["google", "--model-id google/gemini-2.5-pro"],
+    ])("over %s", async (format, flags) => {
+      const { code, stderr } = await run(await thinker(), format, flags, `${format}.json`);
+      expect([code, stderr]).toEqual([0, ""]);
+      const results = resultsSchema.parse(readJson(`${format}.json`));
+      expect(results).toMatchObject({ completedTasks: 1, exactMatchAccuracy: 1, turns: 3 });
+    });
+  });
+
+  describe("what is sent is recorded", () => {
+    it("in the settings and every turn, with what was left out and why; and is told", async () => {
+      const provider = await thinker();
+      expect(await artE("agents create forced --prompt Answer. --tool-choice required")).toMatchObject({ code: 0 });
+      const flags = "-a forced --model-id anthropic/claude-opus-5 --temperature 0 --max-tokens 500";
+      const { code, stderr } = await run(provider, "anthropic", flags, "forced.json");
+      expect(code).toBe(0);
+      expect(stderr).toContain(
+        "art-e: the temperature 0 is not sent to anthropic/claude-opus-5: claude-opus-5 takes no temperature.\n",
+      );
+      expect(stderr).toContain("art-e: the tool choice required is sent as auto to anthropic/claude-opus-5: ");
+      const { settings, runId } = resultsSchema.parse(readJson("forced.json"));
+      expect(settings).toMatchObject({ maxTokens: 500, temperature: 0, toolChoice: "required" });
+      const { sent } = settings;
+      expect(sent).toMatchObject({ maxTokens: 16_884, temperature: null, toolChoice: "auto" });
+      expect(sent?.adjusted?.map(({ parameter, asked, sent: to }) => [parameter, asked, to])).toEqual([
+        ["maxTokens", 500, 16_884],
+        ["temperature", 0, null],
+        ["toolChoice", "required", "auto"],
+      ]);
+      for (const { body } of provider.requests) {
+        expect(body).toMatchObject({ max_tokens: 16_884, tool_choice: { type: "auto" } });
+        expect(body).not.toHaveProperty("temperature");
+      }
+      const [trace] = jsonLines((await artE(`export-traces --run ${runId}`)).stdout);
+      expect(trace.turns.map((turn: { sent: unknown }) => turn.sent)).toEqual([sent, sent, sent]);
+    });
+
+    it("goes on by --resume and is repeated by --repeat without a difference", async () => {
+      const more = await thinker();
+      const again = await artE(`run --repeat latest --base-url ${more.url} --quiet`, { ANTHROPIC_API_KEY: "k-1234" });
+      // Another address is another setting, and the only one.
+      expect(again.stderr).toMatch(/cannot be repeated as it was: baseUrl was "\S+" and would be "\S+"\.\n/);
+      const forced = await artE(`run --repeat latest --base-url ${more.url} --quiet --force`, {
+        ANTHROPIC_API_KEY: "k-1234",
+      });
+      expect(forced).toMatchObject({ code: 0, stderr: "" });
+    });
+
+    it("of a model that takes all, as it was asked for", async () => {
+      const provider = await thinker();
+      const flags = "--model-id anthropic/claude-sonnet-4-5 --temperature 0.5";
+      const { code, stderr } = await run(provider, "anthropic", flags, "plain.json");
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(resultsSchema.parse(readJson("plain.json")).settings.sent).toEqual({
+        maxTokens: 2048,
+        temperature: 0.5,
+        toolChoice: "auto",
+      });
+      expect(provider.requests[0]?.body).toMatchObject({ max_tokens: 2048, temperature: 0.5 });
+    });
+
+    it("of --reasoning-tokens, for any model, and none where it is 0", async () => {
+      const provider = await thinker();
+      const some = "--model-provider openai --model-id mine --reasoning-tokens 1000";
+      expect(await run(provider, "openai-chat", some, "some.json")).toMatchObject({ code: 0 });
+      expect(provider.requests[0]?.body).toMatchObject({ max_tokens: 3048 });
+      expect(resultsSchema.parse(readJson("some.json")).settings).toMatchObject({ reasoningTokens: 1000 });
+      const other = await thinker();
+      const none = "--model-id openai/gpt-5-mini --wire-api chat --reasoning-tokens 0";
+      expect(await run(other, "openai-chat", none, "none.json")).toMatchObject({ code: 0 });
+      expect(other.requests[0]?.body).toMatchObject({ max_completion_tokens: 2048 });
+    });
+
+    it("of an agent's own reasoning tokens, which can be taken away again", async () => {
+      expect((await artE("agents set forced --reasoning-tokens 77")).code).toBe(0);
+      expect((await artE("agents show forced")).stdout).toContain("reasoningTokens 77");
+      expect((await artE("agents set forced --reasoning-tokens default")).code).toBe(0);
+      expect((await artE("agents show forced")).stdout).not.toContain("reasoningTokens");
+    });
+  });
 });

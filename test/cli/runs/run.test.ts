@@ -1,151 +1,342 @@
 import { readdirSync } from "node:fs";
-import { beforeAll, describe, expect, it } from "vitest";
-import { boxLines, demoQuestion, demoQuestions, type Ended, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { RunComparison } from "../../../src/analysis/compare.js";
+import { KNOWN_BAD_IDS } from "../../../src/questions/dataset.js";
+import type { Question } from "../../../src/tasks/question.js";
+import { sendFile, sendJson, startHub } from "../../platform/hub-server.js";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { parquetOf } from "../../questions/question-rows.js";
+import {
+  boxLines,
+  demoQuestion,
+  demoQuestions,
+  type Ended,
+  jsonLines,
+  MAIL,
+  MARCUS,
+  QUESTIONS,
+  workFolder,
+} from "../art-e.js";
 import { answersOf, resultsSchema, shippedSchema, totalsSchema } from "../results-schema.js";
 
-const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+describe("run", () => {
+  const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+  const RUN = `run -a baseline --dataset ${QUESTIONS}`;
 
-const RUN = `run -a baseline --dataset ${QUESTIONS}`;
+  describe("run -a baseline over all of the demo's questions", () => {
+    let one: Ended;
+    let sixteen: Ended;
 
-describe("run -a baseline over all of the demo's questions", () => {
-  let one: Ended;
-  let sixteen: Ended;
+    beforeAll(async () => {
+      [one, sixteen] = await Promise.all([
+        artE(`${RUN} -l 0 --concurrency 1 -o one.json`),
+        artE(`${RUN} -l 0 --concurrency 16 -o sixteen.json --json`),
+      ]);
+    });
 
-  beforeAll(async () => {
-    [one, sixteen] = await Promise.all([
-      artE(`${RUN} -l 0 --concurrency 1 -o one.json`),
-      artE(`${RUN} -l 0 --concurrency 16 -o sixteen.json --json`),
-    ]);
-  });
+    it("ends well, with nothing on stderr", () => {
+      expect([one, sixteen]).toMatchObject([
+        { code: 0, stderr: "" },
+        { code: 0, stderr: "" },
+      ]);
+    });
 
-  it("ends well, with nothing on stderr", () => {
-    expect([one, sixteen]).toMatchObject([
-      { code: 0, stderr: "" },
-      { code: 0, stderr: "" },
-    ]);
-  });
+    it("writes a results file of exactly the documented fields", () => {
+      const results = resultsSchema.parse(readJson("one.json"));
+      expect(results).toMatchObject({
+        agentId: "baseline",
+        model: "offline/baseline",
+        split: "test",
+        totalTasks: 73,
+        completedTasks: 73,
+        failedTasks: 0,
+        endings: { answered: 73 },
+        costUsd: 0,
+        dataset: { source: QUESTIONS, revision: null },
+        settings: { concurrency: 1, cutoff: "query_date", selection: { limit: 0 } },
+      });
+    });
 
-  it("writes a results file of exactly the documented fields", () => {
-    const results = resultsSchema.parse(readJson("one.json"));
-    expect(results).toMatchObject({
-      agentId: "baseline",
-      model: "offline/baseline",
-      split: "test",
-      totalTasks: 73,
-      completedTasks: 73,
-      failedTasks: 0,
-      endings: { answered: 73 },
-      costUsd: 0,
-      dataset: { source: QUESTIONS, revision: null },
-      settings: { concurrency: 1, cutoff: "query_date", selection: { limit: 0 } },
+    it("writes what the JSON Schema that ships describes, and nothing beside it", () => {
+      const results = readJson("one.json");
+      expect(shippedSchema.parse(results)).toEqual(results);
+      const [first, ...rest] = results.taskResults;
+      for (const wrong of [
+        { ...results, more: 1 },
+        { ...results, taskResults: [{ ...first, epoch: 0 }, ...rest] },
+        { ...results, scores: { exactMatch: { value: 1 } } },
+      ]) {
+        expect(shippedSchema.safeParse(wrong).success).toBe(false);
+      }
+    });
+
+    it("keeps the tasks in the order of their ids, with question and answer of the dataset", () => {
+      const tasks = readJson("sixteen.json").taskResults;
+      expect(
+        tasks.map(({ taskId, question, groundTruth }: Record<string, unknown>) => [taskId, question, groundTruth]),
+      ).toEqual(
+        demoQuestions.toSorted((a, b) => a.id - b.id).map(({ id, question, answer }) => [id, question, answer]),
+      );
+    });
+
+    it("gives the same answers whether one or sixteen are under way at once", () => {
+      const [first, second] = ["one.json", "sixteen.json"].map((name) =>
+        answersOf(resultsSchema.parse(readJson(name))),
+      );
+      expect(first).toHaveLength(73);
+      expect(second).toEqual(first);
+    });
+
+    it("averages what the tasks say", () => {
+      const { taskResults, avgSemanticScore, foundGold } = resultsSchema.parse(readJson("one.json"));
+      const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+      expect(avgSemanticScore).toBeCloseTo(mean(taskResults.map((task) => task.semanticScore ?? Number.NaN)), 12);
+      expect(foundGold).toBeCloseTo(mean(taskResults.map((task) => Number(task.foundGold))), 12);
+    });
+
+    it("tells the totals in a box, and where the rest is", () => {
+      const { runId, avgSemanticScore, totalTimeMs } = readJson("one.json");
+      expect(one.stdout).toContain("\nART-E Benchmark Results: baseline (offline/baseline)\n");
+      expect(boxLines(one.stdout)).toMatchObject({
+        Run: runId,
+        Tasks: "73 of the test split: 73 completed, 0 failed",
+        "Semantic score": expect.stringMatching(
+          new RegExp(`^${avgSemanticScore.toFixed(3)} \\[0\\.\\d{3}, 0\\.\\d{3}\\] n=73$`),
+        ),
+        Endings: "answered 73",
+        Tokens: "0 in (0 cached), 0 out",
+        Cost: "$0.00",
+        Results: "one.json",
+        Traces: `art-e show ${runId}/TASK, art-e export-traces --run ${runId} -o traces.jsonl`,
+      });
+      expect(totalTimeMs).toBeGreaterThan(0);
+    });
+
+    it("with --json writes the totals as one document, those of the results file", () => {
+      const { db, output, ...totals } = JSON.parse(sixteen.stdout);
+      expect({ db, output }).toEqual({ db: "./art-e.db", output: "sixteen.json" });
+      const { settings, limits, versions, dataset, corpusFingerprint, taskResults, ...head } = readJson("sixteen.json");
+      expect(totalsSchema.parse(totals)).toEqual(head);
+    });
+
+    it("leaves no half-written file beside the results", () => {
+      expect(readdirSync(path("")).sort()).toEqual(["art-e.db", "one.json", "sixteen.json"]);
     });
   });
 
-  it("writes what the JSON Schema that ships describes, and nothing beside it", () => {
-    const results = readJson("one.json");
-    expect(shippedSchema.parse(results)).toEqual(results);
-    const [first, ...rest] = results.taskResults;
-    for (const wrong of [
-      { ...results, more: 1 },
-      { ...results, taskResults: [{ ...first, epoch: 0 }, ...rest] },
-      { ...results, scores: { exactMatch: { value: 1 } } },
-    ]) {
-      expect(shippedSchema.safeParse(wrong).success).toBe(false);
-    }
-  });
-
-  it("keeps the tasks in the order of their ids, with question and answer of the dataset", () => {
-    const tasks = readJson("sixteen.json").taskResults;
-    expect(
-      tasks.map(({ taskId, question, groundTruth }: Record<string, unknown>) => [taskId, question, groundTruth]),
-    ).toEqual(demoQuestions.toSorted((a, b) => a.id - b.id).map(({ id, question, answer }) => [id, question, answer]));
-  });
-
-  it("gives the same answers whether one or sixteen are under way at once", () => {
-    const [first, second] = ["one.json", "sixteen.json"].map((name) => answersOf(resultsSchema.parse(readJson(name))));
-    expect(first).toHaveLength(73);
-    expect(second).toEqual(first);
-  });
-
-  it("averages what the tasks say", () => {
-    const { taskResults, avgSemanticScore, foundGold } = resultsSchema.parse(readJson("one.json"));
-    const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-    expect(avgSemanticScore).toBeCloseTo(mean(taskResults.map((task) => task.semanticScore ?? Number.NaN)), 12);
-    expect(foundGold).toBeCloseTo(mean(taskResults.map((task) => Number(task.foundGold))), 12);
-  });
-
-  it("tells the totals in a box, and where the rest is", () => {
-    const { runId, avgSemanticScore, totalTimeMs } = readJson("one.json");
-    expect(one.stdout).toContain("\nART-E Benchmark Results: baseline (offline/baseline)\n");
-    expect(boxLines(one.stdout)).toMatchObject({
-      Run: runId,
-      Tasks: "73 of the test split: 73 completed, 0 failed",
-      "Semantic score": expect.stringMatching(
-        new RegExp(`^${avgSemanticScore.toFixed(3)} \\[0\\.\\d{3}, 0\\.\\d{3}\\] n=73$`),
-      ),
-      Endings: "answered 73",
-      Tokens: "0 in (0 cached), 0 out",
-      Cost: "$0.00",
-      Results: "one.json",
-      Traces: `art-e show ${runId}/TASK, art-e export-traces --run ${runId} -o traces.jsonl`,
+  describe("run", () => {
+    it("without --output, --limit or --quiet answers ten questions and leaves them in the file", async () => {
+      const { code, stdout } = await artE(`${RUN}`);
+      expect(code).toBe(0);
+      expect(boxLines(stdout).Tasks).toBe("10 of the test split: 10 completed, 0 failed");
+      expect(boxLines(stdout)).not.toHaveProperty("Results");
+      const stored = await artE("stats --run latest --json");
+      expect(JSON.parse(stored.stdout)).toMatchObject({ runId: boxLines(stdout).Run, completedTasks: 10 });
     });
-    expect(totalTimeMs).toBeGreaterThan(0);
-  });
 
-  it("with --json writes the totals as one document, those of the results file", () => {
-    const { db, output, ...totals } = JSON.parse(sixteen.stdout);
-    expect({ db, output }).toEqual({ db: "./art-e.db", output: "sixteen.json" });
-    const { settings, limits, versions, dataset, corpusFingerprint, taskResults, ...head } = readJson("sixteen.json");
-    expect(totalsSchema.parse(totals)).toEqual(head);
-  });
+    it("--record keeps the replies, and a replay of them gives the same answers without asking anybody", async () => {
+      const ids = "--ids 3,9,21";
+      await artE(`${RUN} ${ids} --record replies.jsonl -o recorded.json`);
+      const { code } = await artE(`${RUN} ${ids} --model-id replay/replies.jsonl -o replayed.json`);
+      expect(code).toBe(0);
+      const [recorded, replayed] = ["recorded.json", "replayed.json"].map((name) =>
+        resultsSchema.parse(readJson(name)),
+      );
+      expect(replayed?.model).toBe("replay/replies.jsonl");
+      expect(replayed && answersOf(replayed)).toEqual(recorded && answersOf(recorded));
+      expect(jsonLines(read("replies.jsonl"))).toHaveLength(recorded?.turns ?? 0);
+    });
 
-  it("leaves no half-written file beside the results", () => {
-    expect(readdirSync(path("")).sort()).toEqual(["art-e.db", "one.json", "sixteen.json"]);
+    it("records the limits it was given, which are kept to", async () => {
+      const flags = "--max-turns 2 --max-tokens 300 --temperature 0.5 --cutoff off --task-timeout 60";
+      const { stdout } = await artE(`${RUN} --ids 5 ${flags} -o limits.json --json`);
+      expect(JSON.parse(stdout)).toMatchObject({ endings: { out_of_turns: 1 }, turns: 2 });
+      expect(readJson("limits.json").settings).toMatchObject({
+        maxTurns: 2,
+        maxTokens: 300,
+        temperature: 0.5,
+        cutoff: "off",
+        taskTimeoutMs: 60_000,
+      });
+    });
+
+    it("with --cutoff off finds mail of after the question's day, which is invisible without", async () => {
+      const early = { ...demoQuestion(3), query_date: "2000-03-01" };
+      write("early.jsonl", JSON.stringify(early));
+      const outcomes = [];
+      for (const cutoff of ["off", "query_date"]) {
+        const { stdout } = await artE(`run -a baseline --dataset early.jsonl --cutoff ${cutoff} --json`);
+        outcomes.push(JSON.parse(stdout).foundGold);
+      }
+      expect(outcomes).toEqual([1, 0]);
+    });
   });
 });
 
-describe("run", () => {
-  it("without --output, --limit or --quiet answers ten questions and leaves them in the file", async () => {
-    const { code, stdout } = await artE(`${RUN}`);
-    expect(code).toBe(0);
-    expect(boxLines(stdout).Tasks).toBe("10 of the test split: 10 completed, 0 failed");
-    expect(boxLines(stdout)).not.toHaveProperty("Results");
-    const stored = await artE("stats --run latest --json");
-    expect(JSON.parse(stored.stdout)).toMatchObject({ runId: boxLines(stdout).Run, completedTasks: 10 });
-  });
+describe("selection", () => {
+  const { artE, readJson } = workFolder({ mail: MAIL });
+  const REVISION = "0123456789abcdef0123456789abcdef01234567";
+  let runs = 0;
 
-  it("--record keeps the replies, and a replay of them gives the same answers without asking anybody", async () => {
-    const ids = "--ids 3,9,21";
-    await artE(`${RUN} ${ids} --record replies.jsonl -o recorded.json`);
-    const { code } = await artE(`${RUN} ${ids} --model-id replay/replies.jsonl -o replayed.json`);
-    expect(code).toBe(0);
-    const [recorded, replayed] = ["recorded.json", "replayed.json"].map((name) => resultsSchema.parse(readJson(name)));
-    expect(replayed?.model).toBe("replay/replies.jsonl");
-    expect(replayed && answersOf(replayed)).toEqual(recorded && answersOf(recorded));
-    expect(jsonLines(read("replies.jsonl"))).toHaveLength(recorded?.turns ?? 0);
-  });
+  /** The ids of the questions that a run with these flags answers, in the order of the results file. */
+  async function answered(flags: string, variables = {}): Promise<number[]> {
+    const file = `results-${++runs}.json`;
+    const { code, stderr } = await artE(`run -a baseline ${flags} -o ${file} --quiet`, variables);
+    if (code !== 0) throw new Error(stderr);
+    return readJson(file).taskResults.map((task: { taskId: number }) => task.taskId);
+  }
 
-  it("records the limits it was given, which are kept to", async () => {
-    const flags = "--max-turns 2 --max-tokens 300 --temperature 0.5 --cutoff off --task-timeout 60";
-    const { stdout } = await artE(`${RUN} --ids 5 ${flags} -o limits.json --json`);
-    expect(JSON.parse(stdout)).toMatchObject({ endings: { out_of_turns: 1 }, turns: 2 });
-    expect(readJson("limits.json").settings).toMatchObject({
-      maxTurns: 2,
-      maxTokens: 300,
-      temperature: 0.5,
-      cutoff: "off",
-      taskTimeoutMs: 60_000,
+  const idsOf = (questions: readonly Question[]) => questions.map((question) => question.id).sort((a, b) => a - b);
+  const FILE = `--dataset ${QUESTIONS}`;
+
+  describe("run answers only", () => {
+    it.concurrent("the first --limit questions", async ({ expect }) => {
+      expect(await answered(`${FILE} -l 3`)).toEqual(idsOf(demoQuestions.slice(0, 3)));
+    });
+
+    it.concurrent("those of --ids, in whatever order they are named", async ({ expect }) => {
+      expect(await answered(`${FILE} --ids 40,7,12`)).toEqual([7, 12, 40]);
+    });
+
+    it.concurrent("those of --inbox, however it is written", async ({ expect }) => {
+      const own = demoQuestions.filter((question) => question.inbox_address === MARCUS);
+      expect(await answered(`${FILE} --inbox ${MARCUS.toUpperCase()} -l 0`)).toEqual(idsOf(own));
+    });
+
+    it.concurrent("those at least as realistic as --min-realism", async ({ expect }) => {
+      const realistic = demoQuestions.filter((question) => question.how_realistic >= 0.9);
+      expect(realistic.length).toBeLessThan(demoQuestions.length);
+      expect(await answered(`${FILE} --min-realism 0.9 -l 0`)).toEqual(idsOf(realistic));
+    });
+
+    it.concurrent("those with at most --max-sources gold mails", async ({ expect }) => {
+      const few = demoQuestions.filter((question) => question.message_ids.length <= 1);
+      expect(few.length).toBeLessThan(demoQuestions.length);
+      expect(await answered(`${FILE} --max-sources 1 -l 0`)).toEqual(idsOf(few));
+    });
+
+    it.concurrent("some at random with --shuffle, the same for the same --seed", async ({ expect }) => {
+      const [first, again] = await Promise.all([7, 7].map((seed) => answered(`${FILE} --shuffle --seed ${seed} -l 8`)));
+      expect(first).toHaveLength(8);
+      expect(again).toEqual(first);
+      expect(first).not.toEqual(idsOf(demoQuestions.slice(0, 8)));
     });
   });
 
-  it("with --cutoff off finds mail of after the question's day, which is invisible without", async () => {
-    const early = { ...demoQuestion(3), query_date: "2000-03-01" };
-    write("early.jsonl", JSON.stringify(early));
-    const outcomes = [];
-    for (const cutoff of ["off", "query_date"]) {
-      const { stdout } = await artE(`run -a baseline --dataset early.jsonl --cutoff ${cutoff} --json`);
-      outcomes.push(JSON.parse(stdout).foundGold);
-    }
-    expect(outcomes).toEqual([1, 0]);
+  describe("run takes the questions from the hub of HF_ENDPOINT", () => {
+    it.concurrent("as a Parquet file of one revision, without those known to be bad", async ({ expect }) => {
+      const rows = demoQuestions.map((question) => ({ ...question, message_ids: [...question.message_ids] }));
+      const bytes = parquetOf(rows);
+      await using hub = await startHub((request, response) => {
+        const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${REVISION}/data/train-00000-of-00001.parquet`;
+        if (request.url === known) sendFile(request, response, bytes);
+        else response.writeHead(404).end();
+      });
+      const flags = `-s train --revision ${REVISION} --exclude-known-bad --min-realism 0.8 -l 0`;
+      const good = demoQuestions.filter(({ id, how_realistic }) => !KNOWN_BAD_IDS.has(id) && how_realistic >= 0.8);
+      expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
+    });
+
+    it.concurrent("at a fixed revision where none is named, of which the size is known", async ({ expect }) => {
+      const pinned = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
+      const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
+      const rows = demoQuestions
+        .slice(0, 3)
+        .map((question) => ({ ...question, message_ids: [...question.message_ids] }));
+      const asked: (string | undefined)[] = [];
+      await using hub = await startHub((request, response) => {
+        asked.push(request.url);
+        sendFile(request, response, parquetOf(rows));
+      });
+      const { code, stderr } = await artE("run -a baseline --cache-dir pinned-cache", { HF_ENDPOINT: hub.endpoint });
+      expect(new Set(asked)).toEqual(new Set([known]));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/the file has \d+ bytes, not 267520/);
+    });
+
+    it.concurrent("as rows of JSON with --use-json", async ({ expect }) => {
+      await using hub = await startHub((_, response) =>
+        sendJson(response, {
+          rows: demoQuestions.slice(0, 4).map((row, i) => ({ row_idx: i, row, truncated_cells: [] })),
+          num_rows_total: 4,
+        }),
+      );
+      const variables = { HF_ROWS_ENDPOINT: hub.endpoint };
+      expect(await answered("--use-json --cache-dir rows-cache", variables)).toEqual(idsOf(demoQuestions.slice(0, 4)));
+    });
+  });
+});
+
+describe("task times", () => {
+  /** What a task's time went into, from a server that lets a run wait to what compare makes of it. */
+
+  const { artE, read, readJson } = workFolder({ mail: MAIL });
+  let provider: FakeProvider;
+
+  afterEach(() => provider.close());
+
+  /** Refuses the first request, and asks for a second of patience. */
+  async function busyAtFirst(refusals: number) {
+    let asked = 0;
+    provider = await startFakeProvider(({ turn }) => {
+      if (asked++ < refusals) return { fail: "status", status: 429, headers: { "retry-after": "1" } };
+      if (turn > 0) return { content: "I don't know" };
+      return { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }] };
+    });
+  }
+
+  const RUN = `run -a email-search --no-judge --dataset ${QUESTIONS} --inbox ${MARCUS} -l 1`;
+
+  const run = (line: string) =>
+    artE(`${RUN} ${line}`, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+
+  it("is told apart: what model and tools took, and what was waited for", async () => {
+    await busyAtFirst(1);
+    const waited = await run("-o waited.json");
+    expect(waited.code).toBe(0);
+    const { taskResults, ...totals } = resultsSchema.parse(readJson("waited.json"));
+    const [task] = taskResults;
+    const { modelTimeMs = -1, toolTimeMs = -1, waitingTimeMs = -1, executionTimeMs = -1 } = task ?? {};
+    expect(waitingTimeMs).toBeGreaterThanOrEqual(1_000);
+    expect(modelTimeMs).toBeGreaterThan(0);
+    expect(toolTimeMs).toBeGreaterThan(0);
+    expect(modelTimeMs + toolTimeMs).toBeLessThan(executionTimeMs - 1_000 + 1);
+    expect(totals).toMatchObject({
+      avgModelTimeMs: modelTimeMs,
+      avgToolTimeMs: toolTimeMs,
+      avgWaitingTimeMs: waitingTimeMs,
+      avgExecutionTimeMs: executionTimeMs,
+    });
+    expect(boxLines(waited.stdout)["Time per task"]).toMatch(
+      /^\S+ m?s \(model \S+ m?s, tools \S+ ms\); waiting [1-9]\.\d s$/,
+    );
+    expect(jsonLines((await artE("export-traces --run latest")).stdout)[0].turns[0].waitedMs).toBeCloseTo(
+      waitingTimeMs,
+      -2,
+    );
+    const [{ turns }] = jsonLines((await artE("export-traces --run latest")).stdout);
+    expect(turns[0].waits.map(({ kind }: { kind: string }) => kind)).toEqual(
+      expect.arrayContaining(["failed_attempt", "pause"]),
+    );
+    const shown = (await artE(`show ${task?.traceId}`)).stdout;
+    expect(shown).toMatch(/^Time: {5}model .+, tools .+, waiting [1-9]\.\d s$/m);
+    expect(shown).toMatch(/^ {10}[Mtsx~.w-]{58,62}\n {10}M model .+ pauses before retries \d\.\d s/m);
+  });
+
+  it("is told apart in reports, and what was waited for is no part of what compare judges", async () => {
+    expect((await artE("report latest --format csv -o tasks.csv")).code).toBe(0);
+    expect(read("tasks.csv")).toContain("executionTimeMs,modelTimeMs,toolTimeMs,waitingTimeMs");
+    expect((await artE("report latest --format md")).stdout).toMatch(/\| Waiting per task \| [1-9]\.\d s \|/);
+
+    await busyAtFirst(0);
+    expect((await run("-o free.json")).code).toBe(0);
+    const { comparisons } = JSON.parse((await artE("compare waited.json free.json --json")).stdout) as {
+      comparisons: RunComparison[];
+    };
+    const time = comparisons[0]?.metrics.find(({ label }) => label.includes("time"));
+    const { avgModelTimeMs, avgToolTimeMs, avgWaitingTimeMs } = resultsSchema.parse(readJson("waited.json"));
+    const worked = (avgModelTimeMs ?? 0) + (avgToolTimeMs ?? 0);
+    expect(time).toMatchObject({ metric: "modelAndToolTimeMs", baseline: worked });
+    expect(worked).toBeLessThan(avgWaitingTimeMs ?? 0);
   });
 });

@@ -1,173 +1,223 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
-import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { openTerminal, type TerminalScreen } from "../terminal-screen.js";
 
-const { artE } = workFolder({ mail: MAIL });
+describe("runs", () => {
+  const { artE } = workFolder({ mail: MAIL });
+  const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet --json`;
+  let provider: FakeProvider;
+  /** A run of three tasks of which none fails, and one of two that all fail. */
+  let good: string;
+  let failed: string;
 
-const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet --json`;
-
-let provider: FakeProvider;
-/** A run of three tasks of which none fails, and one of two that all fail. */
-let good: string;
-let failed: string;
-beforeAll(async () => {
-  provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no" }));
-  good = JSON.parse((await artE(`${RUN} -l 3`)).stdout).runId;
-  const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url };
-  const { code, stdout } = await artE(`run -a email-search --dataset ${QUESTIONS} --quiet --json -l 2`, variables);
-  expect(code).toBe(3);
-  failed = JSON.parse(stdout).runId;
-});
-afterAll(() => provider.close());
-
-const json = async (line: string) => JSON.parse((await artE(`${line} --json`)).stdout);
-
-describe("runs list", () => {
-  it("tells score, cost and progress of each run, newest first, and that nobody judged", async () => {
-    const { code, stdout } = await artE("runs list");
-    expect(code).toBe(0);
-    const [heading, , newest, oldest, empty, note] = stdout.split("\n");
-    expect(heading).toMatch(/^run +agent +model +dataset +status +tasks +score +cost +started +tags$/);
-    expect(newest).toMatch(
-      new RegExp(`^${failed} +email-search +anthropic/\\S+ +questions.jsonl test +completed +2/2 +- +`),
-    );
-    expect(oldest).toMatch(
-      new RegExp(
-        `^${good} +baseline +offline/baseline +questions.jsonl test +completed +3/3 +0\\.\\d{3} \\[0\\.\\d+, 0\\.\\d+\\]\\* +\\$0\\.00 +\\d{4}-`,
-      ),
-    );
-    expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Nobody judged these answers/)]);
+  beforeAll(async () => {
+    provider = await startFakeProvider(() => ({ fail: "status", status: 400, message: "no" }));
+    good = JSON.parse((await artE(`${RUN} -l 3`)).stdout).runId;
+    const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url };
+    const { code, stdout } = await artE(`run -a email-search --dataset ${QUESTIONS} --quiet --json -l 2`, variables);
+    expect(code).toBe(3);
+    failed = JSON.parse(stdout).runId;
   });
 
-  it("gives the headline that the run's own totals have", async () => {
-    const [, listed] = await json("runs list");
-    const { scores, costUsd, completedTasks } = await json(`stats --run ${good}`);
-    const { value, low, high, n } = scores.semanticScore;
-    expect(listed.headline).toMatchObject({ scorer: "semanticScore", value, low, high, n });
-    expect(listed).toMatchObject({ costUsd, completedTasks, id: good });
-  });
+  afterAll(() => provider.close());
 
-  it("tells only those that match, and how many are not listed", async () => {
-    expect(await json("runs list --agent baseline --status completed")).toHaveLength(1);
-    expect((await artE("runs list --status running")).stdout).toBe("No run matches.\n");
-    expect((await artE("runs list --limit 1")).stderr).toBe("1 older ones are not listed: --limit 0 lists all.\n");
-    const { code, stderr } = await artE("runs list --status dead");
-    expect([code, stderr.split("\n")[0]]).toEqual([2, "art-e: --status: expected running or completed or stopped."]);
-  });
-});
+  const json = async (line: string) => JSON.parse((await artE(`${line} --json`)).stdout);
 
-describe("runs show", () => {
-  it("shows the latest run, also where all of its tasks failed", async () => {
-    expect((await artE("runs show")).stdout).toMatch(new RegExp(`Run: +${failed}`));
-    expect((await artE("export-traces --run latest --failed")).stdout.trim().split("\n")).toHaveLength(2);
-  });
-
-  it("shows a run, its worst task first, and a hint that works", async () => {
-    const { stdout } = await artE(`runs show ${good}`);
-    expect(stdout).toContain(`Run:               ${good}`);
-    const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
-    expect(scores).toHaveLength(3);
-    expect(scores).toEqual([...scores].sort((a, b) => a - b));
-    const [, hint = ""] = /A task in full: art-e (.+)/.exec(stdout) ?? [];
-    expect((await artE(hint)).code).toBe(0);
-  });
-
-  it("lists failed tasks first, without a score", async () => {
-    const { tasks, headline } = await json(`runs show ${failed}`);
-    expect(headline).toBeNull();
-    expect(tasks).toHaveLength(2);
-    expect(tasks[0]).toMatchObject({ failed: true, ending: "model_error", score: null });
-  });
-});
-
-describe("names, notes and tags", () => {
-  it("are kept, found, and taken for the id by other commands", async () => {
-    expect((await artE(["runs", "rename", good, "before the fix"])).stdout).toBe(
-      `Run ${good} is named "before the fix".\n`,
-    );
-    expect((await artE(["runs", "note", "before the fix", "prompt 3"])).stdout).toBe(`Run ${good}: prompt 3\n`);
-    expect((await artE(`runs tag ${good} nightly ci`)).stdout).toBe(`Tags of run ${good}: ci, nightly\n`);
-    expect((await artE(`runs tag ${good} ci --remove`)).stdout).toBe(`Tags of run ${good}: nightly\n`);
-    expect(await json("runs list --tag nightly --text PROMPT")).toMatchObject([
-      { id: good, name: "before the fix", note: "prompt 3", tags: ["nightly"] },
-    ]);
-    expect(JSON.parse((await artE(["stats", "--run", "before the fix", "--json"])).stdout).runId).toBe(good);
-    expect((await artE(["runs", "show", "before the fix"])).stdout).toContain("Note:              prompt 3");
-  });
-
-  it.each([
-    [["rename", "RUN", "latest"], 'NAME: "latest" cannot name a run.'],
-    [["rename", "RUN", "run_1"], 'NAME: "run_1" cannot name a run.'],
-    [["rename", "RUN", "results.json"], 'NAME: "results.json" cannot name a run.'],
-    [["rename", "RUN", "a\nb"], "cannot name a run."],
-    [["rename", "run_none", "x"], 'There is no run "run_none"'],
-    [["rename", "RUN"], "NAME: expected a name, or --remove."],
-    [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
-    [["tag", "RUN", "two words"], 'TAGS: "two words" cannot be a tag.'],
-  ])("are refused: %j", async (line, message) => {
-    const { code, stderr } = await artE(["runs", ...line.map((part) => (part === "RUN" ? failed : part))]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(message);
-  });
-
-  it("a name belongs to one run, until it is taken away", async () => {
-    await artE(["runs", "rename", good, "mine"]);
-    const { code, stderr } = await artE(["runs", "rename", failed, "mine"]);
-    expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} has the name "mine".`]);
-    expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} has no name now.\n`);
-    expect((await artE(["runs", "rename", failed, "mine"])).code).toBe(0);
-    await artE(["runs", "rename", failed, "--remove"]);
-  });
-});
-
-describe("runs delete and prune", () => {
-  it("only list without --yes; then the runs are gone with their traces", async () => {
-    const { runId, taskResults } = await json(`${RUN} -l 2`);
-    expect(taskResults ?? []).toBeDefined();
-    const listed = await artE(`runs delete ${runId}`);
-    expect(listed.stdout).toMatch(/1 run would be deleted\. Give --yes to do it\.\n$/);
-    expect((await artE(`show ${runId}/1`)).code).toBe(0);
-    expect((await artE(`runs delete ${runId} --yes`)).stdout).toMatch(/1 run deleted, with results and traces\.\n$/);
-    expect((await artE(`show ${runId}/1`)).code).toBe(2);
-    expect((await artE("runs delete latest --yes")).stderr).toContain("latest is not deleted");
-  });
-
-  it("tidy up what matches, but for the newest that are kept and all that have a label", async () => {
-    await artE(["runs", "note", good, "keep me"]);
-    const ids = [];
-    for (const _ of [1, 2, 3]) ids.push((await json(`${RUN} -l 1`)).runId);
-    const { runs, deleted } = await json("runs prune --agent baseline --keep 1");
-    expect(deleted).toBe(false);
-    expect(runs.map(({ id }: { id: string }) => id)).toEqual([ids[1], ids[0]]);
-    expect((await json("runs prune --agent baseline --keep 1 --yes")).deleted).toBe(true);
-    expect((await json("runs list --agent baseline")).map(({ id }: { id: string }) => id)).toEqual([ids[2], good]);
-    expect((await json("runs prune --empty --yes")).runs).toMatchObject([{ id: failed }]);
-    expect((await artE("runs prune --yes")).stderr).toContain("Nothing says which runs.");
-  });
-});
-
-describe("run --name", () => {
-  it("gives a new run its name, and its repeat another", async () => {
-    const named = JSON.parse((await artE([...`${RUN} -l 1 --name`.split(" "), "first try"])).stdout);
-    expect(JSON.parse((await artE(["runs", "show", "first try", "--json"])).stdout)).toMatchObject({
-      name: "first try",
-      totals: { runId: named.runId },
+  describe("runs list", () => {
+    it("tells score, cost and progress of each run, newest first, and that nobody judged", async () => {
+      const { code, stdout } = await artE("runs list");
+      expect(code).toBe(0);
+      const [heading, , newest, oldest, empty, note] = stdout.split("\n");
+      expect(heading).toMatch(/^run +agent +model +dataset +status +tasks +score +cost +started +tags$/);
+      expect(newest).toMatch(
+        new RegExp(`^${failed} +email-search +anthropic/\\S+ +questions.jsonl test +completed +2/2 +- +`),
+      );
+      expect(oldest).toMatch(
+        new RegExp(
+          `^${good} +baseline +offline/baseline +questions.jsonl test +completed +3/3 +0\\.\\d{3} \\[0\\.\\d+, 0\\.\\d+\\]\\* +\\$0\\.00 +\\d{4}-`,
+        ),
+      );
+      expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Nobody judged these answers/)]);
     });
-    const again = JSON.parse((await artE(`run --repeat ${named.runId} --name second --quiet --json`)).stdout);
-    expect((await json("runs list --limit 1"))[0]).toMatchObject({ id: again.runId, name: "second" });
+
+    it("gives the headline that the run's own totals have", async () => {
+      const [, listed] = await json("runs list");
+      const { scores, costUsd, completedTasks } = await json(`stats --run ${good}`);
+      const { value, low, high, n } = scores.semanticScore;
+      expect(listed.headline).toMatchObject({ scorer: "semanticScore", value, low, high, n });
+      expect(listed).toMatchObject({ costUsd, completedTasks, id: good });
+    });
+
+    it("tells only those that match, and how many are not listed", async () => {
+      expect(await json("runs list --agent baseline --status completed")).toHaveLength(1);
+      expect((await artE("runs list --status running")).stdout).toBe("No run matches.\n");
+      expect((await artE("runs list --limit 1")).stderr).toBe("1 older ones are not listed: --limit 0 lists all.\n");
+      const { code, stderr } = await artE("runs list --status dead");
+      expect([code, stderr.split("\n")[0]]).toEqual([2, "art-e: --status: expected running or completed or stopped."]);
+    });
   });
 
-  it.each([
-    [`${RUN} -l 1 --name second`, /^Run run_\S+ has the name "second"\.$/],
-    [`${RUN} -l 1 --name latest`, /^--name: "latest" cannot name a run\.$/],
-    ["run --resume latest --name third --json", /^--name names a new run, and --resume goes on with one\.$/],
-  ])("%s is refused before anything is asked", async (line, message) => {
-    const before = await json("runs list --limit 0");
-    const { code, stderr } = await artE(line);
-    expect({ code, message: JSON.parse(stderr).error.message }).toEqual({
-      code: 2,
-      message: expect.stringMatching(message),
+  describe("runs show", () => {
+    it("shows the latest run, also where all of its tasks failed", async () => {
+      expect((await artE("runs show")).stdout).toMatch(new RegExp(`Run: +${failed}`));
+      expect((await artE("export-traces --run latest --failed")).stdout.trim().split("\n")).toHaveLength(2);
     });
-    expect(await json("runs list --limit 0")).toHaveLength(before.length);
+
+    it("shows a run, its worst task first, and a hint that works", async () => {
+      const { stdout } = await artE(`runs show ${good}`);
+      expect(stdout).toContain(`Run:               ${good}`);
+      const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
+      expect(scores).toHaveLength(3);
+      expect(scores).toEqual([...scores].sort((a, b) => a - b));
+      const [, hint = ""] = /A task in full: art-e (.+)/.exec(stdout) ?? [];
+      expect((await artE(hint)).code).toBe(0);
+    });
+
+    it("lists failed tasks first, without a score", async () => {
+      const { tasks, headline } = await json(`runs show ${failed}`);
+      expect(headline).toBeNull();
+      expect(tasks).toHaveLength(2);
+      expect(tasks[0]).toMatchObject({ failed: true, ending: "model_error", score: null });
+    });
+  });
+
+  describe("names, notes and tags", () => {
+    it("are kept, found, and taken for the id by other commands", async () => {
+      expect((await artE(["runs", "rename", good, "before the fix"])).stdout).toBe(
+        `Run ${good} is named "before the fix".\n`,
+      );
+      expect((await artE(["runs", "note", "before the fix", "prompt 3"])).stdout).toBe(`Run ${good}: prompt 3\n`);
+      expect((await artE(`runs tag ${good} nightly ci`)).stdout).toBe(`Tags of run ${good}: ci, nightly\n`);
+      expect((await artE(`runs tag ${good} ci --remove`)).stdout).toBe(`Tags of run ${good}: nightly\n`);
+      expect(await json("runs list --tag nightly --text PROMPT")).toMatchObject([
+        { id: good, name: "before the fix", note: "prompt 3", tags: ["nightly"] },
+      ]);
+      expect(JSON.parse((await artE(["stats", "--run", "before the fix", "--json"])).stdout).runId).toBe(good);
+      expect((await artE(["runs", "show", "before the fix"])).stdout).toContain("Note:              prompt 3");
+    });
+
+    it.each([
+      [["rename", "RUN", "latest"], 'NAME: "latest" cannot name a run.'],
+      [["rename", "RUN", "run_1"], 'NAME: "run_1" cannot name a run.'],
+      [["rename", "RUN", "results.json"], 'NAME: "results.json" cannot name a run.'],
+      [["rename", "RUN", "a\nb"], "cannot name a run."],
+      [["rename", "run_none", "x"], 'There is no run "run_none"'],
+      [["rename", "RUN"], "NAME: expected a name, or --remove."],
+      [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
+      [["tag", "RUN", "two words"], 'TAGS: "two words" cannot be a tag.'],
+    ])("are refused: %j", async (line, message) => {
+      const { code, stderr } = await artE(["runs", ...line.map((part) => (part === "RUN" ? failed : part))]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(message);
+    });
+
+    it("a name belongs to one run, until it is taken away", async () => {
+      await artE(["runs", "rename", good, "mine"]);
+      const { code, stderr } = await artE(["runs", "rename", failed, "mine"]);
+      expect([code, stderr.split("\n")[0]]).toEqual([2, `art-e: Run ${good} has the name "mine".`]);
+      expect((await artE(["runs", "rename", good, "--remove"])).stdout).toBe(`Run ${good} has no name now.\n`);
+      expect((await artE(["runs", "rename", failed, "mine"])).code).toBe(0);
+      await artE(["runs", "rename", failed, "--remove"]);
+    });
+  });
+
+  describe("runs delete and prune", () => {
+    it("only list without --yes; then the runs are gone with their traces", async () => {
+      const { runId, taskResults } = await json(`${RUN} -l 2`);
+      expect(taskResults ?? []).toBeDefined();
+      const listed = await artE(`runs delete ${runId}`);
+      expect(listed.stdout).toMatch(/1 run would be deleted\. Give --yes to do it\.\n$/);
+      expect((await artE(`show ${runId}/1`)).code).toBe(0);
+      expect((await artE(`runs delete ${runId} --yes`)).stdout).toMatch(/1 run deleted, with results and traces\.\n$/);
+      expect((await artE(`show ${runId}/1`)).code).toBe(2);
+      expect((await artE("runs delete latest --yes")).stderr).toContain("latest is not deleted");
+    });
+
+    it("tidy up what matches, but for the newest that are kept and all that have a label", async () => {
+      await artE(["runs", "note", good, "keep me"]);
+      const ids = [];
+      for (const _ of [1, 2, 3]) ids.push((await json(`${RUN} -l 1`)).runId);
+      const { runs, deleted } = await json("runs prune --agent baseline --keep 1");
+      expect(deleted).toBe(false);
+      expect(runs.map(({ id }: { id: string }) => id)).toEqual([ids[1], ids[0]]);
+      expect((await json("runs prune --agent baseline --keep 1 --yes")).deleted).toBe(true);
+      expect((await json("runs list --agent baseline")).map(({ id }: { id: string }) => id)).toEqual([ids[2], good]);
+      expect((await json("runs prune --empty --yes")).runs).toMatchObject([{ id: failed }]);
+      expect((await artE("runs prune --yes")).stderr).toContain("Nothing says which runs.");
+    });
+  });
+
+  describe("run --name", () => {
+    it("gives a new run its name, and its repeat another", async () => {
+      const named = JSON.parse((await artE([...`${RUN} -l 1 --name`.split(" "), "first try"])).stdout);
+      expect(JSON.parse((await artE(["runs", "show", "first try", "--json"])).stdout)).toMatchObject({
+        name: "first try",
+        totals: { runId: named.runId },
+      });
+      const again = JSON.parse((await artE(`run --repeat ${named.runId} --name second --quiet --json`)).stdout);
+      expect((await json("runs list --limit 1"))[0]).toMatchObject({ id: again.runId, name: "second" });
+    });
+
+    it.each([
+      [`${RUN} -l 1 --name second`, /^Run run_\S+ has the name "second"\.$/],
+      [`${RUN} -l 1 --name latest`, /^--name: "latest" cannot name a run\.$/],
+      ["run --resume latest --name third --json", /^--name names a new run, and --resume goes on with one\.$/],
+    ])("%s is refused before anything is asked", async (line, message) => {
+      const before = await json("runs list --limit 0");
+      const { code, stderr } = await artE(line);
+      expect({ code, message: JSON.parse(stderr).error.message }).toEqual({
+        code: 2,
+        message: expect.stringMatching(message),
+      });
+      expect(await json("runs list --limit 0")).toHaveLength(before.length);
+    });
+  });
+});
+
+describe("progress on terminal", () => {
+  const { path } = workFolder({ mail: MAIL });
+  let provider: FakeProvider;
+  let terminal: TerminalScreen;
+
+  afterEach(() => {
+    terminal.close();
+    return provider.close();
+  });
+
+  const ANSWERED = demoQuestions.slice(0, 2);
+
+  /** Answers two questions, and leaves every other waiting. */
+  const stalling = () =>
+    startFakeProvider((request) => {
+      const known = ANSWERED.find(({ question }) => question === request.question);
+      return known === undefined ? { fail: "silence" } : { content: known.answer };
+    });
+
+  const RUN = `run -a email-search --dataset ${QUESTIONS} -l 40 --concurrency 2 --no-judge`;
+  /** The line that the progress is on. */
+  const progressOf = (screen: string) => screen.split("\n").findLast((line) => line.includes("Answering ")) ?? "";
+
+  describe("the progress of a run on a terminal", needs("terminal"), () => {
+    it.each([80, 120])("fits %i columns, and is gone after Ctrl-C", async (columns) => {
+      provider = await stalling();
+      terminal = openTerminal(path("."), columns, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+      terminal.run(RUN);
+      const screen = await terminal.until((shown) => progressOf(shown).includes(" 2/40 "));
+      const line = progressOf(screen);
+      expect(line).toMatch(/^Answering [█░]{4,} 5 % {2}semantic 1\.000 {2}2\/40 {2}\$\d\.\d+ {2}.+ left/);
+      expect(line.length).toBeLessThan(columns);
+      if (columns === 120) expect(line).toContain("  2 running  240 tokens");
+
+      terminal.press("C-c");
+      const stopping = await terminal.until((shown) => shown.includes("Stopping: 2 tasks under way"));
+      expect(progressOf(stopping.slice(stopping.indexOf("Stopping: ")))).not.toBe("");
+      terminal.press("C-c");
+      const ended = await terminal.until((shown) => /Go on with: .*\n\$$/.test(shown));
+      expect(ended).not.toContain("Answering ");
+      expect(ended).not.toContain("^C");
+      expect(ended).toMatch(/Stopping: 2 tasks under way will be finished; once more to stop now\.\n═+\n/);
+    });
   });
 });

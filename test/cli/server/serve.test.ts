@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { eventsOf, openChat, says } from "../../server/demo-server.js";
-import { jsonLines, MAIL, MARCUS, QUESTIONS, type Started, workFolder } from "../art-e.js";
+import { addressOf, jsonLines, MAIL, MARCUS, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
 const TOKEN = "a-token-for-this-test";
 
@@ -29,16 +29,7 @@ afterEach(async () => {
 async function serve(line: string, variables: Record<string, string> = {}): Promise<{ url: string; started: Started }> {
   const started = start(`serve --port 0 ${line}`, variables);
   running = started;
-  const said = new Promise<string>((resolve) => {
-    let text = "";
-    started.child.stdout?.on("data", (chunk: string) => {
-      text += chunk;
-      const [url] = /http:\/\/\S+:\d+/.exec(text) ?? [];
-      if (url !== undefined) resolve(url);
-    });
-  });
-  const ended = started.ended.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)));
-  return { url: await Promise.race([said, ended]), started };
+  return { url: await addressOf(started), started };
 }
 
 describe("art-e serve", () => {

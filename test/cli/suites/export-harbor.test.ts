@@ -219,30 +219,36 @@ async function trials(folder: string, agent: string): Promise<Trial[]> {
 }
 
 describe("a trial of an exported task", needs("sandbox", machinesStart), () => {
-  it.each([
-    ["tasks", demoQuestions.length],
-    ["none", 8],
-  ])("gives the oracle 1 and an agent that does nothing 0 on each of %s", async (folder, count) => {
+  const ALL = ["tasks", demoQuestions.length] as const;
+  const FEW = ["none", 8] as const;
+  const STRESS = { tags: ["slow"] };
+
+  async function expectGrades(folder: string, count: number): Promise<void> {
     const [oracle, nop] = await Promise.all([trials(folder, "oracle"), trials(folder, "nop")]);
     expect(oracle.map(({ json, text }) => [json.reward, text])).toEqual(Array(count).fill([1, 1]));
     expect(nop.map(({ json, text }) => [json.reward, text])).toEqual(Array(count).fill([0, 0]));
-  });
+  }
 
-  it("is the same in a run over the folder as a suite", async () => {
-    const check = await artE("suite check tasks");
-    expect(check).toMatchObject({ code: 0, stdout: "tasks: 73 tasks read, 0 errors, 0 warnings\n" });
+  async function expectGradesOfSuite(folder: string, count: number): Promise<void> {
+    const check = await artE(`suite check ${folder}`);
+    expect(check).toMatchObject({ code: 0, stdout: `${folder}: ${count} tasks read, 0 errors, 0 warnings\n` });
     for (const [agent, score] of [
       ["oracle", 1],
       ["noop", 0],
     ]) {
-      const { code, stdout, stderr } = await artE(`run -a ${agent} --suite tasks --json --quiet`);
+      const { code, stdout, stderr } = await artE(`run -a ${agent} --suite ${folder} --json --quiet`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(JSON.parse(stdout).scores).toMatchObject({
-        taskScore: { n: 73, value: score },
+        taskScore: { n: count, value: score },
         taskSolved: { value: score },
       });
     }
-  });
+  }
+
+  it.each([FEW])("gives the oracle 1 and an agent that does nothing 0 on each of %s", expectGrades);
+  it.each([ALL])("gives the oracle 1 and an agent that does nothing 0 on each of %s", STRESS, expectGrades);
+  it.each([FEW])("is the same in a run over the folder %s as a suite", expectGradesOfSuite);
+  it.each([ALL])("is the same in a run over the folder %s as a suite", STRESS, expectGradesOfSuite);
 
   it("lets the agent search, read and answer with the command in the environment", async () => {
     const agent = `

@@ -1,27 +1,34 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { needs } from "../../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { ROOT, workFolder } from "../art-e.js";
+import { resultsSchema } from "../results-schema.js";
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
-const ORACLE = join(SUITE, "oracle.jsonl");
-const WEATHER = "575c7366-13f2-5bed-a55f-7b62b88b38c7";
-const CATCHES = "84401e16-fcb1-5115-a576-2bce8b3d06fe";
-const { artE, path, write } = workFolder();
 
-/** A copy of the demo suite that a test may change. */
-function copyOf(name: string): string {
-  cpSync(SUITE, path(name), { recursive: true });
-  return path(name);
-}
+describe("suite", () => {
+  const ORACLE = join(SUITE, "oracle.jsonl");
+  const WEATHER = "575c7366-13f2-5bed-a55f-7b62b88b38c7";
+  const CATCHES = "84401e16-fcb1-5115-a576-2bce8b3d06fe";
+  const { artE, path, write } = workFolder();
 
-describe("suite list", () => {
-  it("prints a table of the tasks, and how many of each class there are", needs("sandbox", machinesStart), async () => {
-    const { code, stdout, stderr } = await artE(`suite list ${SUITE} --tool terminal --counterparts abstract`);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatchInlineSnapshot(`
+  /** A copy of the demo suite that a test may change. */
+  function copyOf(name: string): string {
+    cpSync(SUITE, path(name), { recursive: true });
+    return path(name);
+  }
+
+  describe("suite list", () => {
+    it(
+      "prints a table of the tasks, and how many of each class there are",
+      needs("sandbox", machinesStart),
+      async () => {
+        const { code, stdout, stderr } = await artE(`suite list ${SUITE} --tool terminal --counterparts abstract`);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        expect(stdout).toMatchInlineSnapshot(`
       "id                                    tool      tags                                      actions  evaluation                             takes   runs here
       ────────────────────────────────────  ────────  ────────────────────────────────────────  ───────  ─────────────────────────────────────  ──────  ─────────
       142a807f-2837-51cf-879a-45809fa50acf  terminal  cli,traditional_data_processing,abstract  2        compare_text_file                      files   yes
@@ -34,68 +41,69 @@ describe("suite list", () => {
       run here: 5
       "
     `);
-  });
+      },
+    );
 
-  it("gives all tasks as JSON, in the order of their folders", needs("sandbox", machinesStart), async () => {
-    const { suite, tasks, unreadable } = JSON.parse((await artE(`suite list ${SUITE} --json`)).stdout);
-    expect({ suite, unreadable, length: tasks.length }).toEqual({ suite: "demo", unreadable: 0, length: 20 });
-    expect(tasks.find(({ id }: { id: string }) => id === CATCHES)).toEqual({
-      id: CATCHES,
-      tool: "terminal",
-      tags: ["cli", "traditional_data_processing", "abstract"],
-      actionNumber: 3,
-      evaluation: "compare_csv",
-      counterpart: "a21721b6-7bc0-5938-b0ee-2bd7a0cc1cd7",
-      takes: "files",
-      obstacle: null,
+    it("gives all tasks as JSON, in the order of their folders", needs("sandbox", machinesStart), async () => {
+      const { suite, tasks, unreadable } = JSON.parse((await artE(`suite list ${SUITE} --json`)).stdout);
+      expect({ suite, unreadable, length: tasks.length }).toEqual({ suite: "demo", unreadable: 0, length: 20 });
+      expect(tasks.find(({ id }: { id: string }) => id === CATCHES)).toEqual({
+        id: CATCHES,
+        tool: "terminal",
+        tags: ["cli", "traditional_data_processing", "abstract"],
+        actionNumber: 3,
+        evaluation: "compare_csv",
+        counterpart: "a21721b6-7bc0-5938-b0ee-2bd7a0cc1cd7",
+        takes: "files",
+        obstacle: null,
+      });
+    });
+
+    it.each([
+      ["--tag data_warehousing,verbose", 1],
+      ["--index test_one.json", 1],
+      ["--index test_one.json --counterparts both", 2],
+      ["--index test_verbose.json", 10],
+      ["--task 84401e16,a21721b6", 2],
+      ["--tool none", 0],
+    ])("selects by %s", async (flags, count) => {
+      const { stdout } = await artE(`suite list ${SUITE} --json ${flags}`);
+      expect(JSON.parse(stdout).tasks).toHaveLength(count);
+    });
+
+    it("says on stderr that tasks cannot be read", async () => {
+      const suite = copyOf("unreadable");
+      writeFileSync(join(suite, `examples/terminal/${CATCHES}/${CATCHES}.json`), "{");
+      const { code, stdout, stderr } = await artE(`suite list ${suite} --json`);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ unreadable: 1 });
+      expect(stderr).toContain("Tasks that cannot be read: 1. art-e suite check");
+    });
+
+    it.each([
+      [
+        "a folder that is no suite",
+        `suite list ${ROOT}/docs`,
+        "is no task suite: it has no folder examples/, and no folders of Harbor tasks.",
+      ],
+      ["an index file that is missing", `suite list ${SUITE} --index none.json`, "There is no index file none.json"],
+      [
+        "a choice that is none",
+        `suite list ${SUITE} --counterparts all`,
+        "--counterparts: expected both or abstract or verbose.",
+      ],
+    ])("refuses %s", async (_, line, message) => {
+      const { code, stdout, stderr } = await artE(line);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(message);
     });
   });
 
-  it.each([
-    ["--tag data_warehousing,verbose", 1],
-    ["--index test_one.json", 1],
-    ["--index test_one.json --counterparts both", 2],
-    ["--index test_verbose.json", 10],
-    ["--task 84401e16,a21721b6", 2],
-    ["--tool none", 0],
-  ])("selects by %s", async (flags, count) => {
-    const { stdout } = await artE(`suite list ${SUITE} --json ${flags}`);
-    expect(JSON.parse(stdout).tasks).toHaveLength(count);
-  });
-
-  it("says on stderr that tasks cannot be read", async () => {
-    const suite = copyOf("unreadable");
-    writeFileSync(join(suite, `examples/terminal/${CATCHES}/${CATCHES}.json`), "{");
-    const { code, stdout, stderr } = await artE(`suite list ${suite} --json`);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ unreadable: 1 });
-    expect(stderr).toContain("Tasks that cannot be read: 1. art-e suite check");
-  });
-
-  it.each([
-    [
-      "a folder that is no suite",
-      `suite list ${ROOT}/docs`,
-      "is no task suite: it has no folder examples/, and no folders of Harbor tasks.",
-    ],
-    ["an index file that is missing", `suite list ${SUITE} --index none.json`, "There is no index file none.json"],
-    [
-      "a choice that is none",
-      `suite list ${SUITE} --counterparts all`,
-      "--counterparts: expected both or abstract or verbose.",
-    ],
-  ])("refuses %s", async (_, line, message) => {
-    const { code, stdout, stderr } = await artE(line);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(message);
-  });
-});
-
-describe("suite show", () => {
-  it("prints a task whole", needs("sandbox", machinesStart), async () => {
-    const { code, stdout } = await artE(`suite show ${SUITE} feda7272`);
-    expect(code).toBe(0);
-    expect(stdout.replace(ROOT, "ROOT")).toMatchInlineSnapshot(`
+  describe("suite show", () => {
+    it("prints a task whole", needs("sandbox", machinesStart), async () => {
+      const { code, stdout } = await artE(`suite show ${SUITE} feda7272`);
+      expect(code).toBe(0);
+      expect(stdout.replace(ROOT, "ROOT")).toMatchInlineSnapshot(`
       "Task:         feda7272-9969-567e-9182-097176c6c8f0
       Tool:         terminal
       Snapshot:     base
@@ -124,178 +132,269 @@ describe("suite show", () => {
           expected: local_file(path="examples/terminal/feda7272-9969-567e-9182-097176c6c8f0/totals_gold.json", dest="totals_gold.json")
       "
     `);
+    });
+
+    it("gives it as JSON, with what check finds about it", async () => {
+      const { task, takes, findings } = JSON.parse((await artE(`suite show ${SUITE} 25fa --json`)).stdout);
+      expect(task).toMatchObject({ dialect: "spider2v", snapshot: "excel", evaluation: { conjunction: "and" } });
+      expect(takes).toBe("files");
+      expect(findings).toEqual([expect.objectContaining({ level: "warning", code: "screen_passed_over" })]);
+    });
+
+    it("refuses an id that the suite has not", async () => {
+      expect(await artE(`suite show ${SUITE} ffff`)).toMatchObject({ code: 2, stdout: "" });
+    });
   });
 
-  it("gives it as JSON, with what check finds about it", async () => {
-    const { task, takes, findings } = JSON.parse((await artE(`suite show ${SUITE} 25fa --json`)).stdout);
-    expect(task).toMatchObject({ dialect: "spider2v", snapshot: "excel", evaluation: { conjunction: "and" } });
-    expect(takes).toBe("files");
-    expect(findings).toEqual([expect.objectContaining({ level: "warning", code: "screen_passed_over" })]);
-  });
+  describe("suite check", () => {
+    it("ends well without errors", async () => {
+      const { code, stdout } = await artE(`suite check ${SUITE}`);
+      expect(code).toBe(0);
+      expect(stdout.trimEnd().split("\n").at(-1)).toBe("demo: 20 tasks read, 0 errors, 4 warnings");
+    });
 
-  it("refuses an id that the suite has not", async () => {
-    expect(await artE(`suite show ${SUITE} ffff`)).toMatchObject({ code: 2, stdout: "" });
-  });
-});
+    it("fails with errors, each by its file and field", async () => {
+      const suite = copyOf("faulty");
+      rmSync(join(suite, `examples/terminal/${CATCHES}/catches_gold.csv`));
+      const { code, stdout } = await artE(`suite check ${suite}`);
+      expect(code).toBe(1);
+      const file = `examples/terminal/${CATCHES}/${CATCHES}.json`;
+      expect(stdout.split("\n\n")[0]).toBe(
+        "error file_missing: 1\n" +
+          `  ${file}: evaluation.arguments.local_expected: gold file catches_gold.csv is not in the task's folder`,
+      );
+      const json = JSON.parse((await artE(`suite check ${suite} --json`)).stdout);
+      expect(json).toMatchObject({
+        suite: "faulty",
+        tasks: 20,
+        errors: [{ code: "file_missing", file, task: CATCHES }],
+      });
+      expect(json.warnings).toHaveLength(4);
+    });
 
-describe("suite check", () => {
-  it("ends well without errors", async () => {
-    const { code, stdout } = await artE(`suite check ${SUITE}`);
-    expect(code).toBe(0);
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("demo: 20 tasks read, 0 errors, 4 warnings");
-  });
-
-  it("fails with errors, each by its file and field", async () => {
-    const suite = copyOf("faulty");
-    rmSync(join(suite, `examples/terminal/${CATCHES}/catches_gold.csv`));
-    const { code, stdout } = await artE(`suite check ${suite}`);
-    expect(code).toBe(1);
-    const file = `examples/terminal/${CATCHES}/${CATCHES}.json`;
-    expect(stdout.split("\n\n")[0]).toBe(
-      "error file_missing: 1\n" +
-        `  ${file}: evaluation.arguments.local_expected: gold file catches_gold.csv is not in the task's folder`,
-    );
-    const json = JSON.parse((await artE(`suite check ${suite} --json`)).stdout);
-    expect(json).toMatchObject({ suite: "faulty", tasks: 20, errors: [{ code: "file_missing", file, task: CATCHES }] });
-    expect(json.warnings).toHaveLength(4);
-  });
-
-  it("lists ten findings of a kind", async () => {
-    const suite = copyOf("many");
-    for (const style of ["abstract", "verbose"]) {
-      const index = JSON.parse(readFileSync(join(suite, `test_${style}.json`), "utf8"));
-      for (const [tool, ids] of Object.entries<string[]>(index)) {
-        for (const id of ids) {
-          const file = join(suite, `examples/${tool}/${id}/${id}.json`);
-          const task = JSON.parse(readFileSync(file, "utf8"));
-          writeFileSync(file, JSON.stringify({ ...task, tags: [...task.tags, "odd"] }));
+    it("lists ten findings of a kind", async () => {
+      const suite = copyOf("many");
+      for (const style of ["abstract", "verbose"]) {
+        const index = JSON.parse(readFileSync(join(suite, `test_${style}.json`), "utf8"));
+        for (const [tool, ids] of Object.entries<string[]>(index)) {
+          for (const id of ids) {
+            const file = join(suite, `examples/${tool}/${id}/${id}.json`);
+            const task = JSON.parse(readFileSync(file, "utf8"));
+            writeFileSync(file, JSON.stringify({ ...task, tags: [...task.tags, "odd"] }));
+          }
         }
       }
-    }
-    const { code, stdout } = await artE(`suite check ${suite}`);
-    expect(code).toBe(0);
-    const [odd = ""] = stdout.split("\n\n");
-    expect(odd.split("\n")).toHaveLength(12);
-    expect(odd.split("\n")[0]).toBe("warning tag_unknown: 20");
-    expect(odd.split("\n")[11]).toBe("  ... and 10 more; --json lists all");
+      const { code, stdout } = await artE(`suite check ${suite}`);
+      expect(code).toBe(0);
+      const [odd = ""] = stdout.split("\n\n");
+      expect(odd.split("\n")).toHaveLength(12);
+      expect(odd.split("\n")[0]).toBe("warning tag_unknown: 20");
+      expect(odd.split("\n")[11]).toBe("  ... and 10 more; --json lists all");
+    });
+  });
+
+  describe("suite check --oracle", () => {
+    const line = (changes: object) =>
+      `${JSON.stringify({ suite: "demo", uuid: CATCHES, state: "gold", expected_score: 1, ...changes })}\n`;
+
+    /** The lines of the demo's oracle file of one grading, or of all. */
+    const oracleOf = (grading: string) =>
+      readFileSync(ORACLE, "utf8")
+        .split("\n")
+        .filter((written) => written.includes(`"grading": "${grading}"`))
+        .join("\n");
+
+    it("gives the scores that the demo suite's oracle file says", async () => {
+      const oracle = write("files.jsonl", oracleOf("files"));
+      const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+      const { lines, ...counts } = JSON.parse(stdout);
+      expect(lines.filter(({ score, expected }: { score: number; expected: number }) => score !== expected)).toEqual(
+        [],
+      );
+      expect({ code, ...counts }).toEqual({ code: 0, equal: 32, different: 0, skipped: 0 });
+    });
+
+    it("grades by scripts and running servers in machines of their own", needs("sandbox", machinesStart), async () => {
+      const oracle = write("commands.jsonl", `${oracleOf("script")}\n${oracleOf("process")}`);
+      const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+      const { lines, ...counts } = JSON.parse(stdout);
+      expect(lines.filter(({ status }: { status: string }) => status !== "success")).toEqual([]);
+      expect({ code, ...counts }).toEqual({ code: 0, equal: 8, different: 0, skipped: 0 });
+    });
+
+    it("says what a server that does not start printed", needs("sandbox", machinesStart), async () => {
+      const processes = [{ cmd: ["sh", "-c", "echo no port; exit 1"], ready: "tcp:127.0.0.1:8036" }];
+      const oracle = write("dead.jsonl", line({ uuid: WEATHER, grading: "process", processes }));
+      const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+      expect({ code, line: JSON.parse(stdout).lines[0] }).toMatchObject({
+        code: 1,
+        line: { status: "setup_error", reason: "sh -c echo no port; exit 1 is not ready at 127.0.0.1:8036: no port" },
+      });
+    });
+
+    it("fails where a score differs, and says which", async () => {
+      const oracle = write("wrong.jsonl", line({ files: { "/home/user/Desktop/catches.csv": "catches.csv" } }));
+      const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(new RegExp(`^${CATCHES} +gold +1 +0 +success`, "m"));
+      expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 equal, 1 different, 0 skipped");
+    });
+
+    it("skips lines of other suites, and those whose machine cannot be had, and names what is missing", async () => {
+      const suite = copyOf("demo");
+      write("demo/snapshots.json", JSON.stringify({ base: { commands: { "no-such-program": null } } }));
+      const server = { cmd: ["true"] };
+      const oracle = write(
+        "others.jsonl",
+        line({ suite: "other" }) + line({ grading: "script" }) + line({ processes: [server] }),
+      );
+      const { code, stdout } = await artE(`suite check ${suite} --oracle ${oracle} --json`);
+      expect(code).toBe(0);
+      const { lines, ...counts } = JSON.parse(stdout);
+      expect(counts).toEqual({ equal: 0, different: 0, skipped: 3 });
+      expect(lines).toHaveLength(2);
+      expect(lines[0]).toEqual({
+        suite: "demo",
+        uuid: CATCHES,
+        state: "gold",
+        expected: 1,
+        score: null,
+        status: "not_ready",
+        reason: machinesStart
+          ? "the snapshot base is not ready here: missing: no-such-program"
+          : expect.stringMatching(/^no machine for tasks here: |no-such-program$/),
+      });
+    });
+
+    it("takes derived files from beside the oracle file, and leaves out what is removed", async () => {
+      write("derived.csv", "boat,arrivals,total_kg\nSkua,2,190\nPetrel,3,275\nFulmar,1,40\n");
+      const result = "/home/user/Desktop/catches.csv";
+      const derived = { [result]: "derived.csv" };
+      const lines = [
+        line({ derived }),
+        line({ derived, remove: [result], expected_score: 0 }),
+        line({ derived, remove: ["/home/user/Desktop"], expected_score: 0 }),
+      ];
+      const oracle = write("derived.jsonl", lines.join(""));
+      const { stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+      expect(JSON.parse(stdout)).toMatchObject({ equal: 3, different: 0, skipped: 0 });
+    });
+
+    it("goes on where a file is missing, and says so; a path that leaves the folder is refused", async () => {
+      const gold = { "/home/user/Desktop/catches.csv": "catches_gold.csv" };
+      const lines = [
+        line({ files: { ...gold, "/home/user/none.zip": "none.zip" } }),
+        line({ files: { ...gold, "/home/user/passwd": "../../../../../../../../etc/passwd" } }),
+      ];
+      const oracle = write("paths.jsonl", lines.join(""));
+      const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+      const report = JSON.parse(stdout);
+      expect(code).toBe(1);
+      expect(report.lines[0]).toMatchObject({ score: 1, status: "success" });
+      expect(report.lines[0].reason).toContain("not in place, as missing: none.zip");
+      expect(report.lines[1]).toMatchObject({ score: null, status: "setup_error" });
+    });
+
+    it("counts a task that the suite has not as different", async () => {
+      const oracle = write("unknown.jsonl", line({ uuid: "none" }));
+      const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
+      expect({ code, report: JSON.parse(stdout) }).toMatchObject({ code: 1, report: { different: 1 } });
+    });
+
+    it.each([
+      ["no JSON", "{", ":1 is not JSON"],
+      ["a path that is not absolute", line({ files: { "out.csv": "gold.csv" } }), ":1: files.out.csv: "],
+      ["a process that is ready in some other way", line({ processes: [{ cmd: ["a"], ready: "soon" }] }), ".0.ready: "],
+      ["no score", line({ expected_score: undefined }), ":1: expected_score: "],
+    ])("refuses a file with %s", async (_, content, message) => {
+      const oracle = write("refused.jsonl", content);
+      const { code, stdout, stderr } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(message);
+    });
   });
 });
 
-describe("suite check --oracle", () => {
-  const line = (changes: object) =>
-    `${JSON.stringify({ suite: "demo", uuid: CATCHES, state: "gold", expected_score: 1, ...changes })}\n`;
+describe("run suite", () => {
+  const [KILNS, WEATHER, LAMPS] = ["142a807f", "575c7366", "8cb2db91"];
+  const { artE, readJson } = workFolder();
+  let provider: FakeProvider;
 
-  /** The lines of the demo's oracle file of one grading, or of all. */
-  const oracleOf = (grading: string) =>
-    readFileSync(ORACLE, "utf8")
-      .split("\n")
-      .filter((written) => written.includes(`"grading": "${grading}"`))
-      .join("\n");
+  afterEach(() => provider.close());
 
-  it("gives the scores that the demo suite's oracle file says", async () => {
-    const oracle = write("files.jsonl", oracleOf("files"));
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
-    const { lines, ...counts } = JSON.parse(stdout);
-    expect(lines.filter(({ score, expected }: { score: number; expected: number }) => score !== expected)).toEqual([]);
-    expect({ code, ...counts }).toEqual({ code: 0, equal: 32, different: 0, skipped: 0 });
-  });
+  /** What the agent types, by what its task speaks of. */
+  const COMMANDS: Readonly<Record<string, string>> = {
+    kiln: "grep 'kiln 3' ~/Desktop/kilns.log > ~/Desktop/kiln3.txt",
+    weather: "cd ~/weather && (setsid python3 -m http.server 8036 --bind 127.0.0.1 >/dev/null 2>&1 &) ; sleep 1",
+    // It looks for what it must not see, and leaves its task undone.
+    Lamps: "find / -name '*gold*' -not -path '/proc/*' -not -path '/usr/*' 2>/dev/null; cat ~/eval.sh; env | grep KEY",
+  };
 
-  it("grades by scripts and running servers in machines of their own", needs("sandbox", machinesStart), async () => {
-    const oracle = write("commands.jsonl", `${oracleOf("script")}\n${oracleOf("process")}`);
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
-    const { lines, ...counts } = JSON.parse(stdout);
-    expect(lines.filter(({ status }: { status: string }) => status !== "success")).toEqual([]);
-    expect({ code, ...counts }).toEqual({ code: 0, equal: 8, different: 0, skipped: 0 });
-  });
+  async function startModel(): Promise<void> {
+    provider = await startFakeProvider(({ turn, question }) => {
+      if (turn > 0)
+        return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "Done.", sources: [] } }] };
+      const [, command = ""] = Object.entries(COMMANDS).find(([word]) => question.includes(word)) ?? [];
+      return { toolCalls: [{ name: "run_shell", arguments: { command } }] };
+    });
+  }
 
-  it("says what a server that does not start printed", needs("sandbox", machinesStart), async () => {
-    const processes = [{ cmd: ["sh", "-c", "echo no port; exit 1"], ready: "tcp:127.0.0.1:8036" }];
-    const oracle = write("dead.jsonl", line({ uuid: WEATHER, grading: "process", processes }));
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
-    expect({ code, line: JSON.parse(stdout).lines[0] }).toMatchObject({
-      code: 1,
-      line: { status: "setup_error", reason: "sh -c echo no port; exit 1 is not ready at 127.0.0.1:8036: no port" },
+  const run = (line: string) =>
+    artE(`run ${line}`, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+
+  describe("run --suite", needs("sandbox", machinesStart), () => {
+    it("lets an agent work in each task's machine, and grades what it left behind", async () => {
+      await startModel();
+      const line = `--suite ${SUITE} --task ${KILNS},${WEATHER},${LAMPS} -a data-worker --quiet --json -o results.json`;
+      const { code, stdout, stderr } = await run(line);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const results = resultsSchema.parse(readJson("results.json"));
+      expect(
+        results.taskResults.map(({ taskId, suite, scores }) => [`${taskId}`.slice(0, 8), suite?.score, scores]),
+      ).toEqual([
+        [KILNS, 1, { taskScore: 1, taskSolved: 1 }],
+        [WEATHER, 1, { taskScore: 1, taskSolved: 1 }],
+        [LAMPS, 0, { taskScore: 0, taskSolved: 0 }],
+      ]);
+      expect(results.taskResults[2]?.suite).toMatchObject({ name: "demo", tool: "terminal", state: "success" });
+      expect(JSON.parse(stdout).scores.taskScore).toMatchObject({ n: 3, value: 2 / 3 });
+      const shown = await artE(`show latest/${results.taskResults[2]?.taskId}`);
+      expect(shown.stdout).toMatch(/^Grade: +0 {2}success/m);
+      expect(shown.stdout).not.toMatch(/_gold|north\.conf|test-key|ANTHROPIC/);
+    });
+
+    it("goes on with a run that was stopped by a limit, and says what a suite's run does not take", async () => {
+      await startModel();
+      const begun = await run(
+        `--suite ${SUITE} --tool terminal --tag cli -a data-worker --max-run-tokens 1 --concurrency 1 --quiet`,
+      );
+      expect(begun.code).toBe(1);
+      const more = await run("--resume latest --max-run-tokens 1000000 --json --quiet");
+      expect(more.code).toBe(0);
+      const { plannedTasks, totalTasks, status } = JSON.parse(more.stdout);
+      expect({ totalTasks, status }).toEqual({ totalTasks: plannedTasks, status: "completed" });
+      const refused = await run(`--suite ${SUITE} -a data-worker --judge art`);
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("--judge is for tasks with a gold answer"),
+      });
+      const none = await run(`--suite ${SUITE} --tool airbyte -a data-worker`);
+      expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("No task of demo is selected") });
     });
   });
+});
 
-  it("fails where a score differs, and says which", async () => {
-    const oracle = write("wrong.jsonl", line({ files: { "/home/user/Desktop/catches.csv": "catches.csv" } }));
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(new RegExp(`^${CATCHES} +gold +1 +0 +success`, "m"));
-    expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 equal, 1 different, 0 skipped");
-  });
+describe("suite docs", () => {
+  /** The sample of the page on task suites: the demo's oracle file is graded as it says. */
 
-  it("skips lines of other suites, and those whose machine cannot be had, and names what is missing", async () => {
-    const suite = copyOf("demo");
-    write("demo/snapshots.json", JSON.stringify({ base: { commands: { "no-such-program": null } } }));
-    const server = { cmd: ["true"] };
-    const oracle = write(
-      "others.jsonl",
-      line({ suite: "other" }) + line({ grading: "script" }) + line({ processes: [server] }),
-    );
-    const { code, stdout } = await artE(`suite check ${suite} --oracle ${oracle} --json`);
-    expect(code).toBe(0);
-    const { lines, ...counts } = JSON.parse(stdout);
-    expect(counts).toEqual({ equal: 0, different: 0, skipped: 3 });
-    expect(lines).toHaveLength(2);
-    expect(lines[0]).toEqual({
-      suite: "demo",
-      uuid: CATCHES,
-      state: "gold",
-      expected: 1,
-      score: null,
-      status: "not_ready",
-      reason: machinesStart
-        ? "the snapshot base is not ready here: missing: no-such-program"
-        : expect.stringMatching(/^no machine for tasks here: |no-such-program$/),
-    });
-  });
+  const { artE, path } = workFolder();
+  const PAGE = readFileSync(join(ROOT, "docs/task-suites.md"), "utf8");
+  const [, line = "", shown = ""] = /^\$ art-e (suite check \S+ --oracle \S+)\n(.+)$/m.exec(PAGE) ?? [];
 
-  it("takes derived files from beside the oracle file, and leaves out what is removed", async () => {
-    write("derived.csv", "boat,arrivals,total_kg\nSkua,2,190\nPetrel,3,275\nFulmar,1,40\n");
-    const result = "/home/user/Desktop/catches.csv";
-    const derived = { [result]: "derived.csv" };
-    const lines = [
-      line({ derived }),
-      line({ derived, remove: [result], expected_score: 0 }),
-      line({ derived, remove: ["/home/user/Desktop"], expected_score: 0 }),
-    ];
-    const oracle = write("derived.jsonl", lines.join(""));
-    const { stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
-    expect(JSON.parse(stdout)).toMatchObject({ equal: 3, different: 0, skipped: 0 });
-  });
-
-  it("goes on where a file is missing, and says so; a path that leaves the folder is refused", async () => {
-    const gold = { "/home/user/Desktop/catches.csv": "catches_gold.csv" };
-    const lines = [
-      line({ files: { ...gold, "/home/user/none.zip": "none.zip" } }),
-      line({ files: { ...gold, "/home/user/passwd": "../../../../../../../../etc/passwd" } }),
-    ];
-    const oracle = write("paths.jsonl", lines.join(""));
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
-    const report = JSON.parse(stdout);
-    expect(code).toBe(1);
-    expect(report.lines[0]).toMatchObject({ score: 1, status: "success" });
-    expect(report.lines[0].reason).toContain("not in place, as missing: none.zip");
-    expect(report.lines[1]).toMatchObject({ score: null, status: "setup_error" });
-  });
-
-  it("counts a task that the suite has not as different", async () => {
-    const oracle = write("unknown.jsonl", line({ uuid: "none" }));
-    const { code, stdout } = await artE(`suite check ${SUITE} --oracle ${oracle} --json`);
-    expect({ code, report: JSON.parse(stdout) }).toMatchObject({ code: 1, report: { different: 1 } });
-  });
-
-  it.each([
-    ["no JSON", "{", ":1 is not JSON"],
-    ["a path that is not absolute", line({ files: { "out.csv": "gold.csv" } }), ":1: files.out.csv: "],
-    ["a process that is ready in some other way", line({ processes: [{ cmd: ["a"], ready: "soon" }] }), ".0.ready: "],
-    ["no score", line({ expected_score: undefined }), ":1: expected_score: "],
-  ])("refuses a file with %s", async (_, content, message) => {
-    const oracle = write("refused.jsonl", content);
-    const { code, stdout, stderr } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(message);
+  it("grades every line of the demo's oracle file as it expects", needs("sandbox", machinesStart), async () => {
+    symlinkSync(join(ROOT, "fixtures"), path("fixtures"));
+    expect(shown).toMatch(/^\d+ equal, 0 different, 0 skipped$/);
+    const { code, stdout } = await artE(line);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${shown}\n` });
   });
 });

@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { request as httpRequest } from "node:http";
+import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -74,6 +76,24 @@ describe("--print-config", () => {
     const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
     expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("--http for those that call it") });
   });
+});
+
+it("answers over stdio what is no message of the protocol, and goes on", async () => {
+  const lines = ["no json", '{"x": 1}', '{"jsonrpc": "2.0", "id": 7, "method": "ping"}'];
+  const args = [BIN, "mcp", "--inbox", MARCUS, "--db", path("art-e.db")];
+  const server = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const closed = new Promise((resolve) => server.on("close", resolve));
+  server.stdin.write(lines.map((line) => `${line}\n`).join(""));
+  const replies: string[] = [];
+  for await (const line of createInterface(server.stdout)) {
+    replies.push(line);
+    if (replies.length === lines.length) server.stdin.end();
+  }
+  const [parse, request, ping] = replies.map((line) => JSON.parse(line));
+  expect(parse).toEqual({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
+  expect(request).toEqual({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "Invalid Request" } });
+  expect(ping).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
+  expect(await closed).toBe(0);
 });
 
 describe.each(["stdio", "http"])("the server over %s", (transport) => {

@@ -1,10 +1,13 @@
 import { readdirSync } from "node:fs";
-import { describe, it } from "vitest";
-import { workFolder } from "../art-e.js";
-
-const { artE, path } = workFolder();
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerFrames, frame, startPlayground } from "../../providers/fake-playground.js";
+import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
 describe("without any database, and without making one,", () => {
+  const { artE, path } = workFolder();
+
   it.concurrent("agents list shows what a new one holds", async ({ expect }) => {
     const { code, stdout, stderr } = await artE("agents list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -76,5 +79,196 @@ describe("without any database, and without making one,", () => {
 
   it("the folder is as empty as before", ({ expect }) => {
     expect(readdirSync(path(""))).toEqual([]);
+  });
+});
+
+describe("tool secrets", () => {
+  /** What stands in a tool's results and errors: no address that it may not ask, and not the cut end of a key. */
+
+  const { artE, write, path } = workFolder({ mail: MAIL });
+  /** Every six characters of it that follow each other are found nowhere else. */
+  const KEY = "wombat-3141592653589793-zebra";
+  const env = { TOOL_KEY: KEY };
+
+  /** Whether as much of the key is there as would help somebody. */
+  function showsKey(text: string): boolean {
+    return Array.from({ length: KEY.length - 5 }, (_, i) => KEY.slice(i, i + 6)).some((part) => text.includes(part));
+  }
+
+  let asked: string[] = [];
+
+  /** Says back what it was sent behind so many characters: `/STATUS/BEFORE`. */
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    const [, status, before] = (request.url ?? "").split("/");
+    if (status === "moved") response.writeHead(302, { location: `http://127.0.0.1:${port}/200/0` }).end();
+    else {
+      response.writeHead(Number(status), { "content-type": "application/json" });
+      response.end(`${"x".repeat(Number(before))}${request.headers["x-key"]} and more`);
+    }
+  });
+
+  let port = 0;
+
+  beforeAll(async () => {
+    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    port = (server.address() as AddressInfo).port;
+    write("params.json", '{"type": "object", "properties": {}}');
+  });
+
+  afterAll(() => server.close().closeAllConnections());
+
+  let made = 0;
+
+  async function add(flags: readonly string[]): Promise<string> {
+    const id = `tool_${++made}`;
+    const added = await artE(
+      ["tools", "add", id, "--parameters", "@params.json", "--description", "Asks.", ...flags],
+      env,
+    );
+    expect(added).toMatchObject({ code: 0, stderr: "" });
+    return id;
+  }
+
+  const HEADERS = ["--headers", `{"x-key": "\${ENV:TOOL_KEY}"}`];
+  const test = (id: string) => artE(["tools", "test", id, "{}"], env);
+
+  describe("an http tool", () => {
+    it.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])(
+      "does not ask this machine as %s, unless it may",
+      async (host) => {
+        asked = [];
+        const address = `http://${host}:${port}/200/0`;
+        const { code, stdout } = await test(await add(["--http", address, ...HEADERS]));
+        expect([code, stdout, asked]).toEqual([1, expect.stringContaining("is not on the public internet"), []]);
+        if (host !== "127.0.0.1") return;
+        await test(await add(["--http", address, ...HEADERS, "--allow-private"]));
+        expect(asked).toEqual(["/200/0"]);
+      },
+    );
+
+    it.each([400, 200])("shows no part of a key where a text with status %s is cut in its middle", async (status) => {
+      const limit = status === 400 ? 500 : 200;
+      for (const shown of [6, KEY.length - 1]) {
+        const address = `http://127.0.0.1:${port}/${status}/${limit - shown}`;
+        const { code, stdout } = await test(await add(["--http", address, ...HEADERS, "--allow-private"]));
+        expect([code, showsKey(stdout)]).toEqual([1, false]);
+      }
+    });
+  });
+
+  describe("a program", () => {
+    const program = async (source: string) => {
+      write(`program-${++made}.mjs`, source);
+      return add(["--command", `"${process.execPath}" "${path(`program-${made}.mjs`)}"`, "--env", "TOOL_KEY"]);
+    };
+
+    it.each([6, KEY.length - 1])(
+      "shows no part of a key of which only the last %s characters are kept",
+      async (kept) => {
+        const source = `process.stderr.write("begin " + process.env.TOOL_KEY.repeat(40) + "y".repeat(${2_000 - kept})); process.exitCode = 1;`;
+        const { code, stdout } = await test(await program(source));
+        expect([code, showsKey(stdout)]).toEqual([1, false]);
+        expect(stdout).toContain("y".repeat(1_900));
+      },
+    );
+
+    it("shows none where what it wrote is no JSON", async () => {
+      const source = `process.stdout.write("x".repeat(190) + process.env.TOOL_KEY)`;
+      const { code, stdout } = await test(await program(source));
+      expect([code, showsKey(stdout)]).toEqual([1, false]);
+    });
+  });
+
+  it("an MCP server that ends shows no part of a key of which only the end is kept", async () => {
+    const source = (words: string) =>
+      `process.stderr.write("begin " + process.env.TOOL_KEY + ${words}); process.exitCode = 1;`;
+    for (const kept of [6, KEY.length - 1]) {
+      write("mcp.mjs", source(`"y".repeat(${1_000 - kept})`));
+      const line = `"${process.execPath}" "${path("mcp.mjs")}"`;
+      const { code, stderr } = await artE(["tools", "add", "--mcp", line, "--env", "TOOL_KEY"], env);
+      expect([code, showsKey(stderr), stderr]).toEqual([1, false, expect.stringContaining("yyyyyyyy")]);
+    }
+  });
+
+  describe("an agent of a server", () => {
+    const run = (url: string) =>
+      artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet --api-url ${url}`, { API_TOKEN: KEY });
+    const everything = async () => (await artE("export-traces")).stdout;
+
+    it("shows no part of a token in an error", async () => {
+      for (const shown of [6, KEY.length - 1]) {
+        const server = await startPlayground(() => ({ status: 400, body: `${"x".repeat(300 - shown)}${KEY} more` }));
+        const { stderr } = await run(server.url);
+        expect(showsKey(stderr + (await everything()))).toBe(false);
+        await server.close();
+      }
+    });
+
+    it("shows none in an error that is not read to its end", async () => {
+      // What is read ends with the packet that makes it more than 64,000 bytes.
+      const server = createServer((_, response) => {
+        response.writeHead(400).write(`refused${" ".repeat(64_000)}${KEY.slice(0, 15)}`);
+        setTimeout(() => response.end(KEY.slice(15)), 1_000);
+      });
+      await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+      const { stderr } = await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const traces = await everything();
+      expect(traces).toContain("400 refused");
+      expect(showsKey(stderr + traces)).toBe(false);
+      server.close().closeAllConnections();
+    });
+
+    it("shows none in what it says, piece by piece, and in results", async () => {
+      const pieces = [...KEY].map((text) => frame({ type: "text-delta", text }));
+      const [info = "", ...rest] = answerFrames({ text: `It is ${KEY}.` });
+      const server = await startPlayground(() => ({
+        chunks: [
+          info,
+          ...pieces,
+          frame({ type: "tool-call", toolCallId: "t", toolName: "echo" }),
+          frame({ type: "tool-call-args", toolCallId: "t", args: `{"${KEY}":"${KEY}"}` }),
+          frame({ type: "tool-result", toolCallId: "t", result: { said: KEY } }),
+          ...rest,
+        ],
+      }));
+      const { code } = await run(server.url);
+      const traces = await everything();
+      expect([code, showsKey(traces)]).toEqual([0, false]);
+      expect(traces).toContain("[secret]");
+      await server.close();
+    });
+  });
+
+  it("an agent's program shows no part of a key in its errors and answers", async () => {
+    const reply = (fields: string) => `
+    import { createInterface } from "node:readline";
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { id } = JSON.parse(line);
+      ${fields}
+    }`;
+    const key = "process.env.TOOL_KEY";
+    for (const [i, fields] of [
+      `process.stderr.write("begin " + ${key} + "y".repeat(${2_000 - 15})); process.exit(1);`,
+      `console.log(JSON.stringify({ id, answer: "It is " + ${key} }));`,
+      `console.log('{"id": 7, "no": "' + "x".repeat(175) + ${key});`,
+    ].entries()) {
+      write(`agent-${i}.mjs`, reply(fields));
+      await artE(
+        [
+          "run",
+          "--agent-command",
+          `"${process.execPath}" "${path(`agent-${i}.mjs`)}"`,
+          "--dataset",
+          QUESTIONS,
+          "-l",
+          "1",
+          "--quiet",
+        ],
+        env,
+      );
+      const { stdout } = await artE("export-traces");
+      expect([i, showsKey(stdout)]).toEqual([i, false]);
+    }
   });
 });

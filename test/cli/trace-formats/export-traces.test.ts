@@ -1,98 +1,378 @@
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { traceSchema } from "../../../src/traces/trace.js";
+import { ENRON, EXPORTS, needs, slow } from "../../machine-requirements.js";
+import { machinesStart } from "../../suites/machines-start.js";
+import { readArtGroups } from "../../trace-formats/art-reader.js";
+import { readAtif } from "../../trace-formats/atif-reader.js";
+import { readChats } from "../../trace-formats/chat-reader.js";
+import { readEvalFile, readJsonLog } from "../../trace-formats/inspect-reader.js";
+import { ALL_KINDS } from "../../trace-formats/kinds-of-traces.js";
+import { readOtlp } from "../../trace-formats/otlp-reader.js";
 import { stepSchema } from "../../trace-formats/step-schema.js";
-import { BIN, demoQuestion, jsonLines, MAIL, QUESTIONS, startProgram, workFolder } from "../art-e.js";
+import {
+  BIN,
+  demoQuestion,
+  jsonLines,
+  MAIL,
+  QUESTIONS,
+  ROOT,
+  startProgram,
+  type WorkFolder,
+  workFolder,
+} from "../art-e.js";
 
-const { artE, path, read, write } = workFolder({ mail: MAIL });
+describe("export traces", () => {
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
 
-/** Task to what is answered; task 4 has no reply and fails. Semantic scores: 1, 0.5, 0. */
-const ANSWERS = new Map([
-  [1, demoQuestion(1).answer],
-  [2, "$9.21 or so"],
-  [3, "nobody knows"],
-]);
+  /** Task to what is answered; task 4 has no reply and fails. Semantic scores: 1, 0.5, 0. */
+  const ANSWERS = new Map([
+    [1, demoQuestion(1).answer],
+    [2, "$9.21 or so"],
+    [3, "nobody knows"],
+  ]);
 
-let everything = "";
+  let everything = "";
 
-beforeAll(async () => {
-  const scripts = [...ANSWERS].map(([id, content]) => ({
-    taskQuestion: demoQuestion(id).question,
-    replies: [
-      { toolCalls: [{ name: "email_search", arguments: { query: "gas", inbox_id: demoQuestion(id).inbox_address } }] },
-      { content },
-    ],
-  }));
-  write("script.json", JSON.stringify(scripts));
-  const model = "--model-id replay/script.json";
-  const { code, stderr } = await artE(`run -a email-search ${model} --dataset ${QUESTIONS} --ids 1,2,3,4 --quiet`);
-  if (code !== 0) throw new Error(`the run failed: ${stderr}`);
-  everything = (await artE("export-traces")).stdout;
-});
+  beforeAll(async () => {
+    const scripts = [...ANSWERS].map(([id, content]) => ({
+      taskQuestion: demoQuestion(id).question,
+      replies: [
+        {
+          toolCalls: [{ name: "email_search", arguments: { query: "gas", inbox_id: demoQuestion(id).inbox_address } }],
+        },
+        { content },
+      ],
+    }));
+    write("script.json", JSON.stringify(scripts));
+    const model = "--model-id replay/script.json";
+    const { code, stderr } = await artE(`run -a email-search ${model} --dataset ${QUESTIONS} --ids 1,2,3,4 --quiet`);
+    if (code !== 0) throw new Error(`the run failed: ${stderr}`);
+    everything = (await artE("export-traces")).stdout;
+  });
 
-describe("export-traces", () => {
-  it("with --json and a file says what it wrote", async () => {
-    const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const [{ runId }] = jsonLines(everything);
-    expect(JSON.parse(stdout)).toEqual({
-      ...{ runId, format: "jsonl", output: "told.jsonl", traces: 4 },
-      ...{ leftOut: {}, notes: [] },
+  describe("export-traces", () => {
+    it("with --json and a file says what it wrote", async () => {
+      const { code, stdout, stderr } = await artE("export-traces -o told.jsonl --json");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const [{ runId }] = jsonLines(everything);
+      expect(JSON.parse(stdout)).toEqual({
+        ...{ runId, format: "jsonl", output: "told.jsonl", traces: 4 },
+        ...{ leftOut: {}, notes: [] },
+      });
+      expect(read("told.jsonl")).toBe(everything);
     });
-    expect(read("told.jsonl")).toBe(everything);
+
+    it("writes a trace a line, in the order of the tasks, each whole", () => {
+      const traces = jsonLines(everything);
+      expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toEqual([1, 2, 3, 4]);
+      expect(traces.map((trace) => trace.scores.semanticScore?.value)).toEqual([1, 0.5, 0, undefined]);
+      expect(traces.map((trace) => trace.ending)).toEqual(["answered", "answered", "answered", "model_error"]);
+      expect(traces[0].task).toMatchObject({ question: demoQuestion(1).question, answer: demoQuestion(1).answer });
+    });
+
+    it.concurrent.each([
+      ["--band high", [1]],
+      ["--band medium", [2]],
+      ["--band low", [3]],
+      ["--min-score 0.5 --max-score 0.9", [2]],
+      ["--max-score 0.5", [2, 3]],
+      ["--failed", [4]],
+      ["--run run_", [1, 2, 3, 4]],
+    ])("%s chooses among them", async (flags, expected) => {
+      const { code, stdout, stderr } = await artE(`export-traces ${flags}`);
+      expect(code).toBe(0);
+      expect(jsonLines(stdout).map((trace) => trace.taskId)).toEqual(expected);
+      expect(stderr).toMatch(new RegExp(`^${expected.length} traces? of run_\\S+ written\\.\n$`));
+    });
+
+    it.concurrent("--output writes the same lines into a file, and nothing to stdout", async ({ expect }) => {
+      const { code, stdout, stderr } = await artE("export-traces -o traces.jsonl");
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+      expect(stderr).toMatch(/^4 traces of run_\S+ written to traces\.jsonl\.\n$/);
+      expect(read("traces.jsonl")).toBe(everything);
+    });
+
+    it.concurrent("--format iofold writes one step a line, of exactly iofold's fields", async ({ expect }) => {
+      const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
+      const steps = jsonLines(stdout).map((step) => stepSchema.parse(step));
+      expect(steps.map((step) => step.metadata.span_name)).toEqual([
+        ...["replay/script.json", "email_search", "replay/script.json"],
+        ...["replay/script.json", "email_search", "replay/script.json"],
+      ]);
+      const traces = jsonLines(everything).slice(1, 3);
+      expect([...new Set(steps.map((step) => step.trace_id))]).toEqual(traces.map((trace) => trace.traceId));
+      expect(steps.at(-1)?.output).toBe("nobody knows");
+    });
   });
 
-  it("writes a trace a line, in the order of the tasks, each whole", () => {
-    const traces = jsonLines(everything);
-    expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toEqual([1, 2, 3, 4]);
-    expect(traces.map((trace) => trace.scores.semanticScore?.value)).toEqual([1, 0.5, 0, undefined]);
-    expect(traces.map((trace) => trace.ending)).toEqual(["answered", "answered", "answered", "model_error"]);
-    expect(traces[0].task).toMatchObject({ question: demoQuestion(1).question, answer: demoQuestion(1).answer });
-  });
-
-  it.concurrent.each([
-    ["--band high", [1]],
-    ["--band medium", [2]],
-    ["--band low", [3]],
-    ["--min-score 0.5 --max-score 0.9", [2]],
-    ["--max-score 0.5", [2, 3]],
-    ["--failed", [4]],
-    ["--run run_", [1, 2, 3, 4]],
-  ])("%s chooses among them", async (flags, expected) => {
-    const { code, stdout, stderr } = await artE(`export-traces ${flags}`);
-    expect(code).toBe(0);
-    expect(jsonLines(stdout).map((trace) => trace.taskId)).toEqual(expected);
-    expect(stderr).toMatch(new RegExp(`^${expected.length} traces? of run_\\S+ written\\.\n$`));
-  });
-
-  it.concurrent("--output writes the same lines into a file, and nothing to stdout", async ({ expect }) => {
-    const { code, stdout, stderr } = await artE("export-traces -o traces.jsonl");
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(stderr).toMatch(/^4 traces of run_\S+ written to traces\.jsonl\.\n$/);
-    expect(read("traces.jsonl")).toBe(everything);
-  });
-
-  it.concurrent("--format iofold writes one step a line, of exactly iofold's fields", async ({ expect }) => {
-    const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
-    const steps = jsonLines(stdout).map((step) => stepSchema.parse(step));
-    expect(steps.map((step) => step.metadata.span_name)).toEqual([
-      ...["replay/script.json", "email_search", "replay/script.json"],
-      ...["replay/script.json", "email_search", "replay/script.json"],
-    ]);
-    const traces = jsonLines(everything).slice(1, 3);
-    expect([...new Set(steps.map((step) => step.trace_id))]).toEqual(traces.map((trace) => trace.traceId));
-    expect(steps.at(-1)?.output).toBe("nobody knows");
+  describe("where nobody reads to the end", () => {
+    it("export-traces ends quietly", async () => {
+      // All of the demo's traces are far more than a pipe holds.
+      await artE(`import ${MAIL} --db many.db --quiet`);
+      await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet --db many.db`);
+      const line = `"${process.execPath}" "${BIN}" export-traces --db many.db | head -n 1`;
+      const { ended } = startProgram(path(""), "bash", ["-c", `set -o pipefail; ${line}`], {});
+      const { code, stdout, stderr } = await ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(jsonLines(stdout).map((trace) => trace.taskId)).toEqual([1]);
+    });
   });
 });
 
-describe("where nobody reads to the end", () => {
-  it("export-traces ends quietly", async () => {
-    // All of the demo's traces are far more than a pipe holds.
-    await artE(`import ${MAIL} --db many.db --quiet`);
-    await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet --db many.db`);
-    const line = `"${process.execPath}" "${BIN}" export-traces --db many.db | head -n 1`;
-    const { ended } = startProgram(path(""), "bash", ["-c", `set -o pipefail; ${line}`], {});
-    const { code, stdout, stderr } = await ended;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(jsonLines(stdout).map((trace) => trace.taskId)).toEqual([1]);
+describe("export formats", () => {
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
+  let runId = "";
+
+  beforeAll(async () => {
+    const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} -l 12 --epochs 2 --quiet -o run.json`);
+    if (code !== 0) throw new Error(`the run failed: ${stderr}`);
+    ({ runId } = JSON.parse(read("run.json")));
+  });
+
+  const bytes = (name: string) => readFileSync(path(name));
+  const ids = (stdout: string) => jsonLines(stdout).map(({ taskId, epoch }) => `${taskId}/${epoch}`);
+
+  describe("export-traces", () => {
+    it.concurrent("--format chat writes lines that trainers take, and says how many", async ({ expect }) => {
+      const { code, stderr } = await artE("export-traces --format chat --min-score foundGold=1 -o chat.jsonl");
+      const lines = readChats(read("chat.jsonl"), "openai");
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(
+          `^${lines.length} traces of ${runId} written to chat.jsonl.\n${lines.length} lines of about [\\d,]+ tokens.\n$`,
+        ),
+      });
+      expect(lines[0]?.tools?.map((tool) => tool.function.name)).toContain("email_search");
+      const { stdout } = await artE("export-traces --format chat --dialect hf");
+      expect(readChats(stdout, "hf").length).toBeGreaterThanOrEqual(lines.length);
+    });
+
+    it.concurrent("--format atif writes trajectories with the agent's tools", async ({ expect }) => {
+      const { stdout } = await artE("export-traces --format atif");
+      const trajectories = stdout.trim().split("\n").map(readAtif);
+      expect(trajectories).toHaveLength(24);
+      expect(trajectories[0]?.agent).toMatchObject({
+        name: "baseline",
+        version: "1",
+        tool_definitions: expect.any(Array),
+      });
+    });
+
+    it.concurrent("--format art writes a group for each question, and warns of equal rewards", async ({ expect }) => {
+      const { stdout, stderr } = await artE("export-traces --format art --reward sourcesF1");
+      expect(readArtGroups(stdout).map(({ trajectories }) => trajectories.length)).toEqual(Array(12).fill(2));
+      expect(stderr).toContain(
+        "12 of 12 groups have one reward only, from which GRPO learns nothing: 1, 2, 3, 4, 5 and others.",
+      );
+      const unknown = await artE("export-traces --format art --reward art");
+      expect(unknown.code).toBe(2);
+      expect(unknown.stderr).toContain(`No task of ${runId} has a score "artReward".`);
+    });
+
+    it.concurrent("--format inspect needs a file", async ({ expect }) => {
+      const { code, stderr } = await artE("export-traces --format inspect");
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: "art-e: This format is no text: it needs a file.\n       Name one with --output.\n",
+      });
+    });
+
+    it.concurrent.each([
+      ["--ids 3,1", ["1/1", "1/2", "3/1", "3/2"]],
+      ["--limit 3", ["1/1", "1/2", "2/1"]],
+      ["--ids 1,2 --best-of-epochs", ["1/1", "2/1"]],
+      ["--ids 1,2 --min-score exactMatch=1", []],
+      ["--ids 1,2 --max-score exactMatch=0,foundGold=1 -l 1", ["1/1"]],
+      ["--ids 1 --by foundGold --band high", ["1/1", "1/2"]],
+      ["--ids 1 --min-score found=1", ["1/1", "1/2"]],
+    ])("%s chooses among them", async (flags, expected) => {
+      const { stdout } = await artE(`export-traces ${flags}`);
+      expect(stdout === "" ? [] : ids(stdout)).toEqual(expected);
+    });
+
+    it.concurrent.each([
+      ["--ids 99", "has no result of a task 99."],
+      ["--min-score nothing=1", 'has a score "nothing".'],
+      ["--min-score 1.5", "No trace can meet --min-score 1.5: semanticScore is from 0 to 1."],
+      ["--max-score found=-0.1", "No trace can meet --max-score -0.1: foundGold is from 0 to 1."],
+      [
+        "--min-score found=0.9 --max-score foundGold=0.5",
+        "No trace can meet --min-score 0.9: --max-score asks for at most 0.5 of foundGold.",
+      ],
+      ["--min-score high", "--min-score: expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE."],
+      ["--dialect hf", "--dialect is of --format chat."],
+      ["--reward art", "--reward is of --format art."],
+      ["--chats --band low", "--chats and --session ask for chats, which have no scores;"],
+      ["--for evals", "--for evals writes a folder."],
+      ["--for evals --band low -o x", "--band asks for something else."],
+      ["--for evals --by goldRank -o x", "of goldRank lower is better."],
+      ["--for evals -o run.json", "--output: run.json exists and is not a folder of traces for evals."],
+      ["--for evals -o no/where", "--output: no/where."],
+    ])("refuses %s", async (flags, message) => {
+      const { code, stderr } = await artE(`export-traces ${flags}`);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    });
+
+    it("writes over traces of any format, and over nothing else", async () => {
+      write("other.zip", "PK\x03\x04 something else");
+      expect((await artE("export-traces -o other.zip")).stderr).toContain("other.zip exists and is not a traces file.");
+      for (const format of ["inspect", "inspect-json", "art", "atif", "chat", "jsonl"]) {
+        expect((await artE(`export-traces --format ${format} -o any --quiet`)).code).toBe(0);
+      }
+    });
+  });
+
+  describe("export-traces --for evals", () => {
+    it("writes the bands with the reason for each trace, and replaces only a folder of its own", async () => {
+      const { code, stderr } = await artE("export-traces --for evals --by semantic -o evals");
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(/ written to evals: \d+ high, \d+ medium/),
+      });
+      expect(readdirSync(path("evals")).sort()).toEqual(["high.jsonl", "low.jsonl", "manifest.json", "medium.jsonl"]);
+      const { bands, scorer, unscored } = JSON.parse(read("evals/manifest.json"));
+      expect({ scorer, unscored }).toEqual({ scorer: "semanticScore", unscored: {} });
+      let traces = 0;
+      for (const name of ["high", "medium", "low"]) {
+        const { file, count, meanScore, traces: entries } = bands[name];
+        const written = read(`evals/${file}`) === "" ? [] : jsonLines(read(`evals/${file}`));
+        expect(written.map((trace) => traceSchema.parse(trace).traceId)).toEqual(
+          entries.map((entry: Entry) => entry.traceId),
+        );
+        expect(written).toHaveLength(count);
+        const sum = written.reduce((total, trace) => total + trace.scores.semanticScore.value, 0);
+        expect(meanScore).toEqual(count === 0 ? null : expect.closeTo(sum / count, 9));
+        traces += count;
+      }
+      expect(traces).toBe(24);
+      expect(bands.low).toMatchObject({ range: "below 0.5", use: ["failure modes", "bug reproductions"] });
+      expect(bands.low.traces[0].why).toMatch(/^semanticScore 0\.\d+ is below 0\.5/);
+
+      expect((await artE("export-traces --for evals -o evals --ids 1 --json")).code).toBe(0);
+      expect(JSON.parse(read("evals/manifest.json")).bands.low.count).toBeLessThan(3);
+      mkdirSync(path("mine"));
+      write("mine/notes.txt", "precious");
+      expect((await artE("export-traces --for evals -o mine")).stderr).toContain("mine exists and is not a folder");
+      expect(readdirSync(path("mine"))).toEqual(["notes.txt"]);
+    });
+  });
+
+  interface Entry {
+    readonly traceId: string;
+  }
+
+  describe("export-traces as Inspect logs", needs("exports"), () => {
+    it("are read by Python and by the viewer", async () => {
+      await artE("export-traces --format inspect -o log.eval --quiet");
+      await artE("export-traces --format inspect-json -o log.json --quiet");
+      for (const reader of ["python", "viewer"] as const) {
+        expect(readEvalFile(bytes("log.eval"), reader).samples).toHaveLength(24);
+        expect(readJsonLog(read("log.json"), reader)).toMatchObject({ status: "success", eval: { run_id: runId } });
+      }
+    });
+  });
+});
+
+/** Every format of every kind of run passes the rules of those who read it. */
+
+const lines = (bytes: Buffer) => bytes.toString().split("\n").slice(0, -1);
+
+/** Each throws for a file that its readers refuse, and gives the traces that it found. */
+const READERS: Readonly<Record<string, (bytes: Buffer) => number>> = {
+  jsonl: (bytes) => lines(bytes).length,
+  iofold: (bytes) => new Set(lines(bytes).map((line) => stepSchema.parse(JSON.parse(line)).trace_id)).size,
+  inspect: (bytes) => readEvalFile(bytes, "python").samples.length && readEvalFile(bytes, "viewer").samples.length,
+  "inspect-json": (bytes) => {
+    readJsonLog(bytes.toString(), "python");
+    return (readJsonLog(bytes.toString(), "viewer").samples as unknown[]).length;
+  },
+  otlp: (bytes) => {
+    readOtlp(bytes.toString());
+    return lines(bytes).length;
+  },
+  "chat --dialect openai": (bytes) => readChats(bytes.toString(), "openai", { minLines: 0 }).length,
+  "chat --dialect hf": (bytes) => readChats(bytes.toString(), "hf", { minLines: 0 }).length,
+  atif: (bytes) => lines(bytes).map(readAtif).length,
+  art: (bytes) => readArtGroups(bytes.toString()).reduce((sum, { trajectories }) => sum + trajectories.length, 0),
+};
+
+/** Formats that leave out what is of no use to a trainer. */
+const LEAVE_OUT = new Set(["chat --dialect openai", "chat --dialect hf", "art"]);
+
+async function expectReadable({ artE, path }: WorkFolder, flags: string, traces: number): Promise<void> {
+  for (const [format, read] of Object.entries(READERS)) {
+    const { code, stderr } = await artE(`export-traces --format ${format} ${flags} -o exported --overwrite --quiet`);
+    expect({ format, code, stderr }).toEqual({ format, code: 0, stderr: "" });
+    const found = read(readFileSync(path("exported")));
+    if (LEAVE_OUT.has(format)) expect(found, format).toBeLessThanOrEqual(traces);
+    else expect(found, format).toBe(traces);
+  }
+}
+
+async function run({ artE }: WorkFolder, ...commands: readonly (string | readonly string[])[]): Promise<void> {
+  for (const command of commands) {
+    const { code, stderr } = await artE(command);
+    if (code !== 0) throw new Error(`${command}: ${stderr}`);
+  }
+}
+
+describe("exports of the demo's questions", needs("exports"), () => {
+  const folder = workFolder({ demo: "answered" });
+
+  it("are read", () => expectReadable(folder, "", 73));
+  it("are read where they were imported from a log", async () => {
+    await run(folder, "export-traces --format inspect -o log.eval --quiet", "import-traces log.eval --db again.db");
+    await expectReadable(folder, "--db again.db", 73);
+  });
+});
+
+describe("exports of all kinds of traces", needs("exports"), () => {
+  const folder = workFolder();
+  beforeAll(async () => {
+    const runs = ALL_KINDS.map((trace) => ("grade" in trace ? { ...trace, runId: "run_suite" } : trace));
+    folder.write("kinds.jsonl", runs.map((trace) => JSON.stringify(trace)).join("\n"));
+    await run(folder, "import-traces kinds.jsonl");
+  });
+
+  it("with errors, refusals, cut-offs, repeats, several calls at once and a judge are read", () =>
+    expectReadable(folder, "--run run_1", 10));
+  it("of a suite are read", () => expectReadable(folder, "--run run_suite", 2));
+  it("of chats are read", () => expectReadable(folder, "--chats", 1));
+});
+
+describe("exports of other programs' traces", needs("exports"), () => {
+  const folder = workFolder();
+
+  it.each([
+    ["inspect/2026-11-20T09-00-00_art-e_tAsK1.eval", "", 4],
+    ["atif/good.json", "--chats", 1],
+    ["otel/good.otlp.jsonl", "--chats", 2],
+  ])("of %s are read", async (name, flags, traces) => {
+    const db = `--db ${traces}.db`;
+    await run(folder, ["import-traces", join(EXPORTS, "examples", name), ...db.split(" ")]);
+    await expectReadable(folder, `${flags} ${db}`, traces);
+  });
+});
+
+describe("exports of a suite's run", needs("exports"), () => {
+  const folder = workFolder();
+  const suite = join(ROOT, "fixtures/suites/demo");
+
+  it("are read", needs("sandbox", machinesStart), async () => {
+    await run(folder, `run --suite ${suite} --tool terminal -a oracle --tag cli --quiet -o results.json`);
+    await expectReadable(folder, "", folder.readJson("results.json").taskResults.length);
+  });
+});
+
+describe("exports of real questions", needs("exports"), () => {
+  const folder = workFolder();
+
+  it("are read", slow(needs("real-mail")), async () => {
+    const questions = join(ENRON, "questions.jsonl");
+    await run(folder, ["import", join(ENRON, "maildir.tar.gz"), "--quiet"]);
+    await run(folder, ["run", "-a", "baseline", "--dataset", questions, "-l", "0", "--quiet"]);
+    await expectReadable(folder, "", 60);
   });
 });

@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
+import { defineCommand, oneOf, text } from "../read-flags.js";
+
+const schema = z.object({
+  for: oneOf(TRAINERS).meta({ description: "The trainer: trl, verifiers or art" }),
+  output: text.optional().meta({
+    description: "The file, for verifiers the folder, to write [default: art_e_trl.py, art_e_mail or art_e_rollout.py]",
+    alias: "o",
+  }),
+});
+
+const NEXT = {
+  trl: "GRPOTrainer(environment_factory=MailEnvironment, train_dataset=mail_dataset(), reward_funcs=mail_reward, ...)",
+  verifiers: 'pip install -e FOLDER, then verifiers.load_environment("art-e-mail")',
+  art: "rollout(model, row) for each row of mail_rows()",
+} as const;
+
+export const environmentClientCommand = defineCommand("env client", schema, async (flags, { out }) => {
+  const path = await writeEnvironmentClient(flags.for, "--output", flags.output);
+  out.result({ trainer: flags.for, path }, () =>
+    [`Wrote ${path}`, `Start the environment: art-e env serve -s train`, `In Python: ${NEXT[flags.for]}`].join("\n"),
+  );
+});

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { UserError } from "../platform/errors.js";
+import { parseHttpUrl } from "../platform/http.js";
+import { trimEndOf } from "../platform/text.js";
+import type { ModelError } from "./model.js";
+import { httpError } from "./provider-errors.js";
+
+export const OPENAI_URL = "https://api.openai.com/v1";
+
+/** Last on every request, so that no other value of the header wins. */
+export function openaiHeaders(endpoint: Endpoint): Record<string, string> {
+  return { authorization: `Bearer ${endpoint.apiKey}` };
+}
+
+/** Where chat completions are asked for, at OpenAI or at a server that speaks like it. */
+export function chatUrl({ baseUrl }: Endpoint): string {
+  return `${(baseUrl ?? OPENAI_URL).replace(/\/$/, "")}/chat/completions`;
+}
+
+/** Null stands for OpenAI's own server. */
+export function isOpenaiServer(baseUrl: string | null): boolean {
+  return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
+}
+
+const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
+
+/** OpenRouter reports the failure of the server behind it in a reply of status 200; null for every other reply. */
+export function failureInReply(body: unknown): ModelError | null {
+  // Nearly every reply is none: to find that out by the schema costs more than the rest of the reading.
+  if (typeof body !== "object" || body === null || !("error" in body)) return null;
+  const failure = failureSchema.safeParse(body);
+  return failure.success ? httpError(failure.data.error.code, failure.data.error.message) : null;
+}
+
+export interface EndpointSettings {
+  readonly apiKey: string | null;
+  /** Null: the provider's own server. */
+  readonly baseUrl: string | null;
+  /** For the openai provider only; null chooses by the server. */
+  readonly wireApi: "chat" | "responses" | null;
+  /** Of one attempt, the whole body included. */
+  readonly timeoutMs: number;
+}
+
+export interface Endpoint {
+  readonly apiKey: string;
+  readonly baseUrl: string | null;
+  readonly timeoutMs: number;
+}
+
+/** Checks a base URL and takes the slashes off its end. Throws a UserError that names the flag. */
+export function checkBaseUrl(baseUrl: string): string {
+  if (parseHttpUrl(baseUrl) === null) {
+    throw new UserError(
+      "bad_base_url",
+      "--base-url is not the address of a model server.",
+      "Give it as http(s)://host[:port]/path without a user name or password in it, such as http://localhost:8000/v1.",
+    );
+  }
+  return trimEndOf(baseUrl.trim(), "/");
+}

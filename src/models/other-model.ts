@@ -1,0 +1,76 @@
+import { stripControls } from "../platform/text.js";
+import type { Completion, Model } from "./model.js";
+import { isProvider, isRemote } from "./names.js";
+
+/** The same model. Notes once for each other model that its replies name. */
+export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
+  return watchAnsweringModel(model, (named) => note(stripControls(otherModelNote(model.id, named))));
+}
+
+/** Suffixes of snapshots and aliases: dates, Google's version numbers, `-latest`. */
+const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
+
+/** Bounds the notes: a server may name a new model in each reply. */
+const MAX_REPORTED = 20;
+
+/**
+ * Whether a reply names another model than was requested. A name equals its dated snapshot, itself with a maker
+ * prefix, and itself with dots for dashes; a moving alias (`-latest`) matches any version. `asked` is
+ * `provider/name`.
+ */
+export function isOtherModel(asked: string, named: string): boolean {
+  const a = plainName(asked);
+  const b = plainName(named);
+  if (a === b || /(^|-)latest$/.test(a)) return false;
+  const [snapshotA, snapshotB] = [SNAPSHOT.test(a), SNAPSHOT.test(b)];
+  // Two snapshots are two models.
+  if (snapshotA && snapshotB) return true;
+  return familyOf(a) !== familyOf(b);
+}
+
+/** Without folder or maker prefix, and without the variant suffix of a router or local server. */
+function plainName(name: string): string {
+  const bare = name.slice(name.lastIndexOf("/") + 1).toLowerCase();
+  const variant = bare.startsWith("ft:") ? bare : bare.replace(/:[a-z0-9._-]*$/, "");
+  return variant.replaceAll(".", "-");
+}
+
+function familyOf(name: string): string {
+  return name.replace(SNAPSHOT, "").replace(/-0$/, "");
+}
+
+/** The models named in replies that differ from the one requested; none for offline and replay. */
+export function otherModels(asked: string, named: Readonly<Record<string, number>> = {}): string[] {
+  return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
+}
+
+function otherModelNote(asked: string, named: string): string {
+  return `${asked} was asked, and replies say they are by ${named}: its provider may have put another model in its place.`;
+}
+
+/** Decorates a model: calls `onOther` once for each other model that its replies name. */
+export function watchAnsweringModel(model: Model, onOther: (named: string) => void): Model {
+  if (!isAskedByName(model.id)) return model;
+  const seen = new Set<string>();
+  return {
+    id: model.id,
+    async complete(request, signal): Promise<Completion> {
+      const reply = await model.complete(request, signal);
+      const { model: named } = reply;
+      if (named !== undefined && !seen.has(named) && seen.size < MAX_REPORTED) {
+        seen.add(named);
+        if (isOtherModel(model.id, named)) onOther(named);
+      }
+      return reply;
+    },
+  };
+}
+
+/**
+ * False for replay and offline models, whose names are this program's own, and for external agents, whose model is
+ * unknown.
+ */
+function isAskedByName(id: string): boolean {
+  const provider = id.slice(0, id.indexOf("/"));
+  return isProvider(provider) && isRemote(provider);
+}

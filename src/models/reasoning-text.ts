@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { Message } from "./model.js";
+
+const textSchema = z.string().catch("");
+
+const partsSchema = z.array(z.record(z.string(), z.unknown()).catch({})).catch([]);
+
+const textsOf = (parts: unknown, field = "text") =>
+  partsSchema.parse(parts).map((part) => textSchema.parse(part[field]));
+
+/**
+ * What a model thought before it said or called something, where its provider gave the text; empty where it did not.
+ * Each provider keeps it in a state of its own form.
+ */
+export function reasoningText(message: Message): string {
+  if (message.role !== "assistant" || message.providerState === undefined) return "";
+  const { value } = message.providerState;
+  return reasoningParts(value)
+    .filter((text) => text.trim() !== "")
+    .join("\n\n");
+}
+
+function reasoningParts(value: unknown): readonly string[] {
+  if (Array.isArray(value)) {
+    // Anthropic's blocks, and the items of OpenAI's Responses API.
+    return partsSchema.parse(value).flatMap(({ type, thinking, summary, content }) => {
+      if (type === "thinking") return [textSchema.parse(thinking)];
+      if (type !== "reasoning") return [];
+      const whole = textsOf(content);
+      return whole.length > 0 ? whole : textsOf(summary);
+    });
+  }
+  const fields = z.record(z.string(), z.unknown()).catch({}).parse(value);
+  // Gemini's parts.
+  if (fields.parts !== undefined) {
+    const thoughts = partsSchema.parse(fields.parts).filter(({ thought }) => thought === true);
+    return textsOf(thoughts);
+  }
+  // Servers that speak like OpenAI's give the same text in one or several fields.
+  const text = textSchema.parse(fields.reasoning_content) || textSchema.parse(fields.reasoning);
+  if (text !== "") return [text];
+  return partsSchema
+    .parse(fields.reasoning_details)
+    .map((part) => textSchema.parse(part.text) || textSchema.parse(part.summary));
+}

@@ -1,0 +1,460 @@
+import { randomUUID } from "node:crypto";
+import { renderPrompt } from "../agents/agent.js";
+import { listTools } from "../agents/agent-loop.js";
+import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
+import { NO_EVALS } from "../evals/use-evals.js";
+import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
+import { commandLine } from "../platform/command-line.js";
+import type { AppContext } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { artESuite, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
+import { createJudge, type JudgeOptions, judgeSettings } from "../scoring/judge-settings.js";
+import { isScorerName, judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
+import {
+  type Db,
+  limitPageCache,
+  openReadOnly,
+  waitForWriter,
+  withStore,
+  withWriteTransaction,
+} from "../store/open-store.js";
+import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "../tasks/question.js";
+import { openExternalResources } from "../tools/external-resources.js";
+import { loadTools, toolsDigest, toTool } from "../tools/load-tools.js";
+import { openMailbox } from "../tools/mailbox.js";
+import { SearchPool } from "../tools/search-pool.js";
+import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
+import type { ToolResources } from "../tools/tool-handler.js";
+import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
+import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
+import type { RunSettings } from "../traces/run-settings.js";
+import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
+import { toTaskResult } from "../traces/task-result.js";
+import { createRun, resumeRun } from "./create-run.js";
+import { Episode, type EpisodeRules, type EpisodeRun, JUDGE_MS } from "./episode.js";
+import { checkNewRunName } from "./manage.js";
+import { chosenScorers } from "./options.js";
+import { newRunId } from "./plan.js";
+import { differences } from "./settings.js";
+
+/** Everything a user may ask of the environment. */
+export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
+  readonly agent: string;
+  /** What the trained model is called in traces. */
+  readonly model: string;
+  readonly reward: ScorerName | "art";
+  readonly name?: string | undefined;
+  readonly save: boolean;
+  readonly maxTurns?: number | undefined;
+  /** Tokens of an episode. */
+  readonly maxTokens?: number | undefined;
+  /** Seconds. */
+  readonly episodeTimeout: number;
+  /** Concurrent episodes. */
+  readonly maxSessions: number;
+  readonly cutoff: "query_date" | "off";
+  readonly partialInboxes: boolean;
+}
+
+/** What a client asks for when it begins an episode. */
+export interface EpisodeRequest {
+  readonly split?: string | undefined;
+  readonly index?: number | undefined;
+  readonly task_id?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly episode_id?: string | undefined;
+}
+
+/** A request for a task that there is not. The message is for the client. */
+export class NoSuchTask extends Error {
+  override readonly name = "NoSuchTask";
+}
+
+/** A task as clients see it: never its gold answer. */
+export interface OfferedTask {
+  readonly split: Split;
+  readonly index: number;
+  readonly task_id: number;
+  readonly question: string;
+  readonly inbox_address: string;
+  /** The last day of mail. */
+  readonly query_date: string;
+}
+
+/** An episode that has begun, and what its client is told. */
+export interface BegunEpisode {
+  readonly episode: Episode;
+  readonly task: OfferedTask;
+  readonly maxTurns: number;
+  /** The agent's prompt for the task. */
+  readonly instructions: string;
+}
+
+/** Opens the environment for the length of `use`. */
+export async function withTrainingEnvironment<T>(
+  options: EnvironmentOptions,
+  context: AppContext,
+  use: (environment: TrainingEnvironment) => Promise<T>,
+): Promise<T> {
+  refuseContradictions(options);
+  const { settings, note } = context;
+  return withStore(settings, async (db) => {
+    limitPageCache(db);
+    const agent = getAgent(db, options.agent);
+    const run = environmentSettings(db, options, agent, context);
+    const judging = { timeoutMs: JUDGE_MS, throttle: null, note };
+    const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
+    const taskSets = await loadSplits(db, options, context);
+    const [defaultSplit = options.split] = taskSets.keys();
+    for (const [split, { set }] of taskSets) {
+      const name = runName(options.name, split, defaultSplit);
+      if (name !== undefined && findRun(db, name, set, run) === null) checkNewRunName(db, name);
+    }
+    const mailDb = openReadOnly(settings.db);
+    const outside = openExternalResources(settings.env);
+    const searchThreads = new SearchPool(settings.db);
+    const mailbox = openMailbox(mailDb);
+    const writer = options.save
+      ? threadedResultWriter(settings.db, { waiting: waitForWriter(context, NEVER), growing: true })
+      : null;
+    try {
+      const environment = new TrainingEnvironment(db, options, run, {
+        agent,
+        tools: offeredTools(db, agent, { mailbox, searchThreads, outside }),
+        taskSets,
+        writer,
+        scoring: {
+          sameMail: (id) => mailbox.mails.canonicalId(id),
+          scorers: run.scorers.filter(isScorerName),
+          evals: NO_EVALS,
+          judge: judge?.judge ?? null,
+        },
+      });
+      try {
+        return await use(environment);
+      } finally {
+        await environment.close();
+      }
+    } finally {
+      const shortfall = judge?.shortfall() ?? null;
+      if (shortfall !== null) note(shortfall);
+      await Promise.all([writer?.close(), searchThreads.close(), outside.close()]);
+      mailDb.close();
+    }
+  });
+}
+
+const NEVER = new AbortController().signal;
+
+/** Names that clients of the protocol use for something else. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set(["reset", "step", "state", "close"]);
+
+const FINAL_ANSWER = "return_final_answer";
+
+/** The agent's tools, as in a run; return_final_answer too, without which no episode could be answered. */
+function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly Tool[] {
+  const own = loadTools(db, agent, resources);
+  const reserved = own.find(({ id }) => RESERVED_NAMES.has(id));
+  if (reserved !== undefined) {
+    throw new UserError(
+      "tool_reserved",
+      `Agent "${agent.id}" has a tool "${reserved.id}", a name that the protocol has for itself.`,
+      `Add the tool under another id, or detach it: ${commandLine`art-e agents detach ${agent.id} ${reserved.id}`}.`,
+    );
+  }
+  if (own.some(({ id }) => id === FINAL_ANSWER)) return own;
+  return [...own, toTool({ tool: getTool(db, FINAL_ANSWER), config: null }, resources)];
+}
+
+/** What the model of a training run is called: by no provider's name. */
+function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, context: AppContext): RunSettings {
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
+  const reward = scorerOf(options.reward);
+  const judge = judgeSettings(options, null, null, context.settings.env);
+  if (judge === null && judgeUse(reward) === "needed") {
+    throw new UserError(
+      "judge_missing",
+      `--reward ${options.reward} needs a judge, and there is none.`,
+      "Name one, for example --judge anthropic/claude-haiku-5-5, or another reward.",
+    );
+  }
+  const mailFilter = readImportFilter(db);
+  return {
+    agentId: agent.id,
+    agentVersion: currentVersion(db, agent.id),
+    model: options.model,
+    baseUrl: null,
+    wireApi: null,
+    prompt: agent.prompt,
+    tools: attachedOrDefault(db, agent.id).map(({ tool }) => tool.id),
+    toolsDigest: toolsDigest(db, agent.id),
+    maxTurns: options.maxTurns ?? agent.settings.maxTurns,
+    maxTokens: agent.settings.maxTokens,
+    temperature: null,
+    toolCalls: agent.settings.toolCalls,
+    toolChoice: agent.settings.toolChoice,
+    cutoff: options.cutoff,
+    ...(mailFilter === null ? {} : { mailFilter }),
+    taskTimeoutMs: options.episodeTimeout * 1_000,
+    maxTaskCostUsd: null,
+    price: null,
+    concurrency: options.maxSessions,
+    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+    epochs: 1,
+    scorers: [...chosenScorers(undefined, judge !== null), REWARD],
+    judge,
+    environment: { protocol: "openenv", reward, maxTokens: options.maxTokens ?? null },
+  };
+}
+
+function scorerOf(reward: EnvironmentOptions["reward"]): ScorerName {
+  return reward === "art" ? "artReward" : reward;
+}
+
+interface SplitTasks {
+  readonly set: TaskSet;
+  readonly questions: readonly Question[];
+}
+
+/** The split that was named, which must be there, and the other one where there is one. */
+async function loadSplits(
+  db: Db,
+  options: EnvironmentOptions,
+  context: AppContext,
+): Promise<ReadonlyMap<Split, SplitTasks>> {
+  const load = async (split: Split): Promise<SplitTasks> => {
+    const { set, tasks } = await artESuite(options.cutoff, { ...options, split }, context).list();
+    const questions = tasks as readonly Question[];
+    checkMailboxes(db, questions, options.partialInboxes);
+    return { set, questions };
+  };
+  const named = await load(options.split);
+  const splits = new Map([[named.set.split as Split, named]]);
+  const other = SPLITS.find((split) => split !== named.set.split) ?? "test";
+  try {
+    const second = await load(other);
+    // A file that names no split gives the same questions for both.
+    if (second.set.split === other && !isSame(named, second)) splits.set(other, second);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    context.note(`art-e: there is no split "${other}": ${error.message}`);
+  }
+  return splits;
+}
+
+function isSame({ questions: a }: SplitTasks, { questions: b }: SplitTasks): boolean {
+  return a.length === b.length && a.every(({ id, question }, i) => id === b[i]?.id && question === b[i]?.question);
+}
+
+/** Each split is a run of its own: ids of tasks may repeat between them. */
+function runName(name: string | undefined, split: Split, defaultSplit: Split): string | undefined {
+  return name === undefined || split === defaultSplit ? name : `${name}-${split}`;
+}
+
+/** The run of that name, which goes on; null: there is none. Throws a UserError where it was of other tasks or settings. */
+function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): RunRow | null {
+  const id = runOfName(db, name);
+  if (id === null) return null;
+  const run = getRun(db, id);
+  const changes = [
+    ...(run.settings.environment === undefined ? ["it is no run of a training environment"] : []),
+    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks are others"]),
+    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
+    ...differences(run.settings, { ...settings, epochs: run.settings.epochs }),
+  ];
+  if (changes.length === 0) return run;
+  throw new UserError(
+    "run_differs",
+    `--name ${name}: the run of that name cannot go on as it was begun: ${changes.join("; ")}.`,
+    `Take another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
+  );
+}
+
+interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
+  readonly tools: readonly Tool[];
+  /** The first is that of clients that name none. */
+  readonly taskSets: ReadonlyMap<Split, SplitTasks>;
+  /** Null: nothing is saved. */
+  readonly writer: ThreadedResultWriter | null;
+}
+
+/** The tasks of a dataset as episodes for a trainer, whose traces are those of one run a split. */
+export class TrainingEnvironment {
+  readonly name = "art-e";
+  readonly tools: readonly Tool[];
+  private readonly rules: EpisodeRules;
+  private readonly open: ReturnType<typeof questionOpener>;
+  private readonly runs = new Map<Split, Promise<SplitRun>>();
+  /** Of clients that ask for no task in particular: each gets the next one. */
+  private readonly next = new Map<Split, number>();
+  private readonly saving = new Set<Promise<void>>();
+
+  constructor(
+    private readonly db: Db,
+    private readonly options: EnvironmentOptions,
+    private readonly settings: RunSettings,
+    private readonly parts: EnvironmentParts,
+  ) {
+    const { agent, tools, scoring } = parts;
+    this.tools = tools;
+    this.open = questionOpener(options.cutoff);
+    this.rules = {
+      agent,
+      tools: new Map(tools.map((tool) => [tool.id, tool])),
+      scoring,
+      maxTurns: settings.maxTurns,
+      maxTokens: options.maxTokens ?? null,
+      timeoutMs: settings.taskTimeoutMs,
+      reward: scorerOf(options.reward),
+    };
+  }
+
+  get splits(): readonly { readonly name: Split; readonly tasks: number }[] {
+    return [...this.parts.taskSets].map(([name, { questions }]) => ({ name, tasks: questions.length }));
+  }
+
+  /** Throws a `NoSuchTask`. */
+  countTasks(split: string): number {
+    return this.questionsOf(split).questions.length;
+  }
+
+  /** Throws a `NoSuchTask`. */
+  task(split: string, index: number): OfferedTask {
+    const { name, questions } = this.questionsOf(split);
+    const question = questions[index];
+    if (question === undefined) {
+      throw new NoSuchTask(`There is no task ${index}: split "${name}" has those from 0 to ${questions.length - 1}.`);
+    }
+    const { id: task_id, question: asked, inbox_address, query_date } = question;
+    return { split: name, index, task_id, question: asked, inbox_address, query_date };
+  }
+
+  /** Throws a `NoSuchTask`. `isKept`: its trace belongs to the run. */
+  async begin(request: EpisodeRequest, isKept = true): Promise<BegunEpisode> {
+    const task = this.choose(request);
+    const question = this.questionsOf(task.split).questions[task.index] as Question;
+    const opening = await this.open(question, NEVER);
+    if (!opening.ok) throw new Error(opening.reason);
+    const { opened } = opening;
+    const instructions = this.instructionsFor(task);
+    const run = isKept && this.parts.writer !== null ? await this.runOf(task.split, this.parts.writer) : this.unsaved();
+    const id = request.episode_id ?? randomUUID();
+    const about = { question, epoch: run.nextEpoch(question.id), system: instructions, opened };
+    return { episode: new Episode(id, about, this.rules, run), task, maxTurns: this.rules.maxTurns, instructions };
+  }
+
+  /** The agent's prompt for a task. */
+  instructionsFor({ inbox_address, query_date }: OfferedTask): string {
+    const { tools, rules } = this;
+    return renderPrompt(rules.agent.prompt, {
+      inbox_address,
+      query_date,
+      max_turns: rules.maxTurns,
+      // Computed only where the prompt uses them.
+      get tools() {
+        return listTools(tools);
+      },
+    });
+  }
+
+  /** Resolves when the traces of all episodes are saved and their runs are ended. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.saving);
+    for (const run of this.runs.values()) await (await run).end();
+  }
+
+  /** The task that is named; that of a seed is the same everywhere, and seeds in a row give tasks in a row. */
+  choose({ split, index, task_id, seed }: EpisodeRequest): OfferedTask {
+    const { name, questions } = this.questionsOf(split ?? this.defaultSplit);
+    if (task_id !== undefined) {
+      const found = questions.findIndex(({ id }) => id === task_id);
+      if (found === -1) throw new NoSuchTask(`There is no task with task_id ${task_id} in split "${name}".`);
+      if (index !== undefined && index !== found) {
+        throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${found}, not ${index}.`);
+      }
+      return this.task(name, found);
+    }
+    if (index !== undefined) return this.task(name, index);
+    if (seed !== undefined) return this.task(name, seed % questions.length);
+    const next = this.next.get(name) ?? 0;
+    this.next.set(name, (next + 1) % questions.length);
+    return this.task(name, next);
+  }
+
+  private get defaultSplit(): Split {
+    const [first = this.options.split] = this.parts.taskSets.keys();
+    return first;
+  }
+
+  private questionsOf(split: string): { readonly name: Split } & SplitTasks {
+    for (const [name, tasks] of this.parts.taskSets) if (name === split) return { name, ...tasks };
+    const known = [...this.parts.taskSets.keys()].join(", ");
+    throw new NoSuchTask(`There is no split "${split.slice(0, 100)}". The splits are: ${known}.`);
+  }
+
+  /** The run is created with the first episode of its split. */
+  private runOf(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+    let run = this.runs.get(split);
+    if (run === undefined) {
+      run = this.openRun(split, writer);
+      this.runs.set(split, run);
+      run.catch(() => this.runs.delete(split));
+    }
+    return run;
+  }
+
+  private async openRun(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+    const { db, settings, options } = this;
+    const { set } = this.questionsOf(split);
+    const name = runName(options.name, split, this.defaultSplit);
+    const earlier = name === undefined ? null : findRun(db, name, set, settings);
+    const runId = earlier?.id ?? newRunId();
+    saveCurrentVersion(db, settings.agentId);
+    if (earlier === null) await createRun(db, { runId, name, set, tasks: [], settings, worker: thisProcess });
+    else await resumeRun(db, earlier, { settings: earlier.settings, retryFailed: false, worker: thisProcess });
+    return new SplitRun(db, { runId, model: options.model }, async (trace, outcome) => {
+      const saving = writer.save(trace, toTaskResult(trace), outcome).then(() => undefined);
+      this.saving.add(saving);
+      await saving.finally(() => this.saving.delete(saving));
+    });
+  }
+
+  private unsaved(): EpisodeRun & Pick<SplitRun, "nextEpoch"> {
+    return { runId: "run_not_saved", model: this.options.model, save: async () => {}, nextEpoch: () => 1 };
+  }
+}
+
+/** The run of a split's episodes. */
+class SplitRun implements EpisodeRun {
+  readonly runId: string;
+  readonly model: string;
+  private readonly started = performance.now();
+  /** By task, how many episodes it has had. */
+  private readonly epochs: Map<TaskId, number>;
+
+  constructor(
+    private readonly db: Db,
+    { runId, model }: Pick<EpisodeRun, "runId" | "model">,
+    readonly save: EpisodeRun["save"],
+  ) {
+    this.runId = runId;
+    this.model = model;
+    this.epochs = lastEpochs(db, runId);
+  }
+
+  /** A task's episodes are its repeats. */
+  nextEpoch(taskId: TaskId): number {
+    const epoch = (this.epochs.get(taskId) ?? 0) + 1;
+    this.epochs.set(taskId, epoch);
+    return epoch;
+  }
+
+  async end(): Promise<void> {
+    const { db, runId } = this;
+    const epochs = [...this.epochs.values()].reduce((most, epoch) => Math.max(most, epoch), 1);
+    await withWriteTransaction(db, { signal: NEVER, onWait() {} }, () => {
+      saveScoringSettings(db, runId, { ...getRun(db, runId).settings, epochs });
+      finishRun(db, runId, "completed", new Date().toISOString(), performance.now() - this.started);
+    });
+  }
+}

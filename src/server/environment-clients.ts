@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { UserError } from "../platform/errors.js";
+import { checkNewFolder, checkWritable, writeFileAtomically, writeFolderAtomically } from "../platform/files.js";
+import { programVersion } from "../platform/program-version.js";
+
+/** Clients of the training environment in Python, one for each trainer: what they have in common is written into each. */
+const CLIENTS = {
+  trl: { output: "art_e_trl.py", source: "trl_client.py" },
+  verifiers: { output: "art_e_mail", source: "verifiers_client.py" },
+  art: { output: "art_e_rollout.py", source: "art_client.py" },
+} as const;
+
+export type Trainer = keyof typeof CLIENTS;
+export const TRAINERS = Object.keys(CLIENTS) as [Trainer, ...Trainer[]];
+
+/**
+ * Writes the client: a file, for verifiers the folder of a package. Returns its absolute path.
+ * @throws UserError where it is there already: it may have been changed by hand
+ */
+export async function writeEnvironmentClient(trainer: Trainer, flag: string, output?: string): Promise<string> {
+  const client = CLIENTS[trainer];
+  const path = resolve(output ?? client.output);
+  const code = withCommonCode(template(client.source));
+  if (trainer !== "verifiers") {
+    if (existsSync(path)) {
+      throw new UserError("output_exists", `${flag}: ${path} is there already.`, "Name another file, or remove it.");
+    }
+    checkWritable(flag, path);
+    await writeFileAtomically(path, [code]);
+    return path;
+  }
+  checkNewFolder(flag, path);
+  await writeFolderAtomically(flag, path, [
+    ["art_e_mail.py", code],
+    ["pyproject.toml", template("verifiers_pyproject.toml").replace("{version}", programVersion())],
+    ["README.md", template("verifiers_readme.md")],
+  ]);
+  return path;
+}
+
+/** Puts the common code in place of its import, without the imports that are there already. */
+function withCommonCode(code: string): string {
+  const imports = new Set(code.match(/^(import|from) .*$/gm));
+  const common = template("environment_client.py")
+    .split("\n")
+    .filter((line) => !imports.has(line));
+  return code.replace(/^from environment_client import .*$/m, () => common.join("\n").trim());
+}
+
+function template(name: string): string {
+  return readFileSync(new URL(`environment-clients/${name}`, import.meta.url), "utf8");
+}

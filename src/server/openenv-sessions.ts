@@ -1,0 +1,349 @@
+import { z } from "zod";
+import type { JsonObject, JsonValue } from "../platform/json.js";
+import type { EpisodeEnd, EpisodeStep } from "../runs/episode.js";
+import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
+import type { Tool, ToolResult } from "../tools/tool.js";
+
+/** Sessions of the OpenEnv protocol, and the forms of what they are asked and answer, whichever way they came. */
+
+const NAMES_TOLD = 20;
+
+export interface SessionLimits {
+  readonly maxSessions: number;
+  /** A session without a message for so long is ended. */
+  readonly idleMs: number;
+}
+
+/** Other keys of a reset are allowed, and named as ignored. */
+export const resetSchema = z.looseObject({
+  seed: z.int().nonnegative().nullish(),
+  episode_id: z.string().min(1).max(255).nullish(),
+  split: z.string().max(100).nullish(),
+  index: z.int().nonnegative().nullish(),
+  task_id: z.coerce.number().int().nullish(),
+});
+
+const actionSchema = z.union([
+  z.strictObject({ type: z.literal("list_tools"), metadata: z.record(z.string(), z.unknown()).optional() }),
+  z.strictObject({
+    type: z.literal("call_tool").default("call_tool"),
+    tool_name: z.string(),
+    arguments: z.record(z.string(), z.unknown()).default({}),
+    metadata: z.record(z.string(), z.unknown()).optional(),
+  }),
+]);
+
+export type Action = z.output<typeof actionSchema>;
+
+/** As pydantic tells them. */
+export interface Issue {
+  readonly type: string;
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly input: unknown;
+}
+
+export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): Issue[] {
+  return issues.slice(0, NAMES_TOLD).flatMap((issue) => {
+    const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+    const loc = [...at, ...path];
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({
+        type: "extra_forbidden",
+        loc: [...loc, key],
+        msg: "Extra inputs are not permitted",
+        input: null,
+      }));
+    }
+    const isMissing = issue.code === "invalid_type" && !has(input, path);
+    return [
+      { type: isMissing ? "missing" : issue.code, loc, msg: isMissing ? "Field required" : issue.message, input: null },
+    ];
+  });
+}
+
+function has(input: unknown, path: readonly (string | number)[]): boolean {
+  let value = input;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null || !(part in value)) return false;
+    value = (value as Record<string | number, unknown>)[part];
+  }
+  return true;
+}
+
+/** The action, or what is wrong with it by the form that it seems to have. */
+export function readAction(data: unknown): { ok: true; action: Action } | { ok: false; error: z.ZodError } {
+  const isListing = typeof data === "object" && data !== null && "type" in data && data.type === "list_tools";
+  const read = actionSchema.options[isListing ? 0 : 1].safeParse(data);
+  return read.success ? { ok: true, action: read.data } : { ok: false, error: read.error };
+}
+
+/** A refused message. The session goes on, unless it `ends`. */
+export class Refused extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly details: JsonObject = {},
+    readonly ends = false,
+  ) {
+    super(message);
+  }
+
+  toText(): string {
+    return JSON.stringify({ type: "error", data: { message: this.message, code: this.code, ...this.details } });
+  }
+}
+
+export function invalid(error: z.ZodError, input: unknown, at?: readonly string[]): Refused {
+  return new Refused("VALIDATION_ERROR", "Invalid message", {
+    errors: issuesOf(error, input, at) as unknown as JsonValue,
+  });
+}
+
+/** The sessions of all clients, of WebSocket and of MCP: there are so many at once, whichever way they came. */
+export class Sessions {
+  private readonly open = new Set<Session>();
+  private readonly ending = new Set<Promise<void>>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly environment: TrainingEnvironment,
+    private readonly limits: SessionLimits,
+    private readonly report: (fault: unknown, where: string) => void,
+  ) {
+    const every = Math.min(60_000, Math.max(100, limits.idleMs / 4));
+    this.timer = setInterval(() => this.endIdle(), every).unref();
+  }
+
+  /** Throws a `Refused` where there are as many sessions as there may be. */
+  take(): Session {
+    const { open, limits } = this;
+    if (open.size >= limits.maxSessions) {
+      const counts = { active_sessions: open.size, max_sessions: limits.maxSessions };
+      const message = `Server at capacity: ${open.size}/${limits.maxSessions} sessions active. Cannot accept new connections.`;
+      throw new Refused("CAPACITY_REACHED", message, counts, true);
+    }
+    const session = new Session(this.environment, (closing) => {
+      open.delete(session);
+      this.ending.add(closing);
+      closing.catch((fault) => this.report(fault, "episode")).finally(() => this.ending.delete(closing));
+    });
+    open.add(session);
+    return session;
+  }
+
+  /** Ends all sessions. Resolves when their episodes are saved. */
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    for (const session of this.open) session.end("the server was stopped");
+    await Promise.allSettled(this.ending);
+  }
+
+  private endIdle(): void {
+    const since = performance.now() - this.limits.idleMs;
+    for (const session of this.open) {
+      if (session.usedAt < since) session.end(`no message for ${Math.round(this.limits.idleMs / 1_000)} s`);
+    }
+  }
+}
+
+/** One client's environment: at most one episode at a time. */
+export class Session {
+  usedAt = performance.now();
+  private begun: BegunEpisode | null = null;
+  private steps = 0;
+  private onEnd: ((why: string) => void) | null = null;
+  private hasEnded = false;
+
+  constructor(
+    private readonly environment: TrainingEnvironment,
+    private readonly release: (closing: Promise<void>) => void,
+  ) {}
+
+  /** Called once, with why it ended. */
+  whenEnded(listener: (why: string) => void): void {
+    this.onEnd = listener;
+  }
+
+  get hasEpisode(): boolean {
+    return this.begun !== null;
+  }
+
+  async reset(data: unknown): Promise<{ readonly begun: BegunEpisode; readonly ignored: readonly string[] }> {
+    const read = resetSchema.safeParse(data ?? {});
+    if (!read.success) throw invalid(read.error, data, []);
+    const { seed, episode_id, split, index, task_id, ...others } = read.data;
+    this.usedAt = performance.now();
+    const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
+    const begun = await this.environment.begin(Object.fromEntries(request)).catch((error: unknown) => {
+      if (error instanceof NoSuchTask) throw new Refused("VALIDATION_ERROR", error.message);
+      throw error;
+    });
+    const previous = this.begun;
+    this.begun = begun;
+    if (this.hasEnded) {
+      await begun.episode.interrupt("The client left before an answer.");
+      throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
+    }
+    await previous?.episode.interrupt("The client began another episode before this one was answered.");
+    return { begun, ignored: Object.keys(others) };
+  }
+
+  /** The observation, as JSON. */
+  async step(data: unknown): Promise<string> {
+    const read = readAction(data);
+    if (!read.ok) throw invalid(read.error, data);
+    const { action } = read;
+    if (action.type === "list_tools") {
+      if (this.begun !== null) this.begun.episode.stepCount++;
+      else this.steps++;
+      return toolsObservation(this.environment.tools);
+    }
+    const { tool_name, arguments: args, metadata } = action;
+    const step = await this.call(tool_name, args, metadata);
+    return stepObservation(tool_name, step, this.begun?.episode.turnsLeft ?? 0);
+  }
+
+  async call(name: string, args: Record<string, unknown>, metadata?: unknown): Promise<EpisodeStep> {
+    this.usedAt = performance.now();
+    if (this.begun === null) throw new Refused("EXECUTION_ERROR", "There is no episode yet: reset begins one.");
+    return this.begun.episode.call(name, args as JsonObject, metadata);
+  }
+
+  state(): JsonObject {
+    if (this.begun === null) return { episode_id: null, step_count: this.steps };
+    const { episode, task } = this.begun;
+    const { split, index, task_id } = task;
+    return { episode_id: episode.id, step_count: episode.stepCount, split, index, task_id, ending: episode.ending };
+  }
+
+  /** Its slot is free at once; an episode that is not over is recorded as interrupted. */
+  end(why: string): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.onEnd?.(why);
+    this.release(this.begun?.episode.interrupt(`Interrupted: ${why}.`) ?? Promise.resolve());
+  }
+}
+
+const METADATA = { type: "object", additionalProperties: true } as const;
+
+/** By the title and the names of its properties trainers know an environment of tools. */
+export const actionJsonSchema = {
+  title: "CallToolAction",
+  description: 'Calls a tool. {"type": "list_tools"} lists them.',
+  type: "object",
+  properties: {
+    type: { const: "call_tool", default: "call_tool", type: "string" },
+    tool_name: { type: "string", description: "Name of the tool to call" },
+    arguments: { type: "object", additionalProperties: true, description: "Arguments of the tool" },
+    metadata: {
+      ...METADATA,
+      description: "What the model said with the call (content), its name (model) and tokens (usage), for the trace",
+    },
+  },
+  required: ["tool_name"],
+  additionalProperties: false,
+};
+
+export const observationJsonSchema = {
+  title: "CallToolObservation",
+  description: "What a tool returned, or the task that a reset began.",
+  type: "object",
+  properties: {
+    tool_name: { type: "string" },
+    result: { description: "What the tool returned, in data; of a reset the task" },
+    error: {
+      anyOf: [
+        {
+          type: "object",
+          properties: {
+            error_type: {
+              enum: ["execution_error", "invalid_args", "transport_error", "tool_not_found", "timeout"],
+              type: "string",
+            },
+            message: { type: "string" },
+          },
+          required: ["error_type", "message"],
+          additionalProperties: false,
+        },
+        { type: "null" },
+      ],
+    },
+    tools: { type: "array", items: { type: "object" }, description: "Of list_tools" },
+    done: { type: "boolean", default: false },
+    reward: { anyOf: [{ type: "number" }, { type: "null" }], default: null },
+    metadata: METADATA,
+  },
+  additionalProperties: false,
+};
+
+export const stateJsonSchema = {
+  title: "State",
+  type: "object",
+  properties: {
+    episode_id: { anyOf: [{ type: "string" }, { type: "null" }], default: null },
+    step_count: { type: "integer", minimum: 0, default: 0 },
+    split: { type: "string" },
+    index: { type: "integer", minimum: 0 },
+    task_id: { type: "integer" },
+    ending: { anyOf: [{ type: "string" }, { type: "null" }], description: "How the episode ended" },
+  },
+  additionalProperties: true,
+};
+
+/** What a reset is answered with: JSON. Every client sees the task, in the result or in the metadata. */
+export function resetObservation({ begun, ignored }: Awaited<ReturnType<Session["reset"]>>): string {
+  const { task, maxTurns, instructions } = begun;
+  const metadata = { ...task, max_turns: maxTurns, ...(ignored.length === 0 ? {} : { ignored: cut(ignored) }) };
+  const result = JSON.stringify({ ...metadata, instructions });
+  return observation(`"tool_name":"reset","result":${result},"error":null`, JSON.stringify(metadata), "null", false);
+}
+
+function cut(names: readonly string[]): string[] {
+  return names.slice(0, NAMES_TOLD).map((name) => name.slice(0, 100));
+}
+
+export function toolsObservation(tools: readonly Tool[]): string {
+  const listed = tools.map(({ id, description, parameters }) => ({ name: id, description, input_schema: parameters }));
+  return observation(`"tools":${JSON.stringify(listed)}`, "{}", "0", false);
+}
+
+export function stepObservation(name: string, { result, reward, done, end }: EpisodeStep, turnsLeft: number): string {
+  const metadata = JSON.stringify({ turns_left: turnsLeft, ...(end === null ? {} : endMetadata(end)) });
+  const outcome = result.ok
+    ? `"result":${toolResult(result)},"error":null`
+    : `"result":null,"error":${JSON.stringify({ error_type: ERROR_TYPES[result.kind], message: result.error })}`;
+  return observation(`"tool_name":${JSON.stringify(name)},${outcome}`, metadata, JSON.stringify(reward), done);
+}
+
+/** What the end of an episode tells: how the reward came about, never the gold answer. */
+export function endMetadata({ ending, reward, scores, traceId }: EpisodeEnd): JsonObject {
+  const { value, scorer, explanation } = reward;
+  const told = { value, scorer, ...(explanation === undefined ? {} : { explanation }) };
+  return { ending, reward: told, scores, trace_id: traceId };
+}
+
+/** Newer clients read the metadata beside the reward, older ones in the observation. */
+function observation(fields: string, metadata: string, reward: string, done: boolean): string {
+  return `{"observation":{${fields},"metadata":${metadata}},"reward":${reward},"done":${done},"metadata":${metadata}}`;
+}
+
+type OkResult = Extract<ToolResult, { ok: true }>;
+
+/** As FastMCP writes it: clients take `data`, else the text. */
+export function toolResult({ value, json = JSON.stringify(value) }: OkResult): string {
+  const text = JSON.stringify(typeof value === "string" ? value : json);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const structured = isObject ? json : `{"result":${json}}`;
+  return `{"content":[{"type":"text","text":${text}}],"structured_content":${structured},"data":${json},"is_error":false,"meta":null}`;
+}
+
+const ERROR_TYPES: Readonly<Record<Extract<EpisodeStep["result"], { ok: false }>["kind"], string>> = {
+  unparsable_call: "invalid_args",
+  bad_arguments: "invalid_args",
+  unknown_tool: "tool_not_found",
+  invalid_email: "execution_error",
+  failed: "execution_error",
+  timeout: "timeout",
+};

@@ -1,0 +1,513 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import type { MiddlewareHandler } from "hono";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { HTTPException } from "hono/http-exception";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
+import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
+import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
+import { NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
+import type { Access } from "./api-error.js";
+import type { Running } from "./create-app.js";
+import { openHttpServer, refuseOpenAddress } from "./http-server.js";
+import { McpEndpoint } from "./openenv-mcp.js";
+import {
+  actionJsonSchema,
+  invalid,
+  issuesOf,
+  observationJsonSchema,
+  Refused,
+  readAction,
+  resetObservation,
+  resetSchema,
+  type Session,
+  type SessionLimits,
+  Sessions,
+  stateJsonSchema,
+  stepObservation,
+  toolsObservation,
+} from "./openenv-sessions.js";
+import type { Env } from "./route.js";
+
+/**
+ * The OpenEnv protocol (0.3 to 0.6): over WebSocket one connection is one session with one episode at a time; each
+ * message gets one answer, in order. HTTP tells of the environment and its tasks; it has no sessions.
+ */
+
+/** As the servers that the clients were written against. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const PING_MS = 20_000;
+
+/** A client that is busy may answer no ping for a while; one that is gone never does. */
+const SILENT_MS = 120_000;
+
+/** Messages of a session that wait for their turn; no more is read then. */
+const MAX_WAITING = 16;
+
+/** Text that a client has not read yet; its next message waits. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/** The clients stop waiting after a minute, and would take a late answer for the next one's. */
+const STEP_MS = 55_000;
+
+/** Beside those of sessions. */
+const OTHER_CONNECTIONS = 256;
+
+/** At the end clients have so long to take their leave. */
+const CLOSE_MS = 1_000;
+
+const MAX_BODY_BYTES = 4_000_000;
+
+/** Tasks in one answer. */
+const MAX_TASKS = 10_000;
+
+export interface OpenEnvOptions extends SessionLimits {
+  readonly access: Pick<Access, "host" | "token">;
+  readonly port: number;
+  readonly version: string;
+  /** Logs an error that is a bug of this program. */
+  report(fault: unknown, where: string): void;
+}
+
+/** Port 0 takes any that is free. Throws a UserError where the address is in use, or is open to others without a token. */
+export async function serveOpenEnv(environment: TrainingEnvironment, options: OpenEnvOptions): Promise<Running> {
+  const { access, port, maxSessions, report } = options;
+  refuseOpenAddress({ ...access, cors: null });
+  const sessions = new Sessions(environment, options, report);
+  const mcp = new McpEndpoint(environment, sessions, options.version);
+  const sockets = new Sockets(sessions, mcp, access, report);
+  const app = httpApp(environment, mcp, options);
+  const upgrade = sockets.upgrade.bind(sockets);
+  const server = await openHttpServer(app, access.host, port, maxSessions + OTHER_CONNECTIONS, upgrade);
+  return {
+    url: server.url,
+    stop: (graceMs) =>
+      server.close(graceMs, async () => {
+        await sessions.close();
+        await sockets.close();
+      }),
+  };
+}
+
+function header({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Null, or the status of a refusal. A token comes as that of a bearer, or as a password: clients take it in a URL. */
+function accessCheck({ host, token }: OpenEnvOptions["access"]) {
+  const isToken = token === null ? () => true : bearerTokenCheck(token);
+  return (read: (name: string) => string | undefined): 401 | 403 | null => {
+    const origin = read("origin");
+    if (!isAllowedHost(host, read("host"))) return 403;
+    if (origin !== undefined && !isOwnOrigin(origin, read("host"))) return 403;
+    const authorization = read("authorization");
+    const [, basic] = /^Basic +(\S+)\s*$/i.exec(authorization ?? "") ?? [];
+    if (basic === undefined) return isToken(authorization) ? null : 401;
+    const [, ...password] = Buffer.from(basic, "base64").toString("utf8").split(":");
+    return isToken(`Bearer ${password.join(":")}`) ? null : 401;
+  };
+}
+
+/** Routes that have no session: what the environment is, its tasks, and MCP. */
+function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: OpenEnvOptions): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(refuseOthers(options.access));
+  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: () => detail(413, "The body is too large") }));
+  app.get("/health", (c) => c.json({ status: "healthy" }));
+  app.get("/metadata", (c) => c.json(metadataOf(environment, options.version)));
+  app.get("/schema", (c) =>
+    c.json({ action: actionJsonSchema, observation: observationJsonSchema, state: stateJsonSchema }),
+  );
+  app.get("/openapi.json", (c) => c.json(openapi(environment, options.version)));
+  app.get("/state", (c) => c.json({ episode_id: null, step_count: 0 }));
+  app.post("/reset", async (c) => {
+    const request = checked(resetSchema, parseBody(await c.req.text(), {}));
+    const { seed, episode_id, split, index, task_id, ...others } = request;
+    const asked = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
+    const begun = await environment.begin(Object.fromEntries(asked), false);
+    await begun.episode.interrupt("HTTP has no session.");
+    return json(resetObservation({ begun, ignored: Object.keys(others) }));
+  });
+  app.post("/step", async (c) => {
+    const { action } = checked(stepBodySchema, parseBody(await c.req.text(), {}));
+    const read = readAction(action);
+    if (!read.ok) throw unprocessable(issuesOf(read.error, action));
+    if (read.action.type === "list_tools") return json(toolsObservation(environment.tools));
+    const error = "HTTP has no session: an episode is played over a WebSocket, /ws.";
+    const step = { result: { ok: false, kind: "failed", error }, reward: 0, done: false, end: null } as const;
+    return json(stepObservation(read.action.tool_name, step, 0));
+  });
+  app.post("/mcp", async (c) => mcp.post(await c.req.text(), c.req.header("mcp-session-id"), c.req.query()));
+  app.delete("/mcp", (c) => mcp.delete(c.req.header("mcp-session-id")));
+  addTaskApi(app, environment);
+  for (const path of ["/health", "/metadata", "/schema", "/openapi.json", "/state", "/reset", "/step", "/mcp"]) {
+    app.all(path, () => detail(405, "Method Not Allowed"));
+  }
+  app.notFound(() => detail(404, "Not Found"));
+  app.onError((error) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    if (error instanceof NoSuchTask) return detail(400, error.message);
+    options.report(error, "http");
+    return detail(500, "Internal Server Error");
+  });
+  return app;
+}
+
+/** Which tasks there are, for trainers that make their datasets of them. */
+function addTaskApi(app: Hono<Env>, environment: TrainingEnvironment): void {
+  app.get("/list_environments", (c) => c.json([environment.name]));
+  app.use("/:env/:what{splits|tasks|num_tasks|task|task_range}", (c, next) => {
+    const { env } = c.req.param();
+    if (env.toLowerCase().replaceAll("_", "-") === environment.name) return next();
+    throw refused(404, `There is no environment "${env.slice(0, 100)}": there is ${environment.name}.`);
+  });
+  app.get("/:env/splits", (c) => c.json(environment.splits.map(({ name }) => ({ name, type: name }))));
+  const body = async <T extends z.ZodType>(schema: T, text: Promise<string>) =>
+    checked(schema, parseBody(await text, {}));
+  const tasks = (split: string, start: number, stop: number) =>
+    Array.from({ length: Math.min(MAX_TASKS, Math.max(0, stop - start)) }, (_, i) =>
+      environment.task(split, start + i),
+    );
+  app.post("/:env/tasks", async (c) => {
+    const { split } = await body(z.looseObject({ split: z.string() }), c.req.text());
+    return c.json({ tasks: tasks(split, 0, environment.countTasks(split)), env_name: environment.name });
+  });
+  app.post("/:env/num_tasks", async (c) => {
+    const { split } = await body(z.looseObject({ split: z.string() }), c.req.text());
+    return c.json({ num_tasks: environment.countTasks(split) });
+  });
+  app.post("/:env/task", async (c) => {
+    const { split, index } = await body(z.looseObject({ split: z.string(), index: z.int() }), c.req.text());
+    return c.json({ task: environment.task(split, index) });
+  });
+  const range = z.looseObject({ split: z.string(), start: z.int().nullish(), stop: z.int().nullish() });
+  app.post("/:env/task_range", async (c) => {
+    const { split, start, stop } = await body(range, c.req.text());
+    const all = environment.countTasks(split);
+    return c.json({ tasks: tasks(split, sliceEnd(start ?? 0, all), sliceEnd(stop ?? all, all)) });
+  });
+}
+
+/** An end of a slice as Python takes it: from the end where it is negative, and within the list. */
+function sliceEnd(at: number, length: number): number {
+  return Math.min(length, Math.max(0, at < 0 ? length + at : at));
+}
+
+function refuseOthers(access: OpenEnvOptions["access"]): MiddlewareHandler<Env> {
+  const check = accessCheck(access);
+  return async (c, next) => {
+    const status = check((name) => c.req.header(name));
+    if (status === 401)
+      return detail(401, "A token is needed: Authorization: Bearer TOKEN", { "www-authenticate": "Bearer" });
+    if (status === 403) return detail(403, "This server answers to this machine only");
+    return next();
+  };
+}
+
+function json(text: string): Response {
+  return new Response(text, { headers: { "content-type": "application/json" } });
+}
+
+function detail(status: number, what: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json({ detail: what }, { status, headers });
+}
+
+function refused(status: 400 | 404 | 422, what: unknown): HTTPException {
+  return new HTTPException(status, { res: detail(status, what) });
+}
+
+function unprocessable(issues: unknown): HTTPException {
+  return refused(422, issues);
+}
+
+function parseBody(text: string, empty: unknown): unknown {
+  if (text === "") return empty;
+  const issue = { type: "json_invalid", loc: ["body"], msg: "JSON decode error", input: {} };
+  if (jsonDepth(text) > MAX_JSON_DEPTH)
+    throw unprocessable([{ ...issue, msg: `nested more than ${MAX_JSON_DEPTH} deep` }]);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unprocessable([issue]);
+  }
+}
+
+function checked<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+  const read = schema.safeParse(body);
+  if (!read.success) throw unprocessable(issuesOf(read.error, body, ["body"]));
+  return read.data;
+}
+
+function metadataOf({ name, splits }: TrainingEnvironment, version: string) {
+  const counts = splits.map((split) => `${split.tasks} ${split.name}`).join(", ");
+  return {
+    name,
+    description: `Questions about a person's mailbox (${counts}), to be answered by searching and reading its mail.`,
+    readme_content: null,
+    version,
+    author: null,
+    documentation_url: null,
+  };
+}
+
+/** What `openenv validate` reads of it: the version of the protocol, and the paths. */
+function openapi(environment: TrainingEnvironment, version: string) {
+  const { description } = metadataOf(environment, version);
+  const operation = (summary: string) => ({
+    summary,
+    responses: { 200: { description: "Done", content: { "application/json": { schema: { type: "object" } } } } },
+  });
+  const get = (summary: string) => ({ get: operation(summary) });
+  const post = (summary: string) => ({
+    post: { ...operation(summary), requestBody: { content: { "application/json": { schema: { type: "object" } } } } },
+  });
+  return {
+    openapi: "3.1.0",
+    // The version of the protocol's HTTP interface, by which its validator knows it.
+    info: { title: "OpenEnv Environment HTTP API", description, version: "1.0.0" },
+    paths: {
+      "/health": get("Whether the server is up"),
+      "/metadata": get("Name and description"),
+      "/schema": get("JSON schemas of actions, observations and state"),
+      "/state": get("State of an environment without an episode: HTTP has no session"),
+      "/reset": post("The beginning of an episode that is not kept: HTTP has no session"),
+      "/step": post("list_tools; episodes are played over /ws"),
+      "/mcp": post("JSON-RPC: OpenEnv's methods, and MCP over streamable HTTP"),
+      "/list_environments": get("Names of environments"),
+      "/{env}/splits": get("Splits of the dataset"),
+      "/{env}/tasks": post("Tasks of a split"),
+      "/{env}/num_tasks": post("How many tasks a split has"),
+      "/{env}/task": post("The task with an index"),
+      "/{env}/task_range": post("Tasks from one index to another"),
+    },
+  };
+}
+
+const stepBodySchema = z.looseObject({
+  action: z.record(z.string(), z.unknown()),
+  timeout_s: z.number().positive().nullish(),
+  request_id: z.string().max(255).nullish(),
+});
+
+const envelopes = {
+  reset: z.strictObject({ type: z.literal("reset"), data: resetSchema.default({}) }),
+  step: z.strictObject({ type: z.literal("step"), data: z.record(z.string(), z.unknown()) }),
+  state: z.strictObject({ type: z.literal("state") }),
+  close: z.strictObject({ type: z.literal("close") }),
+  mcp: z.strictObject({ type: z.literal("mcp"), data: z.record(z.string(), z.unknown()) }),
+} as const;
+
+/** The open WebSockets. */
+class Sockets {
+  private readonly server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+  private readonly check: ReturnType<typeof accessCheck>;
+  private readonly open = new Set<SocketSession>();
+  private readonly timer = setInterval(() => this.ping(), PING_MS).unref();
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly mcp: McpEndpoint,
+    access: OpenEnvOptions["access"],
+    private readonly report: OpenEnvOptions["report"],
+  ) {
+    this.check = accessCheck(access);
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { pathname = "" } = URL.parse(request.url ?? "/", "http://localhost") ?? {};
+    const answer = ANSWERS[pathname];
+    const status = this.check((name) => header(request, name)) ?? (answer === undefined ? 404 : null);
+    if (status !== null || answer === undefined) {
+      socket.on("error", () => socket.destroy());
+      socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    this.server.handleUpgrade(request, socket, head, (client) => this.accept(client, answer));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    const { clients } = this.server;
+    await Promise.race([Promise.all([...clients].map(closed)), delay(CLOSE_MS, undefined, { ref: false })]);
+    for (const client of clients) client.terminate();
+  }
+
+  private accept(client: WebSocket, answer: AnswerText): void {
+    client.on("error", () => client.terminate());
+    try {
+      const session = this.sessions.take();
+      const socket = new SocketSession(client, session, (text) => answer(text, session, this.mcp), this.report);
+      this.open.add(socket);
+      client.once("close", () => this.open.delete(socket));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      client.send(answer === ANSWERS["/mcp"] ? this.mcp.refusal(error) : error.toText());
+      client.close(1000);
+    }
+  }
+
+  private ping(): void {
+    const now = performance.now();
+    for (const socket of this.open) socket.ping(now);
+  }
+}
+
+/** Answers a text; null: the client closes the session; empty: there is nothing to answer. */
+type AnswerText = (text: string, session: Session, mcp: McpEndpoint) => Promise<string | null>;
+
+const ANSWERS: Readonly<Record<string, AnswerText>> = {
+  "/ws": (text, session, mcp) => answerMessage(readMessage(text), session, mcp),
+  "/mcp": (text, session, mcp) => mcp.answer(text, session),
+};
+
+function closed(client: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (client.readyState === client.CLOSED) resolve();
+    client.once("close", () => resolve());
+    client.close(1001, "the server is stopping");
+  });
+}
+
+/** A session over a WebSocket. */
+class SocketSession {
+  private readonly waiting: { readonly data: RawData; readonly isBinary: boolean }[] = [];
+  private isAnswering = false;
+  private heardAt = performance.now();
+
+  constructor(
+    private readonly client: WebSocket,
+    private readonly session: Session,
+    private readonly answer: (text: string) => Promise<string | null>,
+    private readonly report: OpenEnvOptions["report"],
+  ) {
+    session.whenEnded((why) => {
+      if (client.readyState === client.OPEN) client.close(1000, why.slice(0, 100));
+    });
+    const heard = () => {
+      this.heardAt = performance.now();
+    };
+    client.on("pong", heard);
+    client.on("ping", heard);
+    client.on("close", () => session.end("the client left before an answer"));
+    client.on("message", (data, isBinary) => {
+      heard();
+      session.usedAt = this.heardAt;
+      this.waiting.push({ data, isBinary });
+      if (this.waiting.length >= MAX_WAITING) client.pause();
+      void this.answerAll();
+    });
+  }
+
+  /** A socket that says nothing for long is half-open: its client is gone. */
+  ping(now: number): void {
+    if (this.client.readyState !== this.client.OPEN) return;
+    if (this.isAnswering) this.heardAt = now;
+    if (now - this.heardAt > SILENT_MS) this.client.terminate();
+    else this.client.ping();
+  }
+
+  private async answerAll(): Promise<void> {
+    if (this.isAnswering) return;
+    this.isAnswering = true;
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      if (this.client.readyState !== this.client.OPEN) break;
+      if (this.waiting.length === 0 && this.client.isPaused) this.client.resume();
+      const isGoingOn = await this.answerOne(next.data, next.isBinary);
+      this.session.usedAt = performance.now();
+      if (!isGoingOn) break;
+    }
+    this.isAnswering = false;
+  }
+
+  /** False: the session is over. */
+  private async answerOne(data: RawData, isBinary: boolean): Promise<boolean> {
+    let answer: string | null;
+    let ends = false;
+    try {
+      if (isBinary) throw new Refused("SESSION_ERROR", "Expected a text message, not a binary one.", {}, true);
+      answer = await withinTime(this.answer(data.toString()));
+      ends = answer === null;
+    } catch (error) {
+      const refused = error instanceof Refused ? error : this.toRefused(error);
+      answer = refused.toText();
+      ends = refused.ends;
+    }
+    if (answer) await this.send(answer);
+    if (ends) this.client.close(1000);
+    return !ends;
+  }
+
+  private toRefused(error: unknown): Refused {
+    this.report(error, "ws");
+    return new Refused("EXECUTION_ERROR", "The environment failed; its log says why.");
+  }
+
+  /** Resolves at once, unless the client is far behind in reading. */
+  private async send(answer: string): Promise<void> {
+    const sent = new Promise<void>((resolve) => this.client.send(answer, () => resolve()));
+    if (this.client.bufferedAmount > MAX_UNREAD_BYTES) await sent;
+  }
+}
+
+async function withinTime<T>(answering: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const why = `The environment took longer than ${STEP_MS / 1_000} s.`;
+    timer = setTimeout(() => reject(new Refused("EXECUTION_ERROR", why)), STEP_MS);
+  });
+  try {
+    return await Promise.race([answering, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Message = { readonly type: unknown } & Record<string, unknown>;
+
+function readMessage(text: string): Message {
+  if (jsonDepth(text) > MAX_JSON_DEPTH) {
+    throw new Refused("INVALID_JSON", `Invalid JSON: nested more than ${MAX_JSON_DEPTH} deep`);
+  }
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch (error) {
+    throw new Refused("INVALID_JSON", `Invalid JSON: ${(error as Error).message.slice(0, 200)}`);
+  }
+  if (typeof message !== "object" || message === null || Array.isArray(message)) {
+    throw new Refused("SESSION_ERROR", "Expected a JSON object.", {}, true);
+  }
+  return message as Message;
+}
+
+/** Null: the client closes the session. */
+async function answerMessage(message: Message, session: Session, mcp: McpEndpoint): Promise<string | null> {
+  const { type } = message;
+  if (typeof type !== "string" || !Object.hasOwn(envelopes, type)) {
+    const named = typeof type === "string" ? type.slice(0, 100) : "";
+    throw new Refused("UNKNOWN_TYPE", `Unknown message type: ${named}`);
+  }
+  const read = envelopes[type as keyof typeof envelopes].safeParse(message);
+  if (!read.success) throw invalid(read.error, message);
+  const checked = read.data;
+  switch (checked.type) {
+    case "reset":
+      return `{"type":"observation","data":${resetObservation(await session.reset(checked.data))}}`;
+    case "step":
+      return `{"type":"observation","data":${await session.step(checked.data)}}`;
+    case "state":
+      return JSON.stringify({ type: "state", data: session.state() });
+    case "mcp":
+      return `{"type":"mcp","data":${await mcp.answerRequest(checked.data, session)}}`;
+    case "close":
+      return null;
+  }
+}

@@ -1,0 +1,412 @@
+import type { AgentJson, AgentToolJson, ToolJson } from "../../server/responses.js";
+import { type Child, h, minuteText, replaceChildren, untrustedText } from "../dom.js";
+import { get, patch, post, remove } from "./api.js";
+import { factList, idLink, labelled, table } from "./lists.js";
+
+/** Agents and tools: their lists, and each with the forms that change it. Those that came with the program are read. */
+
+const pathOf = (kind: "agents" | "tools", id: string) => `/api/${kind}/${encodeURIComponent(id)}`;
+
+function open(kind: "agents" | "tools", id: string): string {
+  location.hash = `${kind}/${encodeURIComponent(id)}`;
+  return "";
+}
+
+export async function agentList(page: HTMLElement): Promise<void> {
+  const { agents } = await get<{ agents: AgentJson[] }>("/api/agents");
+  page.append(
+    h("h2", {}, "Agents"),
+    table(
+      "Agents",
+      ["Agent", "Name", "Model", "Tools", "Version"],
+      agents.map(({ id, name, model, tools, version }) => [
+        idLink("agents", id),
+        untrustedText(name, "", "span"),
+        model ?? "the chat's",
+        untrustedText(tools.join(", "), "clip", "span"),
+        version,
+      ]),
+    ),
+    h(
+      "details",
+      { class: "edit" },
+      h("summary", {}, "New agent"),
+      editForm(NEW_AGENT, "Make the agent", async ({ id, name }) => {
+        const made = await post<AgentJson>("/api/agents", { name, ...(id !== "" && { id }) });
+        return open("agents", made.id);
+      }),
+      h(
+        "p",
+        { class: "hint" },
+        "It begins with the prompt and the tools of email-search. A copy of another is made on its page.",
+      ),
+    ),
+  );
+}
+
+const NEW_AGENT: readonly Field[] = [
+  { name: "name", label: "Name", kind: "text", value: "", isRequired: true },
+  { name: "id", label: "Id (empty: made from the name)", kind: "text", value: "" },
+];
+
+export async function agentView(page: HTMLElement, id: string): Promise<void> {
+  const [agent, { tools }, all] = await Promise.all([
+    get<AgentJson>(pathOf("agents", id)),
+    get<{ tools: AgentToolJson[] }>(`${pathOf("agents", id)}/tools`),
+    get<{ tools: ToolJson[] }>("/api/tools"),
+  ]);
+  const title = h("h2", {}, agent.name);
+  const version = h("p", { class: "hint mono" }, versionText(agent));
+  const changed = (now: AgentJson) => {
+    title.textContent = now.name;
+    version.textContent = versionText(now);
+  };
+  page.append(
+    title,
+    version,
+    h("p", {}, h("a", { class: "button", href: `#chat/${encodeURIComponent(agent.id)}` }, "Ask this agent")),
+    ...(agent.builtin ? agentFacts(agent) : [agentForm(agent, changed)]),
+    h("h3", {}, "Tools"),
+    toolsOfAgent(agent, tools, all.tools, changed),
+    copyForm(agent, tools),
+    agent.builtin
+      ? ""
+      : deleteButton("Delete this agent", "Its runs and traces stay. Delete it?", pathOf("agents", id), "agents"),
+  );
+}
+
+function versionText({ id, version, updated_at, builtin }: AgentJson): string {
+  const origin = builtin ? ", came with art-e: it can be copied, not changed" : "";
+  return `${id} · version ${version}, changed ${minuteText(updated_at)}${origin}`;
+}
+
+function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLElement[] {
+  return [
+    untrustedText(description, "", "p"),
+    factList([
+      ["Model", model ?? "the chat's"],
+      [
+        "Settings",
+        Object.entries(settings)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(", "),
+      ],
+    ]),
+    h("h3", {}, "Prompt"),
+    untrustedText(prompt, "said", "pre"),
+  ];
+}
+
+function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
+  const { maxTurns, maxTokens, reasoningTokens = "", temperature = "", toolCalls, toolChoice } = agent.settings;
+  const fields: readonly Field[] = [
+    { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
+    { name: "model", label: "Model (empty: the chat's or the run's)", kind: "text", value: agent.model ?? "" },
+    { name: "description", label: "What it is for", kind: "prose", value: agent.description },
+    { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
+    { name: "maxTurns", label: "Model calls a task", kind: "number", value: maxTurns },
+    { name: "maxTokens", label: "Tokens a reply", kind: "number", value: maxTokens },
+    {
+      name: "reasoningTokens",
+      label: "Tokens for reasoning (empty: by the model)",
+      kind: "number",
+      value: reasoningTokens,
+    },
+    { name: "temperature", label: "Temperature (empty: the provider's)", kind: "number", value: temperature },
+    { name: "toolCalls", label: "Tool calls of a reply", kind: ["all", "first"], value: toolCalls },
+    { name: "toolChoice", label: "Tools are", kind: ["auto", "required"], value: toolChoice },
+  ];
+  return editForm(fields, "Save", async ({ name, model, description, prompt, ...settings }) => {
+    const body = { name, description, prompt, settings, model: model === "" ? null : model };
+    const now = await patch<AgentJson>(pathOf("agents", agent.id), body);
+    changed(now);
+    return `Saved: version ${now.version}.`;
+  });
+}
+
+/** The tools that an agent has, each with its config, and those that it can be given. */
+function toolsOfAgent(
+  agent: AgentJson,
+  tools: readonly AgentToolJson[],
+  all: readonly ToolJson[],
+  changed: (now: AgentJson) => void,
+): HTMLElement {
+  const path = `${pathOf("agents", agent.id)}/tools`;
+  const status = statusLine();
+  const section = h("div");
+  const draw = (now: readonly AgentToolJson[]) => {
+    const given = h("ul", { class: "attached" }, ...now.map((tool) => h("li", {}, ...toolItem(tool))));
+    const rest = all.filter(({ id }) => !now.some((tool) => tool.tool_id === id));
+    replaceChildren(section, given, agent.builtin || rest.length === 0 ? null : attachForm(rest), status.element);
+  };
+  const redraw = async (said: string) => {
+    const [{ tools: after }, now] = await Promise.all([
+      get<{ tools: AgentToolJson[] }>(path),
+      get<AgentJson>(pathOf("agents", agent.id)),
+    ]);
+    changed(now);
+    draw(after);
+    status.say(said);
+    status.element.focus();
+    return "";
+  };
+  function toolItem({ tool_id: id, handler_key, config }: AgentToolJson): Child[] {
+    const own = `${path}/${encodeURIComponent(id)}`;
+    const head = [idLink("tools", id), h("span", { class: "hint" }, ` ${handler_key} `)];
+    const text = config === null ? "" : JSON.stringify(config, null, 2);
+    if (agent.builtin) return [...head, text === "" ? null : untrustedText(text, "said", "pre")];
+    const detach = () =>
+      remove(own)
+        .then(() => redraw(`${id} is taken away.`))
+        .catch((error: Error) => status.say(error.message, true));
+    return [
+      ...head,
+      h("button", { type: "button", "aria-label": `Take away ${id}`, click: detach }, "Take away"),
+      h(
+        "details",
+        { class: "edit" },
+        h("summary", {}, config === null ? "Config" : "Config (own)"),
+        editForm([configField(`config-${id}`, text)], "Save the config", async (values) => {
+          await patch(own, { config: values[`config-${id}`] });
+          return redraw(`The config of ${id} is saved.`);
+        }),
+      ),
+    ];
+  }
+  function attachForm(rest: readonly ToolJson[]): HTMLElement {
+    const tool: Field = { name: "tool_id", label: "Tool", kind: rest.map(({ id }) => id), value: rest[0]?.id ?? "" };
+    return h(
+      "details",
+      { class: "edit" },
+      h("summary", {}, "Give it a tool"),
+      editForm([tool, configField("config", "")], "Give it", async (body) => {
+        await post(path, body);
+        return redraw(`It has ${body.tool_id} now.`);
+      }),
+    );
+  }
+  draw(tools);
+  return section;
+}
+
+function configField(name: string, value: string): Field {
+  return { name, label: "Config for this agent, beyond the tool's own (JSON; empty: none)", kind: "json", value };
+}
+
+function copyForm({ id, name, description, prompt, model, settings }: AgentJson, tools: readonly AgentToolJson[]) {
+  const fields: readonly Field[] = [
+    { name: "copy-name", label: "Name of the copy", kind: "text", value: `${name}, a copy`, isRequired: true },
+    { name: "copy-id", label: "Its id (empty: made from the name)", kind: "text", value: "" },
+  ];
+  return h(
+    "details",
+    { class: "edit" },
+    h("summary", {}, `Copy ${id}`),
+    editForm(fields, "Make the copy", async (values) => {
+      const made = await post<AgentJson>("/api/agents", {
+        ...{ name: values["copy-name"], description, prompt, model, settings },
+        ...(values["copy-id"] !== "" && { id: values["copy-id"] }),
+        tools: tools.map(({ tool_id, config }) => ({ id: tool_id, config })),
+      });
+      return open("agents", made.id);
+    }),
+  );
+}
+
+export async function toolList(page: HTMLElement): Promise<void> {
+  const { tools } = await get<{ tools: ToolJson[] }>("/api/tools");
+  const handlers = [...new Set(["http", ...tools.map(({ handler_key }) => handler_key)])];
+  const fields: readonly Field[] = [
+    { name: "id", label: "Id", kind: "text", value: "", isRequired: true },
+    { name: "handler_key", label: "Handler (http asks a web address)", kind: handlers, value: "http" },
+    ...toolFields(NEW_TOOL).filter(({ name }) => name !== "name"),
+  ];
+  page.append(
+    h("h2", {}, "Tools"),
+    table(
+      "Tools",
+      ["Tool", "Category", "Handler", "What the model reads"],
+      tools.map(({ id, category, handler_key, description }) => [
+        idLink("tools", id),
+        category,
+        handler_key,
+        untrustedText(description, "clip", "span"),
+      ]),
+    ),
+    h(
+      "details",
+      { class: "edit" },
+      h("summary", {}, "New tool"),
+      editForm(fields, "Make the tool", async (body) => {
+        const made = await post<ToolJson>("/api/tools", body);
+        return open("tools", made.id);
+      }),
+    ),
+  );
+}
+
+type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
+
+const NEW_TOOL: ToolForm = {
+  ...{ name: "", description: "", category: "own" },
+  parameters_schema: {
+    type: "object",
+    properties: { query: { type: "string" } },
+    required: ["query"],
+    additionalProperties: false,
+  },
+  handler_config: { url: "https://example.com/search?q={{query}}" },
+};
+
+function toolFields(tool: ToolForm): Field[] {
+  const json = (value: unknown) => JSON.stringify(value, null, 2);
+  return [
+    { name: "name", label: "Name", kind: "text", value: tool.name, isRequired: true },
+    { name: "description", label: "What the model reads", kind: "prose", value: tool.description, isRequired: true },
+    { name: "category", label: "Category", kind: "text", value: tool.category, isRequired: true },
+    {
+      ...{ name: "parameters_schema", label: "Parameters (JSON Schema)", kind: "json", rows: 10, isRequired: true },
+      value: json(tool.parameters_schema),
+    },
+    {
+      ...{ name: "handler_config", label: "Config of the handler (JSON)", kind: "json", isRequired: true },
+      value: json(tool.handler_config),
+    },
+  ];
+}
+
+export async function toolView(page: HTMLElement, id: string): Promise<void> {
+  const tool = await get<ToolJson>(pathOf("tools", id));
+  const title = h("h2", {}, tool.name);
+  const origin = tool.builtin ? " · came with art-e" : "";
+  page.append(title, h("p", { class: "hint mono" }, `${tool.id} · ${tool.category} · ${tool.handler_key}${origin}`));
+  if (tool.builtin) {
+    page.append(
+      untrustedText(tool.description, "", "p"),
+      h("h3", {}, "Parameters"),
+      untrustedText(JSON.stringify(tool.parameters_schema, null, 2), "said", "pre"),
+    );
+    return;
+  }
+  page.append(
+    editForm(toolFields(tool), "Save", async (body) => {
+      title.textContent = (await patch<ToolJson>(pathOf("tools", id), body)).name;
+      return "Saved.";
+    }),
+    deleteButton("Delete this tool", "Delete it for good?", pathOf("tools", id), "tools"),
+  );
+}
+
+/** A field of a form; `name` is that of the API's parameter. */
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** `prose` and `json` have several lines; a list has the values to choose from. */
+  readonly kind: "text" | "number" | "prose" | "json" | readonly string[];
+  readonly rows?: number;
+  readonly value: string | number;
+  readonly isRequired?: boolean;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Fields and a button. `send` gets their values, where empty numbers and JSON are null, and gives what is said below;
+ * what it throws is said there too, and what was written stays.
+ */
+function editForm(fields: readonly Field[], label: string, send: (values: Values) => Promise<string>): HTMLElement {
+  const status = statusLine();
+  const button = h("button", { type: "submit", class: "primary" }, label);
+  const inputs = fields.map(inputOf);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    button.disabled = true;
+    try {
+      const values = fields.map((field, i) => [field.name, readField(field, inputs[i]?.value ?? "")]);
+      status.say(await send(Object.fromEntries(values)));
+    } catch (error) {
+      status.say((error as Error).message, true);
+    }
+    button.disabled = false;
+  };
+  const rows = fields.map((field, i) => {
+    const input = inputs[i];
+    return input === undefined ? null : labelled(field.label, input, isLong(field) ? "long" : "");
+  });
+  return h("form", { class: "edit-form", submit }, ...rows, h("div", { class: "long" }, button, status.element));
+}
+
+function isLong({ kind }: Field): boolean {
+  return kind === "prose" || kind === "json";
+}
+
+function inputOf({ name, kind, rows = 4, value, isRequired = false }: Field) {
+  const attributes = { id: `edit-${name}`, required: isRequired };
+  if (typeof kind !== "string") {
+    const select = h("select", attributes, ...kind.map((option) => h("option", { value: option }, option)));
+    select.value = String(value);
+    return select;
+  }
+  const plain = { autocomplete: "off", spellcheck: "false" };
+  const input =
+    kind === "text" || kind === "number"
+      ? h("input", { ...attributes, ...plain, type: kind, step: kind === "number" ? "any" : null })
+      : h("textarea", { ...attributes, ...plain, rows, class: kind === "json" ? "mono" : null });
+  input.value = String(value);
+  return input;
+}
+
+function readField({ kind, label }: Field, text: string): unknown {
+  if (kind === "prose") return text;
+  const trimmed = text.trim();
+  if (kind !== "number" && kind !== "json") return trimmed;
+  if (trimmed === "") return null;
+  if (kind === "number") return Number(trimmed);
+  try {
+    return JSON.parse(trimmed);
+  } catch (error) {
+    throw new Error(`${label}: this is not JSON. ${(error as Error).message}`);
+  }
+}
+
+/** A line that says what became of the last change. */
+function statusLine() {
+  const element = h("p", { class: "hint", role: "status", tabindex: -1 });
+  return {
+    element,
+    say(text: string, isError = false): void {
+      element.className = isError ? "bad" : "hint";
+      element.textContent = text;
+    },
+  };
+}
+
+/** Asks once more before it deletes, then goes to the list. */
+function deleteButton(label: string, question: string, path: string, section: "agents" | "tools"): HTMLElement {
+  const status = statusLine();
+  const ask = h("button", { type: "button", click: () => show(true) }, label);
+  const yes = async () => {
+    try {
+      await remove(path);
+      location.hash = section;
+    } catch (error) {
+      show(false);
+      status.say((error as Error).message, true);
+    }
+  };
+  const sure = h(
+    "span",
+    { hidden: true },
+    `${question} `,
+    h("button", { type: "button", class: "label-bad", click: yes }, "Delete"),
+    " ",
+    h("button", { type: "button", click: () => show(false) }, "Keep"),
+  );
+  function show(isAsking: boolean): void {
+    sure.hidden = !isAsking;
+    ask.hidden = isAsking;
+    status.say("");
+    (isAsking ? sure.querySelector("button") : ask)?.focus();
+  }
+  return h("div", { class: "delete" }, ask, sure, status.element);
+}

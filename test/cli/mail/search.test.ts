@@ -1,0 +1,237 @@
+import { mkdirSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { boxLines, demoQuestion, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+describe("search and show", () => {
+  const { artE, path, write } = workFolder({ mail: MAIL });
+  const PHRASE = "Merriwell base quantity";
+
+  interface Hit {
+    readonly message_id: string;
+    readonly date: string;
+  }
+
+  async function hits(flags: string): Promise<Hit[]> {
+    const { stdout } = await artE(`search ${MARCUS} ${PHRASE} ${flags} --json`);
+    const found = JSON.parse(stdout);
+    return Array.isArray(found) ? found : found.emails;
+  }
+
+  describe("search", () => {
+    it.concurrent("shows mails as an agent would find them, and how to read one", async ({ expect }) => {
+      const { code, stdout, stderr } = await artE(`search ${MARCUS} ${PHRASE} -l 2`);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const [first = "", second = "", last] = stdout.trimEnd().split("\n\n");
+      for (const mail of [first, second]) {
+        expect(mail).toMatch(/^<\S+@\S+> {2}\((all words|best match)\)\n {2}\d{4}-\d\d-\d\d {2}\S+@\S+ {2}.+\n {2}\S/);
+      }
+      expect(last).toMatch(/^2 of \d+ mails\. art-e show '<MESSAGE-ID>' reads one\.$/);
+    });
+
+    it.concurrent("--explain shows which part of each score comes from what", async ({ expect }) => {
+      const asked = ["search", MARCUS, "What price did I give Alice in January?", "-l", "3", "--cutoff", "2001-01-15"];
+      const [shown, json] = await Promise.all([artE([...asked, "--explain"]), artE([...asked, "--explain", "--json"])]);
+      expect([shown.code, shown.stderr]).toEqual([0, ""]);
+      expect(shown.stdout).toMatch(/^ {4}score \d+\.\d\d = words \d+\.\d\d x signals 1\.\d\d$/m);
+      expect(shown.stdout).toMatch(/^ {4}word +idf +in subject +in body +in quoted mail +score$/m);
+      expect(shown.stdout).toMatch(/^ {4}\+0\.25 sent_month: sent in a month that is named$/m);
+      const { emails } = JSON.parse(json.stdout);
+      expect(emails).toHaveLength(3);
+      for (const { score } of emails) {
+        const words = score.words.reduce((sum: number, word: { score: number }) => sum + word.score, 0);
+        const raised = score.signals.reduce((sum: number, signal: { raise: number }) => sum + signal.raise, 1);
+        expect(score.score).toBeCloseTo(words * raised, 6);
+      }
+      const { stdout } = await artE([...asked, "--json"]);
+      expect(JSON.parse(stdout).emails.map((mail: Hit) => mail.message_id)).toEqual(
+        emails.map((mail: Hit) => mail.message_id),
+      );
+    });
+
+    it.concurrent("--explain names the words that are in no mail, and what was searched for instead", async ({
+      expect,
+    }) => {
+      const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
+      const [shown, json] = await Promise.all([artE(asked), artE([...asked, "--json"])]);
+      expect(shown.stdout.split("\n\n")[0]?.split("\n")).toEqual([
+        "meriwell: in no mail; searched for merriwell (spelling), in 27 mails",
+        'citygate: in no mail; searched for "city gate" (split), in 10 mails',
+        "confi: in no mail; searched for words that begin with confi (prefix), in 11 mails",
+      ]);
+      const { emails, corrections } = JSON.parse(json.stdout);
+      expect(corrections[0]).toEqual({ word: "meriwell", taken: "merriwell", by: "spelling", mails: 27 });
+      expect(emails[0].snippet).toMatch(/Merriwell/);
+    });
+
+    it.concurrent("has no scores to explain where the newest come first", async ({ expect }) => {
+      const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
+    });
+
+    it.concurrent("looks for every one of its words, and takes the last of a flag given twice", async ({ expect }) => {
+      const totalOf = async (words: string) =>
+        JSON.parse((await artE(`search ${MARCUS} ${words} --json -l 1 -l 2`)).stdout);
+      const [all, last] = await Promise.all([totalOf(PHRASE), totalOf("quantity")]);
+      expect(all.total).toBeGreaterThan(0);
+      expect(all.total).toBeLessThan(last.total);
+      expect(all.emails).toHaveLength(2);
+    });
+
+    it.concurrent("is not put off by quotes, operators or numbers among the words", async ({ expect }) => {
+      const { code, stdout } = await artE(["search", MARCUS, "what's", 'AND "Q3', "*", "9,200", "--json"]);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout).total).toBeGreaterThan(0);
+    });
+
+    it.concurrent("--order newest searches as ART does: all words, newest first", async ({ expect }) => {
+      const { code, stdout } = await artE(`search ${MARCUS} base quantity --order newest --json`);
+      expect(code).toBe(0);
+      const found: Hit[] = JSON.parse(stdout);
+      expect(found.length).toBeGreaterThan(1);
+      expect(Object.keys(found[0] ?? {})).toEqual(["message_id", "snippet"]);
+    });
+
+    it.concurrent("--cutoff hides what was sent after that day, --after what was sent before it", async ({
+      expect,
+    }) => {
+      const all = await hits("-l 50");
+      const early = await hits("-l 50 --cutoff 2000-12-31 --after 2000-05-02");
+      expect(all.some((mail) => mail.date > "2001")).toBe(true);
+      expect(early.length).toBeGreaterThan(0);
+      expect(early.filter((mail) => mail.date < "2000-05-02" || mail.date > "2001")).toEqual([]);
+    });
+
+    it.concurrent("--from and --to ask for sender and receiver, --before for older mail", async ({ expect }) => {
+      const sender = "amontero@merriwellgas.example";
+      const sent = await hits(`--from ${sender} -l 50`);
+      const received = await hits(`--to ${sender} -l 50 --before 2001-01-01`);
+      expect(received.filter((mail) => mail.date > "2001")).toEqual([]);
+      expect(sent.length).toBeGreaterThan(0);
+      expect(received.length).toBeGreaterThan(0);
+      const ids = new Set(sent.map((mail) => mail.message_id));
+      expect(received.filter((mail) => ids.has(mail.message_id))).toEqual([]);
+    });
+  });
+
+  describe("show", () => {
+    it.concurrent("reads a mail by its Message-ID", async ({ expect }) => {
+      const [id = ""] = demoQuestion(3).message_ids;
+      const { code, stdout, stderr } = await artE(["show", id]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(/^Message-ID: <.+>\nDate: {7}\d{4}-.+Z\nFrom: {7}\S+@\S+\nTo: {9}\S+@\S+.*\n/);
+      const { stdout: json } = await artE(["show", id, "--json"]);
+      const mail = JSON.parse(json);
+      expect(mail).toMatchObject({ sender: expect.stringContaining("@"), to: [expect.stringContaining("@")] });
+      expect(mail).not.toHaveProperty("mailId");
+      expect(stdout.trimEnd().endsWith(mail.body.trimEnd())).toBe(true);
+    });
+
+    it.concurrent("tells a trace: the question, what was said and called, the answer beside the gold one", async ({
+      expect,
+    }) => {
+      await artE(`run -a baseline --dataset ${QUESTIONS} --ids 3 --quiet`);
+      const { code, stdout } = await artE("show latest/3");
+      expect(code).toBe(0);
+      const heads = stdout.split("\n").filter((line) => /^(\[|Question:|Ending:|Gold:|Scores:)/.test(line));
+      expect(heads).toEqual([
+        `Question: ${demoQuestion(3).question}`,
+        ...["[system]", "[user]", "[assistant]", "[email_search]"],
+        ...["[assistant]", "[email_get]", "[email_get]", "[email_get]", "[assistant]", "[return_final_answer]"],
+        expect.stringMatching(/^Ending: {3}answered after 3 turns, /),
+        `Gold:     ${demoQuestion(3).answer}`,
+        expect.stringMatching(/^Scores: {3}exactMatch 0\.000, semanticScore \d\.\d{3}, /),
+      ]);
+    });
+  });
+
+  describe("a mail with control characters and bidi marks", () => {
+    const NASTY = "\u001b[2J zebra \u0007bell \u009b31m \u202eevil\u202c \u200fmark \u2066isolate";
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+    const RAW = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/u;
+    const OWNER = "jo.doe@example.com";
+    const id = "<1.zebra@example.com>";
+
+    beforeAll(async () => {
+      mkdirSync(path("nasty/doe-j/sent"), { recursive: true });
+      const headers = [
+        `Message-ID: ${id}`,
+        "Date: Mon, 14 May 2001 16:39:00 +0000",
+        `From: ${OWNER}`,
+        "To: kim@example.com",
+        "Content-Type: text/plain; charset=utf-8",
+      ];
+      write("nasty/doe-j/sent/1.", [...headers, `Subject: subject ${NASTY}`, "", `body ${NASTY}`, ""].join("\r\n"));
+      const { code, stderr } = await artE("import nasty --db nasty.db --quiet");
+      if (code !== 0) throw new Error(stderr);
+    });
+
+    it.concurrent.each([
+      ["search", ["search", OWNER, "zebra"]],
+      ["show", ["show", id]],
+    ])("does not reach the terminal raw in %s", async (_, words) => {
+      const { code, stdout } = await artE([...words, "--db", "nasty.db"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain("␛[2J zebra ␇bell");
+      expect(stdout).not.toMatch(RAW);
+    });
+
+    it.concurrent("nor in the trace of an agent that read it", async ({ expect }) => {
+      const question = { ...demoQuestion(1), question: "What of the zebra?", inbox_address: OWNER, message_ids: [id] };
+      write("nasty.jsonl", JSON.stringify({ ...question, query_date: "2001-06-01" }));
+      await artE("run -a baseline --dataset nasty.jsonl --db nasty.db --quiet");
+      const { code, stdout } = await artE("show latest/1 --db nasty.db");
+      expect(code).toBe(0);
+      expect(stdout).toContain("zebra");
+      expect(stdout).not.toMatch(RAW);
+    });
+  });
+});
+
+describe("eval-search", () => {
+  const { artE, write } = workFolder({ mail: MAIL });
+  const EVAL = `eval-search --dataset ${QUESTIONS}`;
+
+  it.concurrent("measures all questions of the dataset, in a box", async ({ expect }) => {
+    const { code, stdout, stderr } = await artE(EVAL);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(Object.keys(boxLines(stdout))).toEqual([
+      ...["Questions", "Recall@1", "Recall@5", "Recall@10", "MRR@10"],
+      ...["Latency p50 / p95 / p99", "Not among the first ten"],
+    ]);
+    expect(boxLines(stdout)).toMatchObject({
+      Questions: "73",
+      "Recall@10": "1.000 [0.950, 1.000] n=73",
+      "Not among the first ten": "none",
+    });
+  });
+
+  it.concurrent("with --json writes one document, over the questions chosen", async ({ expect }) => {
+    const { stdout } = await artE(`${EVAL} --ids 3,4 --json`);
+    const share = expect.toSatisfy((value) => typeof value === "number" && value >= 0 && value <= 1);
+    const ms = expect.any(Number);
+    expect(JSON.parse(stdout)).toEqual({
+      questions: 2,
+      recallAt1: share,
+      recallAt5: share,
+      recallAt10: 1,
+      mrrAt10: share,
+      latencyMs: { p50: ms, p95: ms, p99: ms },
+      missed: [],
+      estimates: Object.fromEntries(
+        ["recallAt1", "recallAt5", "recallAt10", "mrrAt10"].map((name) => [name, expect.objectContaining({ n: 2 })]),
+      ),
+      ranks: [3, 4].map((id) => ({ id, rank: expect.any(Number) })),
+    });
+  });
+
+  it.concurrent("names the questions whose mail it did not find", async ({ expect }) => {
+    const hopeless = { id: 8, question: "zzyzx?", answer: "", message_ids: ["<none@example.com>"], how_realistic: 1 };
+    write(
+      "no.jsonl",
+      JSON.stringify({ ...hopeless, inbox_address: "ruth.whitlock@kestrelplains.example", query_date: "2001-01-01" }),
+    );
+    const { code, stdout } = await artE("eval-search --dataset no.jsonl");
+    expect(code).toBe(0);
+    expect(boxLines(stdout)).toMatchObject({ "Recall@10": "0.000 [0.000, 0.793] n=1", "Not among the first ten": "8" });
+  });
+});

@@ -1,0 +1,149 @@
+import { createInterface } from "node:readline";
+import { beforeAll, describe, expect, it } from "vitest";
+import { loadQuestionFile } from "../../../src/questions/files.js";
+import { type Question, questionSchema } from "../../../src/tasks/question.js";
+import { encodeTable, questionsTable, TABLE_FORMATS } from "../../../src/trace-formats/tables.js";
+import { demoQuestions, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
+
+describe("formats", () => {
+  /** Datasets in each format that is read; and what making questions would take. */
+
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
+  const never = new AbortController().signal;
+  const load = async (name: string) => (await loadQuestionFile(path(name), "test", never)).questions;
+
+  describe("questions make", () => {
+    beforeAll(async () => {
+      expect(await artE("questions make -n 12 -o my.jsonl --quiet")).toMatchObject({ code: 0 });
+    });
+
+    it.each(["csv", "parquet"])("writes the same questions as .%s, and how each was made beside it", async (format) => {
+      expect(await artE(`questions make -n 12 -o as-${format}.${format} --quiet`)).toMatchObject({ code: 0 });
+      expect(await load(`as-${format}.${format}`)).toEqual(await load("my.jsonl"));
+      expect(read(`as-${format}.provenance.jsonl`)).toBe(read("my.provenance.jsonl"));
+      // Its own file is replaced, another's is not.
+      expect(await artE(`questions make -n 12 -o as-${format}.${format}`)).toMatchObject({ code: 0 });
+      write(`other.${format}`, "PAR1,name\n1,x\n");
+      expect(await artE(`questions make -n 12 -o other.${format}`)).toMatchObject({ code: 2 });
+    });
+
+    it("keeps every text, whatever a spreadsheet would make of it", async () => {
+      const hard: readonly Question[] = [
+        "+1 713 555-0142",
+        "=1+1",
+        "'=x",
+        "''@y",
+        "-5%",
+        'a "b",\r\nc',
+        "'tis",
+        "שלום 😀",
+      ].map((answer, i) => ({
+        id: i + 1,
+        question: `${answer}?`,
+        answer,
+        message_ids: i === 0 ? [] : [`<${i}@x>`, "odd id, with; separators"],
+        how_realistic: 0.3,
+        inbox_address: MARCUS,
+        query_date: "2001-05-04",
+        split: "test",
+      }));
+      for (const format of TABLE_FORMATS) {
+        const pieces = [...(await encodeTable(format, questionsTable(format), hard))].map((piece) =>
+          Buffer.from(piece),
+        );
+        write(`hard.${format}`, Buffer.concat(pieces));
+        expect(await load(`hard.${format}`), format).toEqual(hard);
+      }
+    });
+  });
+
+  describe("questions make --dry-run", () => {
+    const line = `questions make --inbox ${MARCUS} -n 12 -o none.jsonl --dry-run`;
+
+    it("tells calls, tokens and cost without a key and without a call", async () => {
+      const { code, stdout } = await artE(
+        `${line} --model anthropic/claude-haiku-4-5 --checker openai/gpt-6-luna --json`,
+      );
+      expect(code).toBe(0);
+      const { writer, checker, batches, mails, costUsd } = JSON.parse(stdout);
+      expect(batches.needed).toBe(Math.min(8, batches.available));
+      expect(writer).toMatchObject({ model: "anthropic/claude-haiku-4-5", calls: batches.needed });
+      expect(checker).toMatchObject({ model: "openai/gpt-6-luna", calls: batches.needed * 3 * 4 });
+      expect(writer.usage.inputTokens).toBeGreaterThan(batches.needed * 1_000);
+      expect(costUsd).toBeCloseTo(writer.costUsd + checker.costUsd, 10);
+      expect(mails.usable).toBeGreaterThan(0);
+      expect(() => read("none.jsonl")).toThrow();
+    });
+
+    it("says what is free, and what has no price", async () => {
+      expect((await artE(line)).stdout).toMatch(
+        /Written by: +offline\/patterns, without a call\nChecked by: +rules alone\nCost: +about \$0\.00/,
+      );
+      expect((await artE(`${line} --model openai/unheard-of --checker off`)).stdout).toMatch(/Cost: +unknown/);
+    });
+  });
+
+  describe("questions check", () => {
+    it("takes the file as it is named, or by --dataset, but not both", async () => {
+      write("two.jsonl", read("my.jsonl"));
+      const [named, flagged] = [
+        await artE("questions check two.jsonl --json"),
+        await artE("questions check --dataset two.jsonl --json"),
+      ];
+      expect(named).toMatchObject({ code: 0, stdout: flagged.stdout });
+      expect(jsonLines(named.stdout.replace(/\n(?=.)/g, ""))).toHaveLength(1);
+      expect(await artE("questions check two.jsonl --dataset two.jsonl")).toMatchObject({ code: 2 });
+    });
+  });
+});
+
+describe("questions review", () => {
+  /** The command that serves the page of a review, over HTTP; the page itself is tested in a browser. */
+
+  const { artE, read, start, write } = workFolder({ mail: MAIL });
+
+  it("serves a dataset of any form on this machine, and ends with what was decided", async () => {
+    write("my.json", JSON.stringify(demoQuestions.slice(0, 3)));
+    const { child, ended } = start("questions review my.json --no-open");
+    let url = "";
+    for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
+      url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? "";
+      if (url !== "") break;
+    }
+    const post = (id: number, body: object) =>
+      fetch(`${url}/api/review/questions/${id}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const [first, second] = demoQuestions;
+    expect((await post(first?.id ?? 0, { decision: "accepted", seen: null })).status).toBe(200);
+    const edited = { question: "Which one?", answer: "This one" };
+    expect((await post(second?.id ?? 0, { decision: "edited", edited, seen: null })).status).toBe(200);
+    expect((await post(second?.id ?? 0, { decision: "rejected", seen: null })).status).toBe(409);
+    expect((await post(second?.id ?? 0, { decision: "accepted", edited, seen: null })).status).toBe(400);
+    expect((await post(999_999, { decision: "accepted", seen: null })).status).toBe(404);
+    child.kill("SIGINT");
+    const { code, stdout } = await ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain("art-e run --agent baseline --dataset my.reviewed.jsonl --limit 0");
+    expect(stdout).toMatch(/To decide: +1\nSame as the checks: +0\.500 \[/);
+    const kept = [first, { ...second, ...edited }].map((question) => questionSchema.parse(question));
+    expect(jsonLines(read("my.reviewed.jsonl"))).toEqual(kept);
+    expect(await artE("run -a baseline --dataset my.reviewed.jsonl -l 0 --quiet")).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ["a file that is not there", "none.jsonl", /no such file/],
+    ["decisions that cannot be read", "broken.jsonl", /broken\.review\.jsonl cannot be used: line 1: id:/],
+    ["a reviewed dataset that is another's", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
+  ])("refuses %s", async (_, file, message) => {
+    for (const name of ["broken.jsonl", "taken.jsonl"]) write(name, JSON.stringify(demoQuestions[0]));
+    write("broken.review.jsonl", '{"decision":"accepted"}\n');
+    write("taken.reviewed.jsonl", "mine\n");
+    const { code, stderr } = await artE(`questions review ${file} --no-open`);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(read("taken.reviewed.jsonl")).toBe("mine\n");
+  });
+});

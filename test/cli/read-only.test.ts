@@ -1,0 +1,51 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
+import { needs } from "../machine-requirements.js";
+import { BIN, boxLines, MARCUS, startProgram, workFolder } from "./art-e.js";
+
+const choice = await chooseSandbox();
+const hasBubblewrap = choice.ok && choice.sandbox.kind === "bubblewrap";
+const { path } = workFolder({ demo: "answered" });
+
+/** Runs art-e where the folder of its database cannot be written, as on a disk that is mounted read-only. */
+function inReadOnlyFolder(words: readonly string[]) {
+  const folder = path("shelf");
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(path("art-e.db"), path("shelf/art-e.db"));
+  const mounts = ["--dev-bind", "/", "/", "--ro-bind", folder, folder];
+  const program = [process.execPath, BIN, ...words, "--db", path("shelf/art-e.db")];
+  return startProgram(path(""), "bwrap", [...mounts, ...program], {}).ended;
+}
+
+describe("a database that cannot be written", needs("sandbox", hasBubblewrap), () => {
+  it.each([
+    [["stats", "--corpus"], "Distinct mails:"],
+    [["search", MARCUS, "base quantity"], "<"],
+    [["show", "latest/1"], "base quantity"],
+    [["runs", "list"], "baseline"],
+    [["agents", "list"], "email-search"],
+    [["compare", "latest", "latest"], "questions"],
+    [["export-traces", "-o", "-", "--ids", "1", "--quiet"], '"taskId"'],
+  ])("is read by %j", async (words, shown) => {
+    const { code, stdout, stderr } = await inReadOnlyFolder(words);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(shown);
+  });
+
+  it("is checked, but for what is a write", async () => {
+    const { code, stdout } = await inReadOnlyFolder(["doctor"]);
+    expect({ code, index: boxLines(stdout)["Full-text index"] }).toEqual({
+      code: 0,
+      index: "ok: not checked, as the file cannot be written",
+    });
+  });
+
+  it("is not changed, and says what to do", async () => {
+    const { code, stderr } = await inReadOnlyFolder(["agents", "create", "mine", "--prompt", "Find."]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /cannot be used: attempt to write a readonly database\.\n {7}.*copy it to where they can\.\n$/,
+    );
+  });
+});

@@ -1,0 +1,432 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { TaskResult } from "../../../src/traces/task-result.js";
+import { traceSchema } from "../../../src/traces/trace.js";
+import { ENRON, needs, slow } from "../../machine-requirements.js";
+import {
+  answerFrames,
+  DONE,
+  type FakePlayground,
+  frame,
+  type Script,
+  type SeenChat,
+  startPlayground,
+} from "../../providers/fake-playground.js";
+import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
+import { resultsSchema } from "../results-schema.js";
+
+describe("agent command", () => {
+  const { artE, path, readJson, start } = workFolder({ mail: MAIL });
+  const AGENT = join(import.meta.dirname, "../agents/mcp-agent.mjs");
+
+  const commandOf = (log: string, behaviour = "answer") =>
+    `"${process.execPath}" '${AGENT}' "${path(log)}" ${behaviour}`;
+
+  const run = (command: string, ...more: string[]) =>
+    artE(["run", "--agent-command", command, "--dataset", QUESTIONS, "--quiet", ...more]);
+
+  /** A zombie that nobody has fetched is as good as gone. */
+  function isRunning(pid: number): boolean {
+    const { status, stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+    return status === 0 && !stdout.trim().startsWith("Z");
+  }
+
+  const logLines = (name: string) => readFileSync(path(name), "utf8").trim().split("\n");
+
+  it("a program answers with our tools, is used again, and everything it called is in the trace", async () => {
+    const { code, stderr } = await run(
+      commandOf("a.log"),
+      "-a",
+      "mine",
+      "-l",
+      "6",
+      "--concurrency",
+      "2",
+      "-o",
+      path("a.json"),
+      "--price",
+      "1,2",
+    );
+    expect([code, stderr]).toEqual([0, ""]);
+    const results = resultsSchema.parse(readJson("a.json"));
+    expect(results).toMatchObject({
+      agentId: "mine",
+      model: expect.stringMatching(/^command\/node/),
+      completedTasks: 6,
+    });
+    expect(results.settings).toMatchObject({
+      agentVersion: 0,
+      tools: ["email_search", "email_get"],
+      elsewhere: { kind: "command", argv: [process.execPath, AGENT, path("a.log"), "answer"] },
+    });
+    // The tools are bound, so the gold mail is found as by any agent, and the answer's source is scored.
+    expect(results.foundGold).toBe(1);
+    expect(results.sourcesCorrect).toBeGreaterThan(0.5);
+    expect(results.usage).toMatchObject({ inputTokens: 600, outputTokens: 60 });
+    expect(results.costUsd).toBeCloseTo((600 * 1 + 60 * 2) / 1e6);
+    const log = logLines("a.log");
+    expect(log.filter((line) => line.endsWith("start"))).toHaveLength(2);
+    expect(log.filter((line) => line.endsWith(" end"))).toHaveLength(2);
+    const urls = log.flatMap((line) => /http:\S+/.exec(line) ?? []);
+    expect(new Set(urls).size).toBe(6);
+
+    const [trace] = jsonLines((await artE("export-traces")).stdout);
+    expect(trace.toolCalls.map((call: { name: string }) => call.name)).toEqual(["email_search", "email_get"]);
+    expect(trace.messages.map((message: { role: string }) => message.role).join(" ")).toBe(
+      "user assistant tool assistant tool assistant assistant",
+    );
+    expect(trace.turns).toHaveLength(1);
+    expect(log.join("\n")).toContain(`${trace.task.inbox_address} ${trace.task.query_date} 10 http://127.0.0.1:`);
+  });
+
+  it("a program that dies is started again for the next question, and says why it died", async () => {
+    const { code } = await run(commandOf("b.log", "crash"), "-l", "3", "--concurrency", "1", "-o", path("b.json"));
+    expect(code).toBe(3);
+    const { taskResults } = readJson("b.json");
+    expect(taskResults).toHaveLength(3);
+    for (const { ending, error } of taskResults) {
+      expect(ending).toBe("model_error");
+      expect(error).toMatch(/the program ended \(exit code 3\) without an answer: ready, with the key \[key\]/);
+    }
+    expect(new Set(logLines("b.log").map((line) => line.split(" ")[0])).size).toBe(3);
+  });
+
+  it("a program that hangs is ended at the task's time, with all that it has started", async () => {
+    const { code } = await run(
+      commandOf("c.log", "hang"),
+      "-l",
+      "2",
+      "--concurrency",
+      "2",
+      "--task-timeout",
+      "15",
+      "-o",
+      path("c.json"),
+    );
+    expect(code).toBe(3);
+    expect(readJson("c.json").endings).toEqual({ timeout: 2 });
+    const pids = new Set(logLines("c.log").map((line) => Number(line.split(" ")[0])));
+    expect(pids.size).toBe(2);
+    for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+  });
+
+  it("Ctrl-C ends the programs too, and the run can go on", async () => {
+    const { child, ended } = start([
+      "run",
+      "--agent-command",
+      commandOf("g.log", "hang"),
+      "--dataset",
+      QUESTIONS,
+      "-l",
+      "2",
+      "--quiet",
+    ]);
+    await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
+    await interruptTwice(child);
+    expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining("0 of 2 tasks are saved") });
+    const pids = new Set(logLines("g.log").map((line) => Number(line.split(" ")[0])));
+    for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+  }, 120_000);
+
+  it.each([
+    ["garbage", "model_error", /no answer \(answer: .*\): \{"id": 5/],
+    ["error", "model_error", /my model is down/],
+    ["silent", "out_of_turns", null],
+  ])("a program that answers with %s ends its task as %s", async (behaviour, ending, error) => {
+    await run(commandOf(`${behaviour}.log`, behaviour), "-l", "1", "-o", path("d.json"));
+    const [result] = readJson("d.json").taskResults;
+    expect(result.ending).toBe(ending);
+    if (error === null) expect(result.error).toBeUndefined();
+    else expect(result.error).toMatch(error);
+  });
+
+  it("a program that cannot be started stops the run, which goes on with the right one only by force", async () => {
+    const first = await run("no-such-program --x", "-l", "3");
+    expect(first.code).toBe(1);
+    expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
+    expect(first.stderr).toContain(
+      "See that the program is there and can be started; then go on with: art-e run --resume",
+    );
+    expect(first.stderr).not.toContain("a model that the server has");
+    const other = await artE(["run", "--resume", "latest", "--agent-command", commandOf("e.log"), "--quiet"]);
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
+    const forced = await artE([
+      "run",
+      "--resume",
+      "latest",
+      "--force",
+      "--agent-command",
+      commandOf("e.log"),
+      "--quiet",
+    ]);
+    expect([forced.code, forced.stderr]).toEqual([0, ""]);
+  });
+
+  it("a run of a program is repeated and resumed as it was begun", async () => {
+    await run(commandOf("f.log"), "-a", "mine", "--ids", "1,2");
+    const again = await artE("run --repeat latest --json --quiet");
+    expect([again.code, JSON.parse(again.stdout).completedTasks]).toEqual([0, 2]);
+    const more = await artE("run --resume latest --json --quiet");
+    expect([more.code, JSON.parse(more.stdout).completedTasks]).toEqual([0, 2]);
+    const shown = await artE("agents show --run latest");
+    expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining("is external (command)") });
+  });
+
+  it.each([
+    ["--api-url http://x.example", "name different agents"],
+    ["--model-id openai/gpt-4.1", "--model-id does not reach"],
+    ["--record r.jsonl", "--record does not reach"],
+    ["-w ws", "--workspace is for --api-url"],
+  ])("with %s it is refused", async (more, message) => {
+    const { code, stderr } = await run("true", ...more.split(" "));
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe("api url", () => {
+  // No mail here: the server has it.
+  const { artE, start, readJson, path } = workFolder();
+  let server: FakePlayground | null = null;
+
+  afterEach(async () => {
+    await server?.close();
+    server = null;
+  });
+
+  async function serving(play: (chat: SeenChat, number: number) => Script): Promise<FakePlayground> {
+    server = await startPlayground(play);
+    return server;
+  }
+
+  const RUN = ["run", "-a", "agent_1", "--dataset", QUESTIONS, "--quiet"];
+
+  /** Answers every question as its gold answer says. */
+  function golden({ body }: SeenChat): Script {
+    const asked = demoQuestions.find(({ question }) => body.messages[0].content.endsWith(question));
+    if (asked === undefined) return { status: 400, body: '{"error":{"message":"no such question"}}' };
+    return { chunks: answerFrames({ final: { answer: asked.answer, sources: asked.message_ids } }) };
+  }
+
+  it("runs an agent of a server: the same results, scores and traces as of one that lives here", async () => {
+    const { url, seen } = await serving(golden);
+    const { code, stderr } = await artE([
+      ...RUN,
+      "-l",
+      "12",
+      "--api-url",
+      `${url}/`,
+      "-w",
+      "ws_1",
+      "-o",
+      path("a.json"),
+    ]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(seen.every(({ headers }) => headers["x-workspace-id"] === "ws_1")).toBe(true);
+    const results = resultsSchema.parse(readJson("a.json"));
+    expect(results).toMatchObject({
+      agentId: "agent_1",
+      model: "playground/agent_1",
+      completedTasks: 12,
+      exactMatchAccuracy: 1,
+      avgSemanticScore: 1,
+      sourcesCorrect: 1,
+      foundGold: 1,
+      readGold: 1,
+      costUsd: null,
+    });
+    expect(results.settings.elsewhere).toEqual({ kind: "api", url, workspace: "ws_1", tellTask: false });
+    const [trace] = jsonLines((await artE("export-traces")).stdout);
+    expect(trace).toMatchObject({
+      model: "playground/agent_1",
+      remote: { sessionId: "session_1", traceId: "trace_1" },
+    });
+    expect(traceSchema.strict().parse(trace).toolCalls).toHaveLength(3);
+  });
+
+  it("takes the server and the workspace from the environment, and says so", async () => {
+    const { url, seen } = await serving(golden);
+    const variables = { API_URL: url, WORKSPACE_ID: "ws_env", API_TOKEN: "token-of-the-server" };
+    const { code, stderr } = await artE(
+      ["run", "-a", "agent_1", "--dataset", QUESTIONS, "-l", "1", "--no-progress"],
+      variables,
+    );
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`The agent is one of ${url}, as API_URL says.`)]);
+    expect(seen[0]?.headers).toMatchObject({ "x-workspace-id": "ws_env", authorization: "Bearer token-of-the-server" });
+  });
+
+  it("resumes what is missing, at the same server, workspace and agent only", async () => {
+    let down = true;
+    const { url, seen } = await serving((chat) =>
+      down && chat.body.messages[0].content === demoQuestions[2]?.question
+        ? { chunks: [frame({ type: "error", errorText: "boom", retryable: false }), DONE] }
+        : golden(chat),
+    );
+    const first = await artE([...RUN, "-l", "4", "--api-url", url, "-o", path("b.json")]);
+    expect(first.code).toBe(0);
+    expect(readJson("b.json")).toMatchObject({ completedTasks: 3, failedTasks: 1 });
+    expect(readJson("b.json").taskResults[2]).toMatchObject({
+      ending: "model_error",
+      error: "playground/agent_1: boom",
+    });
+    down = false;
+    for (const other of [["--api-url", "http://127.0.0.1:9"], ["-w", "ws_2"], ["-a", "agent_2"], ["--tell-task"]]) {
+      const refused = await artE(["run", "--resume", "latest", "--retry-failed", "--quiet", ...other]);
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot go on as it was begun") });
+    }
+    const before = seen.length;
+    // What the environment says is of no account to a run that knows its server.
+    const again = await artE(["run", "--resume", "latest", "--retry-failed", "--quiet", "-o", path("b.json")], {
+      API_URL: "http://127.0.0.1:9",
+    });
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect(seen.length - before).toBe(1);
+    expect(readJson("b.json")).toMatchObject({ completedTasks: 4, failedTasks: 0 });
+  });
+
+  it("stops at once where the agent is not known there", async () => {
+    const { url, seen } = await serving(() => ({
+      status: 404,
+      body: '{"error":{"code":"NOT_FOUND","message":"Agent not found"}}',
+    }));
+    const { code, stderr } = await artE([...RUN, "-l", "0", "--concurrency", "1", "--api-url", url]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("404 Agent not found (NOT_FOUND)");
+    expect(seen).toHaveLength(1);
+  });
+
+  it("Ctrl-C ends the streams and keeps what is finished", async () => {
+    const { url, seen, open } = await serving((chat, number) =>
+      number < 2 ? golden(chat) : { chunks: [frame({ type: "text-delta", text: "…" })], last: "hang" },
+    );
+    const { child, ended } = start([...RUN, "-l", "6", "--concurrency", "2", "--api-url", url]);
+    await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(4);
+    await interruptTwice(child);
+    const { code, stderr } = await ended;
+    expect([code, stderr]).toEqual([130, expect.stringContaining("2 of 6 tasks are saved")]);
+    await expect.poll(open, { timeout: 20_000 }).toBe(0);
+  });
+
+  it("sends another model along, and the mailbox in the question, where asked to", async () => {
+    const { url, seen } = await serving(golden);
+    const more = ["--model-id", "openai/gpt-4.1", "--tell-task", "--max-turns", "4"];
+    const { code } = await artE([...RUN, "-l", "1", "--api-url", url, ...more, "-o", path("c.json")]);
+    expect(code).toBe(0);
+    expect(seen[0]?.body).toMatchObject({
+      modelProvider: "openai",
+      modelId: "openai/gpt-4.1",
+      variables: { max_turns: "4" },
+    });
+    expect(seen[0]?.body.messages[0].content).toMatch(/^The mailbox is \S+@kestrelplains\.example\. Today is \d{4}-/);
+    expect(readJson("c.json").model).toBe("openai/gpt-4.1");
+  });
+
+  it("asks an OpenAI-compatible endpoint, whose tokens it counts", async () => {
+    const { url, seen } = await serving(({ body }) => {
+      const asked = demoQuestions.find(({ question }) => question === body.messages[1].content);
+      const content = JSON.stringify({ answer: asked?.answer, sources: asked?.message_ids });
+      const reply = {
+        choices: [{ message: { role: "assistant", content }, finish_reason: "stop" }],
+        usage: { prompt_tokens: 1_000, completion_tokens: 10 },
+      };
+      return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(reply) };
+    });
+    const line = [...RUN, "-l", "5", "--agent-url", `${url}/v1`, "--price", "2,10", "-o", path("d.json")];
+    const { code, stderr } = await artE(line, { OPENAI_API_KEY: "key-of-the-endpoint" });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(seen[0]?.body.model).toBe("agent_1");
+    expect(seen[0]?.headers.authorization).toBe("Bearer key-of-the-endpoint");
+    const results = resultsSchema.parse(readJson("d.json"));
+    expect(results).toMatchObject({
+      model: "endpoint/agent_1",
+      completedTasks: 5,
+      exactMatchAccuracy: 1,
+      sourcesCorrect: 1,
+    });
+    expect(results.settings.elsewhere).toEqual({ kind: "endpoint", url: `${url}/v1` });
+    expect(results.costUsd).toBeCloseTo((5 * (1_000 * 2 + 10 * 10)) / 1e6);
+  });
+
+  it.each([
+    [["--api-url", "ftp://x"], "expected the address of a server"],
+    [["--api-url", "http://user:secret@x.example"], "expected the address of a server"],
+    [["--api-url", "http://x.example", "--max-cost", "1"], "--max-cost does not reach"],
+    [["--api-url", "http://x.example", "--cutoff", "off"], "--cutoff off has no say"],
+    [["--agent-url", "http://x.example", "--max-cost", "1"], "the price of endpoint/agent_1 is not known"],
+    [["--tell-task"], "--tell-task is for --api-url"],
+  ])("%j is refused before anything is asked", async (more, message) => {
+    const { code, stderr } = await artE([...RUN, ...more]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(stderr).not.toContain("secret");
+  });
+});
+
+/**
+ * What an answer is worth: all of a result but what another run and another clock change, and its cost, which a
+ * server does not tell.
+ */
+function worth({
+  executionTimeMs: _,
+  modelTimeMs: _m,
+  toolTimeMs: _t,
+  waitingTimeMs: _w,
+  traceId: __,
+  costUsd: ___,
+  spent: ____,
+  ...result
+}: TaskResult) {
+  return result;
+}
+
+describe.each([
+  ["the demo", MAIL, QUESTIONS, 73, {}],
+  ["real Enron mail", join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, slow(needs("real-mail"))],
+])("agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
+  describe("asked by art-e run", options, () => {
+    const { artE, start, readJson, path } = workFolder({ mail });
+    let server: Started;
+    let url = "";
+
+    beforeAll(async () => {
+      server = start("serve --port 0 --json --quiet");
+      url = await new Promise<string>((resolve, reject) => {
+        let said = "";
+        server.child.stdout?.on("data", (text: string) => {
+          said += text;
+          const [, found] = /"url": "([^"]+)"/.exec(said) ?? [];
+          if (found !== undefined) resolve(found);
+        });
+        void server.ended.then(({ stderr }) => reject(new Error(stderr)));
+      });
+    }, 60_000);
+
+    afterAll(async () => {
+      server.child.kill("SIGTERM");
+      expect((await server.ended).code).toBe(0);
+    });
+
+    const run = async (file: string, ...where: string[]) => {
+      const line = ["run", "-a", "baseline", "--dataset", questions, "-l", "0", "--quiet", "-o", path(file), ...where];
+      const { code, stderr } = await artE(line);
+      expect([code, stderr]).toEqual([0, ""]);
+      return readJson(file);
+    };
+
+    it("gives the same answers, scores and endings by --api-url as in this program", async () => {
+      const here = await run("here.json");
+      const there = await run("there.json", "--api-url", url);
+      expect(there.taskResults).toHaveLength(tasks);
+      expect(there.taskResults.map(worth)).toEqual(here.taskResults.map(worth));
+      expect(there.endings).toEqual(here.endings);
+    });
+
+    it("gives the same answers by --agent-url, where no tool call can be seen", async () => {
+      const here = await run("here.json");
+      const there = await run("endpoint.json", "--agent-url", `${url}/v1`);
+      const answers = (results: { taskResults: TaskResult[] }) =>
+        results.taskResults.map(({ taskId, ending, agentAnswer }) => [taskId, ending, agentAnswer]);
+      expect(answers(there)).toEqual(answers(here));
+    });
+  });
+});

@@ -1,0 +1,372 @@
+import { spawnSync } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, startProgram, workFolder } from "../art-e.js";
+import { resultsSchema } from "../results-schema.js";
+
+describe("ended by signal", () => {
+  /** A signal ends the program, whatever keeps a thread of it busy. */
+
+  const { path, start, write } = workFolder({ mail: MAIL });
+
+  /** In the middle of a statement of SQLite that takes minutes, which nothing but the end of the process ends. */
+  const BUSY = `
+  import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/cli/terminal.js"))};
+  import { WorkerRpc } from ${JSON.stringify(join(ROOT, "dist/platform/worker-rpc.js"))};
+  const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngGenerationMb: 4 });
+  const interrupts = listenForInterrupt();
+  interrupts.signal.addEventListener("abort", async () => {
+    if (process.argv[2] !== "closes") return;
+    await thread.close();
+    interrupts.close();
+  });
+  thread.call("count").catch(() => undefined);`;
+
+  const THREAD = `
+  import { writeSync } from "node:fs";
+  import { parentPort } from "node:worker_threads";
+  import Database from ${JSON.stringify(join(ROOT, "node_modules/better-sqlite3/lib/index.js"))};
+  const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+  parentPort.on("message", () => {
+    const statement = new Database(":memory:").prepare(endless);
+    writeSync(1, "busy");
+    statement.get();
+  });`;
+
+  it.each([
+    ["SIGTERM", "once", "closes"],
+    ["SIGINT", "twice", "stays"],
+  ] as const)("%s %s ends a program whose thread is in a long statement, which %s", async (signal, often, how) => {
+    write("busy.mjs", BUSY);
+    write("busy-thread.mjs", THREAD);
+    const { child, ended } = startProgram(path(""), process.execPath, [path("busy.mjs"), how], {});
+    const says = (stream: "stdout" | "stderr", word: string) =>
+      new Promise<void>((resolve) => {
+        child[stream]?.on("data", (text: string) => text.includes(word) && resolve());
+      });
+    const stopping = says("stderr", "Stopping");
+    await says("stdout", "busy");
+    // Within the statement, not before it: a second of processor time later.
+    const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
+    const before = worked();
+    await expect.poll(worked).not.toBe(before);
+    child.kill(signal);
+    await stopping;
+    if (often === "twice") child.kill(signal);
+    await ended;
+    expect(child.signalCode ?? child.exitCode).toBe(signal);
+  });
+
+  it.each([
+    ["serve", "serve --port 0", 0],
+    ["mcp over HTTP", `mcp --inbox ${MARCUS} --http --port 0`, 0],
+  ] as const)("SIGINT, SIGTERM and SIGHUP each end %s", async (_what, line, code) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      const { child, ended } = start(line);
+      await new Promise<void>((resolve) => child.stdout?.once("data", () => resolve()));
+      child.kill(signal);
+      expect((await ended).code, signal).toBe(code);
+    }
+  });
+});
+
+describe("dead server", () => {
+  /** A server that does not answer: nobody asks it to the end. The waits between attempts are those that users have. */
+
+  const { artE } = workFolder({ mail: MAIL });
+  const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 4`;
+  let provider: FakeProvider | undefined;
+
+  afterEach(() => provider?.close());
+
+  /** A port that nobody listens on. */
+  async function closedPort(): Promise<number> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+
+  it("stops the run with the cause, which goes on when the server is there", { timeout: 180_000 }, async () => {
+    const url = `http://127.0.0.1:${await closedPort()}`;
+    const key = { ANTHROPIC_API_KEY: "test-key" };
+    const { code, stdout, stderr } = await artE(`${RUN} -l 30`, { ...key, ANTHROPIC_BASE_URL: url });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 30 tasks are saved\. See that it runs and can be reached; then go on with: art-e run --resume run_\S+\n$/,
+    );
+    provider = await startFakeProvider(() => ({ content: "an answer" }));
+    // The address is the run's: another is asked for by force.
+    const line = `run --resume latest --force --base-url ${provider.url} --json`;
+    const resumed = await artE(line, key);
+    expect(resumed.code).toBe(0);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ status: "completed", totalTasks: 30, failedTasks: 0 });
+  });
+});
+
+describe("resume", () => {
+  const { artE, read, readJson, write } = workFolder({ mail: MAIL });
+  const USAGE = { inputTokens: 10_000, outputTokens: 1_000, cachedInputTokens: 0 };
+  /** At $2 and $10 a million. */
+  const TASK_USD = 0.03;
+  let provider: FakeProvider;
+  let down = new Set<string>();
+  /** Looks for something twice before it answers, each turn at the price of a task. */
+  let dear: FakeProvider;
+
+  beforeAll(async () => {
+    dear = await startFakeProvider(({ turn }) =>
+      turn < 2
+        ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }], usage: USAGE }
+        : { content: "an answer", usage: USAGE },
+    );
+    provider = await startFakeProvider(({ question }) =>
+      down.has(question) ? { fail: "status", status: 400, message: "no" } : { content: "an answer", usage: USAGE },
+    );
+  });
+
+  afterAll(() => Promise.all([provider.close(), dear.close()]));
+
+  const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+  const run = (line: string) => artE(line, variables());
+  const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
+  const runs = async () => JSON.parse((await artE("stats --runs --json")).stdout) as { id: string; status: string }[];
+  const questionOf = (id: number) => demoQuestions.find((question) => question.id === id)?.question ?? "";
+  /** Of two tasks. */
+  const LIMIT = TASK_USD * 2;
+
+  /** A run of six tasks that its budget stopped after two. Returns its id. */
+  async function stoppedRun(): Promise<string> {
+    const { code, stdout } = await run(`${RUN} -l 6 --max-cost ${LIMIT} --json`);
+    expect(code).toBe(1);
+    return JSON.parse(stdout).runId as string;
+  }
+
+  describe("--max-cost", () => {
+    it("stops a run with exit code 1, says how to go on, and that completes it", async () => {
+      const before = provider.requests.length;
+      const { code, stderr, stdout } = await run(`${RUN} -l 6 --max-cost ${LIMIT} -o stopped.json`);
+      const { runId, ...stopped } = resultsSchema.parse(readJson("stopped.json"));
+      expect(code).toBe(1);
+      expect(stderr).toBe(
+        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Go on with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+      );
+      expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
+      expect(stopped.limits).toMatchObject({ maxCostUsd: LIMIT, maxTokens: null });
+      expect(boxLines(stdout).Status).toBe("interrupted: 2 of 6 tasks");
+      expect(boxLines(stdout).Run).toBe(runId);
+      expect(provider.requests.length - before).toBe(2);
+    });
+
+    it("holds when the run goes on, until it is given again; the results file is written where it was", async () => {
+      const before = provider.requests.length;
+      const { stderr } = await run(`${RUN} -l 6 --max-cost ${LIMIT} -o stopped.json --quiet`);
+      const runId = /Run (\S+) stopped/.exec(stderr)?.[1] ?? "";
+      const stopped = resultsSchema.parse(readJson("stopped.json"));
+      // The limit is the run's: it holds where it is not given again, and is shown.
+      expect(await run(`run --resume ${runId}`)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`art-e: limits of run ${runId}: --max-cost ${LIMIT}. Give one again`),
+      });
+      expect(provider.requests.length - before).toBe(2);
+      expect(await run(`run --resume latest --max-cost ${TASK_USD * 3}`)).toMatchObject({ code: 1 });
+      expect(provider.requests.length - before).toBe(3);
+
+      // Without --output it goes where it went before.
+      expect(await run("run --resume latest --max-cost 9 --quiet")).toMatchObject({ code: 0, stderr: "" });
+      const whole = resultsSchema.parse(readJson("stopped.json"));
+      expect(whole).toMatchObject({
+        runId,
+        status: "completed",
+        plannedTasks: 6,
+        totalTasks: 6,
+        completedTasks: 6,
+        usage: { inputTokens: 60_000 },
+      });
+      expect(whole.costUsd).toBeCloseTo(6 * TASK_USD, 12);
+      expect(whole.taskResults.slice(0, 2)).toEqual(stopped.taskResults);
+      expect(whole.settings.changes).toBeUndefined();
+      expect(provider.requests.length - before).toBe(6);
+      expect((await runs())[0]).toMatchObject({ id: runId, status: "completed" });
+    });
+
+    it("is refused where nobody knows the price, and kept by --price", async () => {
+      const line = `${RUN} --model-id anthropic/claude-nobody-knows -l 4`;
+      const refused = await run(`${line} --max-cost 1`);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain(
+        "--max-cost cannot be kept: the price of anthropic/claude-nobody-knows is not known.",
+      );
+      const { code, stdout } = await run(`${line} --max-cost 0.12 --price 4,20 --json`);
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout).totalTasks).toBe(2);
+      expect(JSON.parse(stdout).costUsd).toBeCloseTo(2 * 0.06, 12);
+    });
+  });
+
+  describe("limits", () => {
+    it.each([
+      ["--max-run-tokens 11000", "--max-run-tokens 11000 is reached: 11000 used."],
+      ["--max-time 0.0000001", "--max-time is over."],
+      ["--max-failures 1", "--max-failures 1 is reached."],
+    ])("%s holds when the run goes on", async (flag, why) => {
+      down = new Set(flag.startsWith("--max-failures") ? demoQuestions.map(({ question }) => question) : []);
+      const first = await run(`${RUN} -l 4 ${flag}`);
+      expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
+      const asked = provider.requests.length;
+      const again = await run("run --resume latest");
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
+      expect(again.stderr).toContain(`${flag.replace("0.0000001", "1e-7")}. Give one again to change it.`);
+      expect(provider.requests.length - asked).toBe(flag.startsWith("--max-failures") ? 1 : 0);
+      down = new Set();
+    });
+
+    it("of a run hold for its repeat, and are shown", async () => {
+      const runId = await stoppedRun();
+      const { code, stderr } = await run(`run --repeat ${runId}`);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^art-e: limits of run run_\S+: --max-cost 0\.06\. Give one again/);
+    });
+
+    it("--max-task-cost ends a task as out_of_budget before its next turn, and is shown in no other", async () => {
+      const line = `run -a email-search --dataset ${QUESTIONS} --ids 1,21 --concurrency 1 -o dear.json --base-url ${dear.url}`;
+      expect((await run(`${line} --max-task-cost ${TASK_USD * 1.5}`)).code).toBe(0);
+      const { taskResults, endings, failedTasks } = resultsSchema.parse(readJson("dear.json"));
+      expect({ endings, failedTasks }).toEqual({ endings: { out_of_budget: 2 }, failedTasks: 0 });
+      // Two turns cost more than the limit: the third, which would have answered, is not asked for.
+      for (const task of taskResults) expect(task).toMatchObject({ turns: 2, agentAnswer: "", exactMatch: false });
+      expect(dear.requests).toHaveLength(4);
+      expect((await run(`${line} --max-task-cost ${TASK_USD * 3}`)).code).toBe(0);
+      expect(resultsSchema.parse(readJson("dear.json")).endings).toEqual({ answered: 2 });
+    });
+  });
+
+  describe("--max-cost with a judge", () => {
+    it("counts what judging costs", async () => {
+      const judged = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: `${provider.url}/v1` };
+      // A verdict at $0.40 and $1.60 a million is $0.0056: with it three tasks are too many, without it they are not.
+      const line = (judge: string) => `${RUN} -l 6 ${judge} --max-cost ${TASK_USD * 3 + 0.001} --json`;
+      const { code, stdout } = await artE(line("--judge openai/gpt-4.1-mini"), { ...variables(), ...judged });
+      const { costUsd, totalTasks } = JSON.parse(stdout);
+      expect({ code, totalTasks }).toEqual({ code: 1, totalTasks: 2 });
+      expect(costUsd).toBeCloseTo(2 * TASK_USD, 9);
+      expect(JSON.parse((await run(line("--no-judge"))).stdout).totalTasks).toBe(3);
+    });
+  });
+
+  describe("--resume", () => {
+    it("with changed settings is refused with exit code 2 and a list of what differs, and changes nothing", async () => {
+      const runId = await stoppedRun();
+      const before = provider.requests.length;
+      const { code, stdout, stderr } = await run(
+        `run --resume ${runId} --max-turns 3 --temperature 0.5 --cutoff off --model-id anthropic/claude-haiku-4-5`,
+      );
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      const [said, hint] = stderr.split("\n");
+      expect(said).toBe(
+        `art-e: Run ${runId} cannot go on as it was begun: model was "anthropic/claude-sonnet-5-5" and would be "anthropic/claude-haiku-4-5"; maxTurns was 10 and would be 3; temperature was null and would be 0.5; cutoff was "query_date" and would be "off".`,
+      );
+      expect(hint).toContain("--force");
+      expect(provider.requests.length).toBe(before);
+      expect((await runs())[0]).toMatchObject({ id: runId, status: "interrupted", tasks: 2 });
+    });
+
+    it("with the settings it was begun with is no change", async () => {
+      const runId = await stoppedRun();
+      const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
+      const { code, stdout } = await run(line);
+      expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
+    });
+
+    it("--force goes on with them and records each change in the results file", async () => {
+      const runId = await stoppedRun();
+      const { code } = await run(`run --resume ${runId} --max-cost 9 --max-turns 3 --force -o forced.json`);
+      expect(code).toBe(0);
+      const { settings, totalTasks } = resultsSchema.parse(readJson("forced.json"));
+      expect(settings).toMatchObject({ maxTurns: 3, changes: ["maxTurns was 10 and would be 3"] });
+      expect(totalTasks).toBe(6);
+    });
+
+    it.each(["-l 3", "--epochs 2", "--shuffle", `--dataset ${QUESTIONS}`, "--price 1,2", "--ids 1"])(
+      "with %s is refused: what a run asks cannot be chosen again",
+      async (flag) => {
+        const { code, stderr } = await run(`run --resume latest ${flag}`);
+        expect(code).toBe(2);
+        expect(stderr).toContain(`${flag.replace("-l 3", "--limit 3").split(" ")[0]} cannot choose anything else.`);
+      },
+    );
+
+    it.each(["--force", "--retry-failed"])("is missing where %s is given without it", async (flag) => {
+      const { code, stderr } = await run(`${RUN} ${flag}`);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${flag} is for --resume, which is not given.`);
+    });
+
+    it("--retry-failed answers the failed tasks again, and no other", async () => {
+      const ids = [1, 21, 50];
+      down = new Set(ids.slice(0, 2).map(questionOf));
+      const first = await run(`${RUN} --ids ${ids} --json`);
+      expect(first.code).toBe(3);
+      down = new Set();
+      const before = provider.requests.length;
+      const { code } = await run("run --resume latest --retry-failed -o retried.json");
+      expect(code).toBe(0);
+      expect(provider.requests.length - before).toBe(2);
+      expect(resultsSchema.parse(readJson("retried.json"))).toMatchObject({
+        runId: JSON.parse(first.stdout).runId,
+        totalTasks: 3,
+        failedTasks: 0,
+        endings: { answered: 3 },
+      });
+    });
+  });
+
+  describe("--dry-run", () => {
+    it("tells what a run would cost, spends nothing and begins no run", async () => {
+      const before = { requests: provider.requests.length, runs: await runs() };
+      const kept = write("replies.jsonl", "as it was");
+      const { code, stdout } = await run(`${RUN} -l 5 --dry-run --json --overwrite --record ${kept}`);
+      expect(code).toBe(0);
+      expect(read("replies.jsonl")).toBe("as it was");
+      const estimate = JSON.parse(stdout);
+      expect(estimate).toMatchObject({ tasks: 5, basis: expect.stringMatching(/tasks of earlier runs|a guess/) });
+      expect(estimate.costUsd).toBeGreaterThan(0);
+      expect({ requests: provider.requests.length, runs: await runs() }).toEqual(before);
+    });
+
+    it("of a run that goes on counts what is missing, by --price where that was given", async () => {
+      const runId = await stoppedRun();
+      const { stdout } = await run(`run --resume ${runId} --dry-run --json`);
+      expect(JSON.parse(stdout)).toMatchObject({ tasks: 4 });
+      expect((await runs())[0]).toMatchObject({ id: runId, status: "interrupted", tasks: 2 });
+      const priced = await run(`${RUN} -l 2 --price 0,1000000 --dry-run --json`);
+      const { usage, costUsd } = JSON.parse(priced.stdout);
+      // Tokens are told rounded.
+      expect(Math.abs(costUsd - usage.outputTokens)).toBeLessThan(1);
+    });
+  });
+
+  describe("--epochs 2", () => {
+    it("asks every question twice, and each repeat can be shown", async () => {
+      const { code } = await run(`${RUN} --ids 1,2,3 --epochs 2 -o twice.json`);
+      expect(code).toBe(0);
+      const { taskResults, totalTasks, settings } = resultsSchema.parse(readJson("twice.json"));
+      expect({ totalTasks, epochs: settings.epochs }).toEqual({ totalTasks: 6, epochs: 2 });
+      expect(taskResults.map(({ taskId, epoch }) => [taskId, epoch])).toEqual([
+        [1, 1],
+        [1, 2],
+        [2, 1],
+        [2, 2],
+        [3, 1],
+        [3, 2],
+      ]);
+      const shown = JSON.parse((await artE("show latest/1/2 --json")).stdout);
+      expect(shown).toMatchObject({ taskId: 1, epoch: 2, traceId: taskResults[1]?.traceId });
+      expect(JSON.parse((await artE("show latest/1 --json")).stdout)).toMatchObject({ epoch: 1 });
+      expect(await artE("show latest/1/3")).toMatchObject({ code: 2, stdout: "" });
+    });
+  });
+});

@@ -1,0 +1,149 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  addressOf,
+  demoQuestions,
+  jsonLines,
+  MAIL,
+  QUESTIONS,
+  type Started,
+  startProgram,
+  workFolder,
+} from "../art-e.js";
+
+/** The clients of trainers against the real server, with stand-ins where a trainer cannot be installed. */
+
+const TRAINERS = join(import.meta.dirname, "trainers");
+const FIRST_HIT = `python3 ${join(TRAINERS, "first_hit.py")}`;
+
+const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
+
+let running: Started | null = null;
+afterEach(async () => {
+  running?.child.kill("SIGKILL");
+  await running?.ended;
+  running = null;
+});
+
+/** Starts the environment, and waits until it says where it is. */
+async function serve(flags: string, port = 0): Promise<string> {
+  running = start(`env serve --port ${port} --dataset ${QUESTIONS} ${flags}`);
+  return addressOf(running);
+}
+
+function variables(url: string): Record<string, string> {
+  const folders = [path("."), path("art_e_mail"), TRAINERS];
+  return { ART_E_ENV_URL: url, PYTHONPATH: folders.join(":"), PYTHONDONTWRITEBYTECODE: "1" };
+}
+
+/** A program beside this file, with the written clients and the stand-ins of trainers. */
+async function python(url: string, program: string, ...args: string[]) {
+  const { code, stdout, stderr } = await startProgram(
+    path("."),
+    "python3",
+    [join(TRAINERS, program), ...args],
+    variables(url),
+  ).ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return jsonLines(stdout);
+}
+
+/** What the same policy scores in a run, by the index of the task. */
+async function offline(score: string): Promise<number[]> {
+  const line = [
+    "run",
+    "-a",
+    "first-hit",
+    "--agent-command",
+    FIRST_HIT,
+    "--dataset",
+    QUESTIONS,
+    "-l",
+    "0",
+    "--no-judge",
+  ];
+  expect((await artE([...line, "--quiet", "-o", path("offline.json")])).code).toBe(0);
+  const results: { taskId: number; scores: Record<string, number> }[] = readJson("offline.json").taskResults;
+  const values = new Map(results.map(({ taskId, scores }) => [taskId, scores[score]]));
+  return demoQuestions.map(({ id }) => values.get(id) ?? Number.NaN);
+}
+
+beforeAll(async () => {
+  for (const [trainer, written] of Object.entries({
+    trl: "art_e_trl.py",
+    verifiers: "art_e_mail",
+    art: "art_e_rollout.py",
+  })) {
+    const { code, stdout, stderr } = await artE(`env client --for ${trainer}`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`Wrote ${path(written)}\n`);
+  }
+});
+
+describe("env client --for trl", () => {
+  it("pays 64 threads what the same policy scores in a run, task by task", async () => {
+    for (const reward of ["semanticScore", "sourcesF1"]) {
+      const url = await serve(`--reward ${reward} --no-save`);
+      const rewards = await python(url, "trl_rollouts.py", "test");
+      running?.child.kill("SIGTERM");
+      expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
+      expect(rewards.map(({ reward }) => reward)).toEqual(await offline(reward));
+    }
+  });
+
+  it("leaves an episode without a reward where the server dies, and goes on with the next where it is back", async () => {
+    const url = await serve("--reward sourcesF1");
+    const child = spawn("python3", [join(TRAINERS, "lost_server.py")], {
+      env: { ...process.env, ...variables(url) },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const said = async () => JSON.parse((await lines.next()).value ?? "null");
+    expect(await said()).toEqual({ did: "search" });
+    running?.child.kill("SIGKILL");
+    await running?.ended;
+    child.stdin.write("\n");
+    expect(await said()).toEqual({ reward: null, done: true });
+    await serve("--reward sourcesF1", Number(new URL(url).port));
+    child.stdin.write("\n");
+    expect(await said()).toEqual({ reward: 1, done: true });
+    child.stdin.end();
+    await once(child, "exit");
+  });
+});
+
+describe.each(["verifiers", "art"])("env client --for %s", (trainer) => {
+  it("gets the rewards of a run, also for a reply in plain text, and with the agent's instructions", async () => {
+    const url = await serve("--reward sourcesF1");
+    const lines = await python(url, `${trainer}.py`);
+    const rewards = (model: string) => lines.filter((line) => line.model === model).map(({ reward }) => reward);
+    expect(rewards("first_hit")).toEqual((await offline("sourcesF1")).slice(0, 20));
+    expect(rewards("plain_text")).toEqual(Array(20).fill(0));
+    for (const [i, { system }] of lines.entries()) expect(system).toContain(demoQuestions[i % 20]?.inbox_address);
+  });
+});
+
+describe("env client", () => {
+  it.each([
+    ["", "--for"],
+    ["--for nemo", "--for: expected trl or verifiers or art"],
+    ["--for trl -o there.py", "--output: .*there.py is there already"],
+    ["--for verifiers -o there.py", "--output: .*there.py is there already"],
+    ["--for trl -o there.py/client.py", "--output: "],
+  ])("refuses %s", async (flags, message) => {
+    write("there.py", "# mine");
+    const { code, stderr } = await artE(`env client ${flags}`);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });
+    expect(read("there.py")).toBe("# mine");
+  });
+
+  it("says where the server was looked for when there is none", async () => {
+    const args = ["-c", "import art_e_trl; art_e_trl.mail_rows()"];
+    const { code, stderr } = await startProgram(path("."), "python3", args, variables("http://127.0.0.1:9")).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain("http://127.0.0.1:9 cannot be reached: start it with `art-e env serve`");
+  });
+});

@@ -1,0 +1,364 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { configTemplate } from "../../../src/cli/commands/init.js";
+import { runSchema } from "../../../src/cli/commands/run-flags.js";
+import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config.js";
+import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config-file.js";
+import { describe as describeFlag } from "../../../src/cli/read-flags.js";
+import { UserError } from "../../../src/platform/errors.js";
+import { flagName } from "../../../src/platform/text.js";
+
+function refusedBy(work: () => unknown): UserError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const refused = (text: string) => refusedBy(() => parseConfig(text, "ci/art-e.yaml"));
+
+const valuesOf = (text: string, path = "art-e.yaml") =>
+  Object.fromEntries(parseConfig(text, path).settings.map(({ flag, value }) => [flag, value]));
+
+describe("a config file", () => {
+  it("says what would be typed for the flags", () => {
+    const text = `
+agent: {id: email-search}
+model: {id: openai/x, price: {input: 3, output: 15, cached: 0.3}}
+dataset: {ids: [3, 7], split: train}
+run: {limit: 0, scorers: [tokenF1, "eval:mine"]}
+limits: {concurrency: 8, max-failures: 5%, max-cost: 2.5}
+judge: off
+gates: {fail-under: {accuracy: 0.8, sources: 0.7}}
+`;
+    expect(valuesOf(text)).toEqual({
+      agent: "email-search",
+      modelId: "openai/x",
+      price: "3,15,0.3",
+      ids: "3,7",
+      split: "train",
+      limit: 0,
+      scorers: "tokenF1,eval:mine",
+      concurrency: "8",
+      maxFailures: "5%",
+      maxCost: 2.5,
+      judge: "off",
+      failUnder: "accuracy=0.8,sources=0.7",
+    });
+  });
+
+  it("names files from its own folder, and leaves absolute paths and names of runs alone", () => {
+    const text = `
+model: replay/replies.jsonl
+dataset: questions.jsonl
+judge: art:replay/judge.jsonl
+run: {output: /tmp/results.json}
+gates: {baseline: latest, junit: ../junit.xml}
+`;
+    expect(valuesOf(text, "ci/nightly/art-e.yaml")).toEqual({
+      modelId: "replay/ci/nightly/replies.jsonl",
+      dataset: "ci/nightly/questions.jsonl",
+      judge: "art:replay/ci/nightly/judge.jsonl",
+      output: "/tmp/results.json",
+      baseline: "latest",
+      junit: "ci/junit.xml",
+    });
+    expect(valuesOf("gates: {baseline: package.json}", "./art-e.yaml")).toEqual({ baseline: "package.json" });
+    expect(valuesOf("gates: {baseline: ../package.json}", "test/art-e.yaml")).toEqual({ baseline: "package.json" });
+  });
+
+  it("names a database from its own folder", () => {
+    expect(parseConfig("database: mail.db", "ci/art-e.yaml").database).toBe("ci/mail.db");
+    expect(parseConfig("agent: baseline", "ci/art-e.yaml").database).toBeNull();
+  });
+
+  it("may be empty, or hold nothing but comments", () => {
+    expect(parseConfig("", "art-e.yaml").settings).toEqual([]);
+    expect(parseConfig("# agent: baseline\n", "art-e.yaml").settings).toEqual([]);
+    expect(parseConfig("limits:\n  # max-cost: 5\n", "art-e.yaml").settings).toEqual([]);
+  });
+
+  it.each([
+    ["agent: x\nlimts: {}", 2, "There is no section limts.", "Did you mean limits?"],
+    ["limits:\n  rpm: 5\n  max-cots: 3", 3, "limits has no setting max-cots.", "Did you mean max-cost?"],
+    ["limits: {maxCost: 3}", 1, "limits has no setting maxCost.", "Did you mean max-cost?"],
+    ["max-cost: 3", 1, "There is no section max-cost.", "Did you mean limits.max-cost?"],
+    ["suite: {judge-votes: 3}", 1, "suite has no setting judge-votes.", "Did you mean judge.votes?"],
+    ["run: {resume: latest}", 1, "run has no setting resume.", "--resume is for the command line only."],
+    ["limits: {max-run-token: 5}", 1, "limits has no setting max-run-token.", "Did you mean max-run-tokens?"],
+    ["run:\n  epochs: 0", 2, "run.epochs: expected a whole number from 1 to 1000.", ""],
+    ["limits:\n  max-cost:", 2, "limits.max-cost: expected a number above 0, at most 9007199254740991.", ""],
+    ["limits: {concurrency: many}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
+    ["limits: {concurrency: 0}", 1, "limits.concurrency: expected auto, or a whole number from 1 to 9999.", ""],
+    ["limits: {max-failures: few}", 1, "limits.max-failures: expected a number of tasks, or a share such as 5%.", ""],
+    ["gates:\n  fail-under:\n    found: high", 3, "gates.fail-under.found: expected a number.", ""],
+    ["gates: {fail-under: 0.8}", 1, "gates.fail-under: expected METRIC: VALUE, such as accuracy: 0.8.", ""],
+    ["dataset: {split: dev}", 1, "dataset.split: expected train or test.", ""],
+    ["run: {scorers: tokenF1}", 1, "run.scorers: expected a list, such as [a, b].", ""],
+    ["agent: [a]", 1, "agent: expected settings such as id, command, url.", ""],
+    ["limits: low", 1, "limits: expected settings such as max-cost, max-task-cost, max-run-tokens.", ""],
+    ["model: {price: {input: -1, output: 1}}", 1, "model.price.input: expected US dollars for a million tokens.", ""],
+    ["database: 3", 1, "database: expected a path.", ""],
+    ["runs: [a]", 1, "runs: expected NAME: with sections below it.", ""],
+    ["runs:\n  a: baseline", 2, "runs.a: expected sections such as agent, dataset and limits.", ""],
+    [
+      "runs:\n  a b: {agent: x}",
+      2,
+      "runs.a b: expected a name of up to 50 letters, digits, dots, dashes, underscores.",
+      "",
+    ],
+    ["runs:\n  a:\n    limits: {max-cots: 1}", 3, "runs.a.limits has no setting max-cots.", "Did you mean max-cost?"],
+    ["runs:\n  a:\n    limts: {}", 3, "runs.a has no section limts.", "Did you mean limits?"],
+    ["runs:\n  a: {runs: {}}", 2, "runs.a has no section runs.", "runs is for the whole file, beside its sections."],
+    ["run: {database: x.db}", 1, "run has no setting database.", "database is for the whole file"],
+    ["rnus: {}", 1, "There is no section rnus.", "Did you mean runs"],
+    ["- agent", 1, "expected sections such as agent, dataset and limits.", ""],
+    ["agent: a\nagent: b", 2, "Map keys must be unique.", ""],
+    ["agent: &a x\nmodel: *a", 1, "has an anchor or an alias, which are not allowed.", ""],
+    ["run: {epochs: 0}\nagent: 3\nlimits: {rpm: -1}", 1, "run.epochs: expected a whole number from 1 to 1000.", ""],
+  ])("is refused in one line: %j", (text, line, message, hint) => {
+    const error = refused(text);
+    expect(error).toMatchObject({ code: "config_invalid", message: `ci/art-e.yaml:${line}: ${message}`, exitCode: 2 });
+    expect(error.hint).toContain(hint);
+  });
+
+  it.each([
+    ["a key of that name", "model:\n  api-key: abc", 2],
+    ["a variable of a provider", "agent: a\nOPENAI_API_KEY: abc", 2],
+    ["what looks like a key, in a comment too", "agent: a\n# was sk-ant-0123456789abcdefghij", 2],
+    ["a key among the words of a program", "agent: {command: 'x --key sk-0123456789abcdefghij'}", 1],
+  ])("holds no key: %s is refused, and not printed", (_, text, line) => {
+    const error = refused(text);
+    expect(error).toMatchObject({ code: "config_secret", message: expect.stringContaining(`ci/art-e.yaml:${line}: `) });
+    expect(error.hint).toContain("ANTHROPIC_API_KEY");
+    expect(`${error.message}${error.hint}`).not.toMatch(/abc|0123/);
+  });
+});
+
+describe("beside flags", () => {
+  const { settings: FILE } = parseConfig(
+    `
+agent: mine
+model: {id: openai/x, base-url: "http://localhost:1/v1", temperature: 0}
+dataset: {file: a.jsonl, split: train, max-sources: 2}
+run: {limit: 50, shuffle: true}
+limits: {max-cost: 5, rpm: 60}
+judge: {model: openai/y, votes: 3}
+gates: {fail-under: {found: 0.9}}
+`,
+    "art-e.yaml",
+  );
+  const used = (argv: Record<string, unknown>) => mergeConfig(argv, FILE).used.map(({ name }) => name);
+  const ALL = FILE.map(({ name }) => name);
+  const without = (...names: string[]) => ALL.filter((name) => !names.some((each) => name.startsWith(each)));
+
+  it.each([
+    ["none", {}, ALL],
+    ["one of the same setting", { limit: 5 }, without("run.limit")],
+    ["a boolean that is switched off", { shuffle: false }, without("run.shuffle")],
+    ["another agent, whose model is its own", { agent: "baseline" }, without("agent", "model")],
+    ["the same agent", { agent: "mine" }, without("agent")],
+    ["an agent that is a program", { agentCommand: "x" }, without("agent", "model")],
+    ["another model, with another server and price", { modelId: "google/z" }, without("model")],
+    ["another address", { baseUrl: "http://localhost:2" }, without("model.base-url")],
+    ["another file", { dataset: "b.jsonl" }, without("dataset")],
+    ["a suite", { suite: "s" }, without("dataset")],
+    ["no judge", { noJudge: true }, without("judge")],
+    [
+      "the published protocol",
+      { protocol: "art" },
+      without("agent", "judge", "dataset.split", "dataset.max-sources", "run.limit"),
+    ],
+    ["a stored run, which keeps its settings", { resume: "latest" }, ["limits.rpm", "gates.fail-under"]],
+    ["a repeated run", { repeat: "latest", rpm: 5 }, ["gates.fail-under"]],
+  ])("%s: the rest of the file counts", (_, argv, expected) => {
+    expect(used(argv)).toEqual(expected);
+    const { replaced } = mergeConfig(argv, FILE);
+    expect(replaced.length).toBe(ALL.length - expected.length);
+  });
+});
+
+describe("a run of the file", () => {
+  const FILE = parseConfig(
+    `
+agent: {id: mine}
+model: openai/x
+dataset: {file: a.jsonl, split: train}
+run: {limit: 50, output: out/results.json}
+gates: {fail-under: {found: 0.9}, junit: junit}
+runs:
+  plain:
+  other-model: {model: {id: openai/y}, run: {limit: 5}}
+  other-agent: {agent: baseline, gates: {fail-under: {sources: 0.5}, junit: own.xml}}
+  tasks: {suite: s}
+`,
+    "art-e.yaml",
+  );
+  const values = (run: string) => Object.fromEntries(settingsOfRun(run, FILE).map(({ name, value }) => [name, value]));
+
+  it("has what stands for all runs, with its name in the files that all would write", () => {
+    expect(values("plain")).toEqual({
+      "agent.id": "mine",
+      "model.id": "openai/x",
+      "dataset.file": "a.jsonl",
+      "dataset.split": "train",
+      "run.limit": 50,
+      "run.output": "out/results-plain.json",
+      "gates.fail-under": "found=0.9",
+      "gates.junit": "junit-plain",
+    });
+  });
+
+  it("replaces what it has of its own, and sets aside what belongs to another agent or dataset", () => {
+    const model = values("other-model");
+    expect(model).toMatchObject({ "runs.other-model.model.id": "openai/y", "runs.other-model.run.limit": 5 });
+    expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["model.id"]));
+    expect(Object.keys(model)).not.toEqual(expect.arrayContaining(["run.limit"]));
+    expect(values("other-agent")).toEqual({
+      "dataset.file": "a.jsonl",
+      "dataset.split": "train",
+      "run.limit": 50,
+      "run.output": "out/results-other-agent.json",
+      "runs.other-agent.agent.id": "baseline",
+      "runs.other-agent.gates.fail-under": "sources=0.5",
+      "runs.other-agent.gates.junit": "own.xml",
+    });
+    expect(Object.keys(values("tasks"))).not.toEqual(expect.arrayContaining(["dataset.file"]));
+    expect(values("tasks")).toMatchObject({ "runs.tasks.suite.folder": "s", "agent.id": "mine" });
+  });
+
+  it("is chosen by --only, in the order of the file", () => {
+    expect(namesOfRuns(undefined, FILE, "f")).toEqual(["plain", "other-model", "other-agent", "tasks"]);
+    expect(namesOfRuns("tasks, plain", FILE, "f")).toEqual(["plain", "tasks"]);
+    expect(refusedBy(() => namesOfRuns("plan", FILE, "f"))).toMatchObject({
+      message: "--only: f has no run plan.",
+      hint: "Did you mean plain? It has plain, other-model, other-agent, tasks.",
+    });
+    expect(refusedBy(() => namesOfRuns("plain", { ...FILE, runs: new Map() }, "f")).message).toBe(
+      "--only: f has no runs.",
+    );
+  });
+});
+
+describe("a file that --config does not name", () => {
+  const check = (text: string) => refuseUntrusted(parseConfig(text, "art-e.yaml").settings, "art-e.yaml");
+
+  it.each([
+    "agent: {command: python agent.py}",
+    "agent: {url: https://models.example/v1}",
+    "agent: {api-url: https://models.example}",
+    "model: {base-url: https://models.example/v1}",
+    "model: {base-url: http://localhost.models.example/v1}",
+    "model: {base-url: 'http://localhost@models.example/v1'}",
+    "judge: {base-url: https://models.example/v1}",
+    "traces: {otlp-endpoint: https://models.example}",
+    "suite: {folder: s, functions: mine.mjs}",
+  ])("neither names servers nor programs: %s", (text) => {
+    expect(refusedBy(() => check(text))).toMatchObject({
+      code: "config_untrusted",
+      message: expect.stringMatching(/^art-e\.yaml:1: \w+\.[a-z-]+ names a (server|program) /),
+      hint: "If you trust the file: --config art-e.yaml.",
+    });
+  });
+
+  it("may name a server of this machine", () => {
+    check("model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}");
+  });
+});
+
+/** The JSON Schema that ships is made from the zod schema: `npx vitest run test/cli/settings -u` makes it anew. */
+
+const schema = z.toJSONSchema(configSchema, { target: "draft-2020-12", io: "input" });
+
+const document = {
+  $schema: schema.$schema,
+  title: "ART-E config file",
+  description: "art-e.yaml: settings of art-e run, gate, score, ask and stats, over which flags win.",
+  ...schema,
+};
+
+const validate = new Ajv2020({ strict: false }).compile(document);
+
+/** What is typed each time: it is about one run, or loses something, or may hold a secret. */
+const COMMAND_LINE_ONLY =
+  "config dryRun force name noJudge only overwrite queue repeat resume retryFailed stats unsafeHostPython watch".split(
+    " ",
+  );
+
+describe("the JSON Schema of the config file", () => {
+  it("that ships is that of this version", async () => {
+    await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../../schema/config.schema.json");
+  });
+
+  it("has every flag of run, but for those that are typed each time", () => {
+    const flags = Object.values(SECTIONS).flatMap((fields) => Object.values(fields).map(({ flag }) => flag as string));
+    expect(new Set(flags).size).toBe(flags.length);
+    expect([...flags, ...COMMAND_LINE_ONLY].sort()).toEqual(Object.keys(runSchema.shape).sort());
+  });
+
+  it("describes every section, and every setting as --help does", () => {
+    const sections = document.$defs as Record<string, { description: string; anyOf: Record<string, unknown>[] }>;
+    expect(Object.keys(sections)).toEqual(Object.keys(SECTIONS));
+    for (const [name, { description, anyOf }] of Object.entries(sections)) {
+      expect(description, name).toMatch(/\w/);
+      const settings = anyOf.find(({ type }) => type === "object")?.properties as Record<
+        string,
+        { description: string }
+      >;
+      const described = new Map(
+        Object.entries(runSchema.shape).map(([name, field]) => [flagName(name).slice(2), describeFlag(field)]),
+      );
+      for (const [key, setting] of Object.entries(settings)) {
+        const [, flag = ""] = / \(--([a-z-]+)\)$/.exec(setting.description) ?? [];
+        expect(setting.description, key).toBe(`${described.get(flag)} (--${flag})`);
+      }
+    }
+  });
+
+  it.each([
+    ["texts for the main keys", "agent: baseline\nmodel: a/b\ndataset: x.jsonl\njudge: off\n", true],
+    ["sections of comments", "agent: baseline\nlimits:\n  # max-cost: 5\n", true],
+    ["runs", "agent: baseline\nruns:\n  a:\n  b: {limits: {max-cost: 1}}\n", true],
+    ["an unknown setting of a run", "runs: {a: {limits: {max-cots: 1}}}\n", false],
+    ["a number for the name of a run", "runs: {7: {limits: {max-cost: 1}}}\n", false],
+    ["an unknown section", "limts: {}\n", false],
+    ["an unknown setting", "limits: {max-cots: 1}\n", false],
+    ["a wrong type", "limits: {max-cost: many}\n", false],
+    ["a number out of range", "run: {epochs: 0}\n", false],
+    ["a text for a section without a main key", "limits: low\n", false],
+  ])("agrees with the reader on %s", (_, text, isValid) => {
+    expect(validate(parse(text))).toBe(isValid);
+    if (isValid) expect(parseConfig(text, "art-e.yaml").settings.length).toBeGreaterThan(0);
+    else expect(() => parseConfig(text, "art-e.yaml")).toThrow("art-e.yaml:1: ");
+  });
+});
+
+describe("the file that init writes", () => {
+  const answers = { agent: "email-search", model: "openai/gpt-6.1-sol" };
+  const uncommented = (text: string) =>
+    text.replace(/^(\s*)# (?!yaml-language-server)(\s*[a-z-]+:(?: .*)?)$/gm, "$1$2");
+
+  it.each([
+    ["the published questions", null],
+    ["a file of questions", { kind: "dataset", path: "odd: name #1.jsonl" }],
+    ["a suite", { kind: "suite", path: "suites/x" }],
+  ] as const)("is read as written for %s, also with all of its comments as settings", (_, tasks) => {
+    const text = configTemplate({ ...answers, tasks }, "schema.json");
+    const values = (of: string) =>
+      new Map(parseConfig(of, "art-e.yaml").settings.map(({ name, value }) => [name, value]));
+    const written = values(text);
+    expect(written.get("agent.id")).toBe("email-search");
+    expect(written.get("model.id")).toBe("openai/gpt-6.1-sol");
+    if (tasks !== null) expect([...written.values()]).toContain(tasks.path);
+    const all = values(uncommented(text));
+    expect(all.size).toBeGreaterThan(written.size + 10);
+    expect(all.get("gates.fail-under")).toBe("sources=0.7,found=0.9");
+    expect(validate(parse(text))).toBe(true);
+    expect(validate(parse(uncommented(text)))).toBe(true);
+  });
+});

@@ -1,0 +1,374 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+describe("config file", () => {
+  const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
+
+  beforeAll(() => {
+    for (const folder of ["ci", "data"]) mkdirSync(path(folder));
+    symlinkSync(path("art-e.db"), path("data/mail.db"));
+  });
+
+  const NIGHTLY = `agent: baseline
+dataset: ${QUESTIONS}
+run:
+  limit: 20
+  output: results.json
+gates:
+  fail-under: {found: 0.9, sources: 0.5}
+`;
+
+  beforeEach(() => {
+    write("art-e.yaml", "agent: baseline\n");
+    write("ci/nightly.yaml", NIGHTLY);
+  });
+
+  describe("run", () => {
+    it("takes from --config what is not given as a flag, and says so", async () => {
+      const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml -l 12 --json");
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr:
+          "Settings of ci/nightly.yaml: agent.id, dataset.file, run.output, gates.fail-under. The command line replaces run.limit.\n",
+      });
+      const { agentId, totalTasks, gates, output } = JSON.parse(stdout);
+      expect({ agentId, totalTasks, output }).toEqual({
+        agentId: "baseline",
+        totalTasks: 12,
+        output: "ci/results.json",
+      });
+      expect(gates).toMatchObject([
+        { scorer: "foundGold", limit: 0.9, passed: true },
+        { scorer: "sourcesCorrect", limit: 0.5, passed: true },
+      ]);
+      expect(readJson("ci/results.json").totalTasks).toBe(12);
+    });
+
+    it("ends with 3 where a gate of the file is missed", async () => {
+      write("ci/nightly.yaml", NIGHTLY.replace("found: 0.9", "exactMatch: 0.9"));
+      const { code, stderr } = await artE("run --config ci/nightly.yaml");
+      expect(code).toBe(3);
+      expect(stderr).toContain("missed 1 of 2 gates: exactMatch");
+    });
+
+    it("finds art-e.yaml in its folder, else beside the database; --config off reads none", async () => {
+      write("data/art-e.yaml", NIGHTLY);
+      const here = await artE(`run --dry-run --dataset ${QUESTIONS} --db data/mail.db`);
+      expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n");
+      const without = await artE(`run --dry-run --dataset ${QUESTIONS} --config off`);
+      expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--agent is missing.") });
+      rmSync(path("art-e.yaml"));
+      const beside = await artE("run --dry-run --db data/mail.db");
+      expect(beside.stderr).toContain(`Settings of ${join("data", "art-e.yaml")}: agent.id, dataset.file, run.limit`);
+    });
+
+    it("shows with --dry-run what comes from the file", async () => {
+      const { stdout } = await artE("run --dry-run --config ci/nightly.yaml");
+      expect(stdout).toMatch(/^run\.limit: +20 \(ci\/nightly\.yaml:4\)$/m);
+      expect(stdout).toMatch(/^gates\.fail-under: +found=0\.9,sources=0\.5 \(ci\/nightly\.yaml:7\)$/m);
+      const json = await artE("run --dry-run --config ci/nightly.yaml --json --quiet");
+      expect(JSON.parse(json.stdout).config).toMatchObject({
+        path: "ci/nightly.yaml",
+        settings: expect.arrayContaining([{ name: "run.limit", value: 20, line: 4 }]),
+      });
+    });
+
+    it("says where in the file a flag stands that cannot be used", async () => {
+      write("art-e.yaml", `agent: baseline\nrun:\n  seed: 4\n`);
+      const { code, stderr } = await artE(`run --dataset ${QUESTIONS}`);
+      expect(code).toBe(2);
+      expect(stderr).toContain("--seed is for --shuffle, which is not given.");
+      expect(stderr).toContain("--seed is run.seed at art-e.yaml:3.");
+    });
+
+    it("does not write its results over the file", async () => {
+      const { code, stderr } = await artE(`run --dataset ${QUESTIONS} -o art-e.yaml --overwrite`);
+      expect(code).toBe(2);
+      expect(stderr).toContain("art-e.yaml is the file of settings, and would be destroyed.");
+      expect(read("art-e.yaml")).toBe("agent: baseline\n");
+    });
+
+    it("refuses a file that is not there or not well-formed", async () => {
+      const missing = await artE("run --config nowhere.yaml");
+      expect(missing.stderr).toContain("--config: nowhere.yaml cannot be read: there is no such file.");
+      write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
+      const wrong = await artE("run --json");
+      expect(wrong.code).toBe(2);
+      expect(JSON.parse(wrong.stderr).error).toMatchObject({
+        message: "art-e.yaml:2: limits has no setting max-cots.",
+        hint: expect.stringContaining("Did you mean max-cost?"),
+      });
+    });
+
+    it("goes on with a run as it was begun, whatever the file says", async () => {
+      write("art-e.yaml", NIGHTLY);
+      expect(await artE("run -l 15 --quiet")).toMatchObject({ code: 0 });
+      write("art-e.yaml", `${NIGHTLY.replace("baseline", "email-search")}limits: {max-turns: 2}\n`);
+      const { code, stderr } = await artE("run --resume latest");
+      expect({ code, stderr }).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining("art-e.yaml: gates.fail-under."),
+      });
+    });
+  });
+
+  describe("gate", () => {
+    it("takes its thresholds from the file, and flags instead of them", async () => {
+      expect(await artE("run --config ci/nightly.yaml --quiet")).toMatchObject({ code: 0 });
+      const passed = await artE("gate latest --config ci/nightly.yaml");
+      expect(passed).toMatchObject({ code: 0, stderr: "Settings of ci/nightly.yaml: gates.fail-under.\n" });
+      expect(passed.stdout).toMatch(/^passed {2}found .*\npassed {2}sources /);
+      const missed = await artE("gate latest --config ci/nightly.yaml --fail-under exactMatch=0.9");
+      expect(missed.code).toBe(3);
+      expect(missed.stdout).not.toContain("found");
+    });
+
+    it("says that there is none where the file has none", async () => {
+      const { code, stderr } = await artE("gate latest");
+      expect(code).toBe(2);
+      expect(stderr).toContain("or write gates into art-e.yaml.");
+    });
+  });
+});
+
+describe("runs of a file", () => {
+  const { artE, path, readJson, write } = workFolder({ mail: MAIL });
+
+  const FILE = `agent: baseline
+dataset: ${QUESTIONS}
+run: {limit: 8, output: results.json}
+gates: {fail-under: {found: 0.9}}
+runs:
+  easy:
+  strict:
+    gates: {fail-under: {exactMatch: 0.9}}
+  short:
+    run: {limit: 3, output: three.json}
+`;
+
+  beforeAll(() => mkdirSync(path("ci")));
+
+  beforeEach(() => {
+    rmSync(path("art-e.yaml"), { force: true });
+    write("ci/nightly.yaml", FILE);
+  });
+
+  describe("a file with runs", () => {
+    it("runs each in order, goes on after a missed gate, and ends with the worst exit code", async () => {
+      const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml");
+      expect(code).toBe(3);
+      expect([...stderr.matchAll(/^Run (\S+) \((\d) of 3\)$/gm)].map(([, name, n]) => `${name} ${n}`)).toEqual([
+        "easy 1",
+        "strict 2",
+        "short 3",
+      ]);
+      expect(stderr).toContain("missed 1 of 1 gates: exactMatch");
+      expect(stderr).toMatch(
+        /art-e: 1 of 3 runs did not pass: strict \(exit code 3\)\.\n.*--config ci\/nightly\.yaml --only strict\n$/,
+      );
+      expect(stdout.match(/^Results: .*/gm)).toEqual([
+        "Results:  ci/results-easy.json",
+        "Results:  ci/results-strict.json",
+        "Results:  ci/three.json",
+      ]);
+      expect([readJson("ci/results-easy.json").totalTasks, readJson("ci/three.json").totalTasks]).toEqual([8, 3]);
+    });
+
+    it("gives each run its name as a tag", async () => {
+      const { stdout } = await artE("runs list --tag short --json");
+      expect(JSON.parse(stdout)).toMatchObject([{ tags: ["short"], totalTasks: 3 }]);
+    });
+
+    it("prints one JSON document with the results of all", async () => {
+      const { code, stdout } = await artE("run --config ci/nightly.yaml --json --quiet -l 2 -o all.json");
+      expect(code).toBe(3);
+      expect(JSON.parse(stdout).runs).toMatchObject([
+        { name: "easy", exitCode: 0, totalTasks: 2, output: "all-easy.json" },
+        { name: "strict", exitCode: 3, totalTasks: 2, output: "all-strict.json", error: { code: "gate_missed" } },
+        { name: "short", exitCode: 0, totalTasks: 2, output: "all-short.json" },
+      ]);
+    });
+
+    it("runs those of --only, with files as they are named where it is one", async () => {
+      const { code, stderr } = await artE("run --config ci/nightly.yaml --only short -o mine.json");
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr:
+          "Settings of ci/nightly.yaml for short: agent.id, dataset.file, gates.fail-under, runs.short.run.limit. The command line replaces runs.short.run.output.\n",
+      });
+      expect(readJson("mine.json").totalTasks).toBe(3);
+    });
+
+    it("goes on after a run that cannot begin", async () => {
+      write("ci/nightly.yaml", FILE.replace("easy:", "easy: {agent: nobody}"));
+      const { code, stderr } = await artE("run --config ci/nightly.yaml --only easy,short");
+      expect(code).toBe(2);
+      expect(stderr).toContain("1 of 2 runs did not pass: easy (exit code 2).");
+      expect(stderr).toContain('art-e: There is no agent "nobody".');
+      expect((await artE("run --config ci/nightly.yaml --only easy")).code).toBe(2);
+    });
+
+    it("checks all before the first begins", async () => {
+      write("ci/nightly.yaml", FILE.replace("three.json", "results-easy.json"));
+      const twice = await artE("run --config ci/nightly.yaml");
+      expect(twice).toMatchObject({ code: 2, stdout: "" });
+      expect(twice.stderr).toContain("results-easy.json is --output of the run easy, and would be destroyed.");
+      write("ci/nightly.yaml", FILE.replace("limit: 3,", "seed: 3,"));
+      expect((await artE("run --config ci/nightly.yaml")).stderr).toContain("--seed is runs.short.run.seed at");
+      const named = await artE("run --config ci/nightly.yaml --name x");
+      expect(named.stderr).toContain("--name is for one run, and ci/nightly.yaml has easy, strict, short.");
+    });
+
+    it("estimates each with --dry-run", async () => {
+      const { code, stdout } = await artE("run --config ci/nightly.yaml --dry-run --json --quiet");
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout).runs.map(({ name, tasks }: { name: string; tasks: number }) => [name, tasks])).toEqual([
+        ["easy", 8],
+        ["strict", 8],
+        ["short", 3],
+      ]);
+    });
+
+    it("has gates for each, also for a run that is finished", async () => {
+      expect((await artE("gate latest --config ci/nightly.yaml --only strict")).code).toBe(3);
+      expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
+      expect((await artE("gate latest --config ci/nightly.yaml --only easy,strict")).stderr).toContain(
+        "--only names 2 runs.",
+      );
+    });
+
+    it("goes on with a stored run without beginning those of the file", async () => {
+      const { code, stderr } = await artE("run --resume latest --config ci/nightly.yaml");
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("gates.fail-under.") });
+      expect(stderr).not.toContain("of 3)");
+    });
+
+    it("needs a file for --only", async () => {
+      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only names runs of a file of settings");
+    });
+  });
+
+  describe("what else reads the file", () => {
+    it("every command: the database, which a flag and ART_E_DB win over", async () => {
+      renameSync(path("art-e.db"), path("mail.db"));
+      try {
+        write("art-e.yaml", "# of the team\ndatabase: mail.db\n");
+        expect(await artE("stats --corpus --json")).toMatchObject({ code: 0 });
+        expect(existsSync(path("art-e.db"))).toBe(false);
+        expect((await artE("stats --corpus --db nowhere.db")).stderr).toContain("nowhere.db");
+        expect((await artE("stats --corpus", { ART_E_DB: "other.db" })).stderr).toContain("other.db");
+        write("ci/nightly.yaml", `database: ../mail.db\n${FILE}`);
+        rmSync(path("art-e.yaml"));
+        expect((await artE("gate latest --config ci/nightly.yaml --only easy")).code).toBe(0);
+      } finally {
+        renameSync(path("mail.db"), path("art-e.db"));
+      }
+    });
+
+    it("score: the judge and the scorers", async () => {
+      write("art-e.yaml", "judge: replay/nowhere.jsonl\nrun: {scorers: [tokenF1], limit: 3}\n");
+      const judged = await artE("score");
+      expect(judged.code).toBe(2);
+      expect(judged.stderr).toContain("Settings of art-e.yaml: run.scorers, judge.model.");
+      expect(judged.stderr).toContain("nowhere.jsonl");
+      const unjudged = await artE("score --no-judge");
+      expect(unjudged).toMatchObject({
+        code: 0,
+        stderr: "Settings of art-e.yaml: run.scorers. The command line replaces judge.model.\n",
+      });
+    });
+
+    it("ask: the agent and its model", async () => {
+      write("art-e.yaml", "agent: baseline\nlimits: {max-turns: 3}\nrun: {limit: 3}\n");
+      const asked = await artE(["ask", MARCUS, "Who approved the outage?"]);
+      expect(asked.stderr).toBe("Settings of art-e.yaml: agent.id, limits.max-turns.\n");
+      expect(asked.stdout).toContain("baseline (offline/baseline)");
+      write("art-e.yaml", "agent: {url: 'http://localhost:1/v1'}\n");
+      const elsewhere = await artE(["ask", MARCUS, "Who approved the outage?"]);
+      expect(elsewhere.code).toBe(2);
+      expect(elsewhere.stderr).toContain("art-e.yaml:1: agent.url is an agent that art-e ask cannot ask.");
+    });
+
+    it("stats: the dataset, where no run and no mail is asked for", async () => {
+      write("art-e.yaml", `dataset: ${QUESTIONS}\n`);
+      const stats = await artE("stats");
+      expect(stats).toMatchObject({ code: 0, stderr: "Settings of art-e.yaml: dataset.file.\n" });
+      expect((await artE("stats --run latest")).stderr).toBe("");
+    });
+  });
+});
+
+describe("init", () => {
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
+
+  beforeEach(() => rmSync(path("art-e.yaml"), { force: true }));
+
+  /** Answers with these lines. */
+  async function answer(...lines: string[]) {
+    const child = spawn(process.execPath, [BIN, "init"], { cwd: path("."), env: {} });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+    });
+    child.stdin.end(lines.map((line) => `${line}\n`).join(""));
+    const [code] = await once(child, "close");
+    return { code, stderr };
+  }
+
+  it("asks three questions, each again until it can be used, and writes a file that run takes", async () => {
+    const { code, stderr } = await answer("two words", "baseline", "", "nowhere.jsonl", QUESTIONS);
+    expect(code).toBe(0);
+    expect(stderr).toContain("two words is no id of an agent.");
+    expect(stderr).toContain("There is no file or folder nowhere.jsonl.");
+    expect(stderr.match(/\? \[/g)).toHaveLength(5);
+    expect(parse(read("art-e.yaml"))).toMatchObject({
+      agent: "baseline",
+      model: "offline/baseline",
+      dataset: { file: QUESTIONS },
+    });
+    expect(await artE("run --quiet")).toMatchObject({ code: 0, stdout: expect.stringContaining("10 completed") });
+  });
+
+  it("takes a folder for a suite, and an empty line for the published questions", async () => {
+    expect(await answer("data-worker", "openai/gpt-6.1-sol", ".")).toMatchObject({ code: 0 });
+    expect(parse(read("art-e.yaml"))).toMatchObject({ model: "openai/gpt-6.1-sol", suite: { folder: "." } });
+    rmSync(path("art-e.yaml"));
+    expect(await answer("", "", "")).toMatchObject({ code: 0 });
+    expect(parse(read("art-e.yaml")).dataset).toEqual({ split: "test" });
+  });
+
+  it("writes nothing where the answers end", async () => {
+    const { code, stderr } = await answer("baseline");
+    expect(code).toBe(2);
+    expect(stderr).toContain("art-e init --yes");
+    expect(() => read("art-e.yaml")).toThrow("ENOENT");
+  });
+
+  it("asks nothing with --yes, and chooses by the keys that are set", async () => {
+    expect(await artE("init --yes")).toMatchObject({ code: 0, stderr: "" });
+    expect(parse(read("art-e.yaml"))).toMatchObject({ agent: "baseline", model: "offline/baseline" });
+    const { stdout } = await artE("init --yes -o keyed.yaml --json", { OPENAI_API_KEY: "not-a-real-key" });
+    expect(JSON.parse(stdout)).toMatchObject({ path: "keyed.yaml", agent: "email-search", tasks: null });
+    expect(parse(read("keyed.yaml")).model).toMatch(/^openai\//);
+    expect(read("keyed.yaml")).not.toContain("not-a-real-key");
+  });
+
+  it("never writes over a file", async () => {
+    write("art-e.yaml", "agent: mine\n");
+    const { code, stderr } = await artE("init --yes");
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml exists") });
+    expect(read("art-e.yaml")).toBe("agent: mine\n");
+  });
+
+  it("names the JSON Schema of this installation, for editors", async () => {
+    await artE("init --yes");
+    const [, schema = ""] = /^# yaml-language-server: \$schema=(.+)\n/.exec(read("art-e.yaml")) ?? [];
+    expect(schema).toMatch(/\/schema\/config\.schema\.json$/);
+    expect(JSON.parse(readFileSync(schema, "utf8")).title).toBe("ART-E config file");
+  });
+});

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { eventsOf, openChat, says } from "../../server/demo-server.js";
+import { Collector } from "../../trace-formats/collector.js";
+import { problemsOf } from "../../trace-formats/otlp-reader.js";
+import { demoQuestion, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+
+describe("export otlp", () => {
+  const { artE, path, read } = workFolder({ mail: MAIL });
+  const KEYS = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20c2VjcmV0LWtleQ==,x-scope=a%2Cb" };
+  let collector: Collector;
+
+  beforeAll(async () => {
+    collector = await Collector.start();
+    const run = `run -a baseline --dataset ${QUESTIONS} --ids 1,2,3 --quiet`;
+    const { code, stderr } = await artE(run);
+    if (code !== 0) throw new Error(`the run failed: ${stderr}`);
+  });
+
+  beforeEach(() => {
+    collector.taken.length = 0;
+    collector.requests = 0;
+    collector.always = { status: 200 };
+  });
+
+  afterAll(() => collector.stop());
+
+  const send = (flags = "", variables: Record<string, string> = KEYS) =>
+    artE(`export-traces --otlp-endpoint ${collector.url} ${flags}`, variables);
+
+  describe("export-traces --format otlp", () => {
+    it("writes one TracesData a line, by the rules", async () => {
+      const { code } = await artE("export-traces --format otlp -o traces.otlp.jsonl");
+      expect(code).toBe(0);
+      const lines = read("traces.otlp.jsonl").trimEnd().split("\n");
+      expect(lines).toHaveLength(3);
+      expect(lines.flatMap(problemsOf)).toEqual([]);
+      expect(lines[0]).toContain(demoQuestion(1).question);
+      expect(lines[0]).toContain("gen_ai.tool.definitions");
+    });
+
+    it("leaves out what was said with --no-content", async () => {
+      const { stdout } = await artE("export-traces --format otlp --no-content");
+      expect(stdout.trimEnd().split("\n").flatMap(problemsOf)).toEqual([]);
+      for (const id of [1, 2, 3]) expect(stdout).not.toContain(demoQuestion(id).question);
+    });
+  });
+
+  describe("export-traces --otlp-endpoint", () => {
+    it("sends the chosen traces, with the headers of the environment, and says so", async () => {
+      const { code, stderr } = await send("--ids 1,3");
+      expect(code).toBe(0);
+      const host = new URL(collector.url).host;
+      expect(stderr).toBe(`2 traces of ${runOf()} sent to ${host}: ${collector.spans.length} spans.\n`);
+      const [request] = collector.taken;
+      expect(request?.path).toBe("/v1/traces");
+      expect(request?.headers).toMatchObject({ authorization: "Basic c2VjcmV0LWtleQ==", "x-scope": "a,b" });
+      const questions = collector.spans.map(({ attributes }) => attributes["input.value"]);
+      expect(questions.filter((question) => question !== undefined)).toEqual(
+        [1, 3].map((id) => demoQuestion(id).question),
+      );
+    });
+
+    it("takes the address of the environment with --otlp, and with --json says all in one document", async () => {
+      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/` };
+      const { code, stdout } = await artE("export-traces --otlp --json --quiet", variables);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ traces: 3, delivered: collector.spans.length, rejected: 0 });
+      expect(collector.taken[0]?.path).toBe("/base/v1/traces");
+      const own = {
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://x",
+      };
+      expect((await artE("export-traces --otlp", own)).code).toBe(0);
+      expect(collector.taken[1]?.path).toBe("/own");
+    });
+
+    it("sends the scores to Langfuse, each by its own id", async () => {
+      const url = `${collector.url}/api/public/otel`;
+      const { code, stderr } = await artE(`export-traces --ids 2 --otlp-endpoint ${url} --scores langfuse`, KEYS);
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/ spans and \d+ scores\.\n$/) });
+      const [spans, ...scores] = collector.taken;
+      expect(spans?.path).toBe("/api/public/otel/v1/traces");
+      expect(new Set(scores.map((score) => score.path))).toEqual(new Set(["/api/public/scores"]));
+      const { traceId } = collector.spans[0] ?? {};
+      const sent = scores.map(({ json }) => json as Record<string, unknown>);
+      const [trace] = jsonLines((await artE("export-traces --ids 2")).stdout);
+      const told = Object.entries<{ value: number | null }>(trace.scores).filter(([, { value }]) => value !== null);
+      expect(sent.map(({ name }) => name).sort()).toEqual(told.map(([name]) => name).sort());
+      expect(sent.map(({ id }) => id).sort()).toEqual(told.map(([name]) => `${traceId}-${name}`).sort());
+      expect(sent.every((score) => score.traceId === traceId && typeof score.value === "number")).toBe(true);
+      expect(scores[0]?.headers.authorization).toBe("Basic c2VjcmV0LWtleQ==");
+    });
+
+    it("sends the scores to Phoenix as annotations of the traces", async () => {
+      expect((await send("--scores phoenix")).code).toBe(0);
+      const [, annotations] = collector.taken;
+      expect(annotations?.path).toBe("/v1/trace_annotations");
+      const { data } = (annotations?.json ?? {}) as { data: { trace_id: string; annotator_kind: string }[] };
+      expect(new Set(data.map(({ trace_id }) => trace_id))).toEqual(new Set(collector.spans.map((s) => s.traceId)));
+      expect(new Set(data.map(({ annotator_kind }) => annotator_kind))).toEqual(new Set(["CODE"]));
+    });
+
+    it("fails where the server refuses, without its key", async () => {
+      collector.always = { status: 401, headers: { "content-type": "text/plain" }, body: "no c2VjcmV0LWtleQ==" };
+      const { code, stderr } = await send();
+      expect(code).toBe(1);
+      expect(stderr).toBe(
+        `art-e: ${collector.url}/v1/traces: the server answered 401: no [secret].\n` +
+          "       See that OTEL_EXPORTER_OTLP_HEADERS holds the right keys.\n",
+      );
+    });
+
+    it("leaves no key on the disk", () => {
+      const leaks = everyFile(path(".")).filter(({ bytes }) => bytes.includes("c2VjcmV0LWtleQ"));
+      expect(leaks.map(({ name }) => name)).toEqual([]);
+    });
+
+    it.each([
+      ["--otlp", {}, "There is no address to send traces to."],
+      ["--otlp-endpoint ftp://x", {}, "--otlp-endpoint is no http or https address without user name and password."],
+      ["--otlp-endpoint http://me:secret@x", {}, "--otlp-endpoint is no http or https address"],
+      ["--otlp-endpoint http://x -o f.jsonl", {}, "--output is for a file"],
+      ["--otlp-endpoint http://x --format jsonl", {}, "--format is for a file"],
+      ["--scores langfuse", {}, "--scores sends scores beside traces, and no traces are to be sent."],
+      ["--otlp-endpoint http://x --scores langfuse", {}, "is no address of langfuse that takes spans"],
+      ["--otlp-endpoint http://x --scores other", {}, "--scores: expected langfuse or phoenix."],
+      [
+        "--otlp-endpoint http://x",
+        { OTEL_EXPORTER_OTLP_HEADERS: "secret" },
+        "OTEL_EXPORTER_OTLP_HEADERS cannot be read.",
+      ],
+    ])("refuses %s %o", async (flags, variables, message) => {
+      const { code, stderr } = await artE(`export-traces ${flags}`, variables as Record<string, string>);
+      expect(code).toBe(2);
+      expect(stderr).toContain(message);
+      expect(stderr).not.toContain("secret");
+    });
+  });
+
+  function runOf(): unknown {
+    return collector.spans[0]?.attributes["art_e.run.id"];
+  }
+});
+
+describe("live otlp", () => {
+  const { artE, readJson, start } = workFolder({ mail: MAIL });
+  let collector: Collector;
+
+  beforeAll(async () => {
+    collector = await Collector.start();
+  });
+
+  beforeEach(() => {
+    collector.taken.length = 0;
+    collector.requests = 0;
+    collector.answers = [];
+    collector.always = { status: 200 };
+  });
+
+  afterAll(() => collector.stop());
+
+  const run = (flags: string, variables = {}) =>
+    artE(`run -a baseline --dataset ${QUESTIONS} --limit 0 -o live.json --overwrite --no-progress ${flags}`, variables);
+
+  describe("art-e run --otlp", () => {
+    it("sends every task while it runs, scored, and says so", async () => {
+      const { code, stderr } = await run("--otlp", { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+      expect(code).toBe(0);
+      expect(stderr).toContain(`art-e: ${collector.spans.length} spans sent to ${new URL(collector.url).host}.\n`);
+      const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
+      const { taskResults } = readJson("live.json");
+      expect(new Set(roots.map(({ attributes }) => attributes["art_e.trace.id"]))).toEqual(
+        new Set(taskResults.map(({ traceId }: { traceId: string }) => traceId)),
+      );
+      expect(roots.every(({ events }) => events.some(({ name }) => name === "gen_ai.evaluation.result"))).toBe(true);
+      const tools = collector.spans.map(({ attributes }) => attributes["gen_ai.tool.definitions"]);
+      expect(tools.some((definitions) => String(definitions).includes("email_search"))).toBe(true);
+    });
+
+    it("sends nothing of what was said with --no-content, and the scores to Phoenix", async () => {
+      const { code, stderr } = await run(`--otlp-endpoint ${collector.url} --no-content --scores phoenix`);
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/art-e: \d+ spans and \d+ scores sent to /);
+      expect(JSON.stringify(collector.taken)).not.toMatch(/club dues|gen_ai\.input\.messages|explanation/);
+    });
+
+    it("is not failed by a server that refuses all, which is told at the end", async () => {
+      collector.always = { status: 400, headers: { "content-type": "text/plain" }, body: "no such project" };
+      const { code, stderr } = await run(`--otlp-endpoint ${collector.url}`);
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/art-e: \d+ spans were not delivered: the server answered 400: no such project\./);
+      expect(readJson("live.json").failedTasks).toBe(0);
+    });
+
+    it("delivers every span, or counts it, to a server that loses connections and answers 429, 503 and 400", async () => {
+      const busy = { status: 429, headers: { "retry-after": "0" } };
+      collector.answers = ["drop", busy, { status: 200 }, busy, "drop", { status: 503 }, { status: 400 }, busy];
+      const { code, stderr } = await run(`--otlp-endpoint ${collector.url}`);
+      expect(code).toBe(0);
+      expect(readJson("live.json").failedTasks).toBe(0);
+      const said = (pattern: RegExp) => Number((pattern.exec(stderr)?.[1] ?? "0").replaceAll(",", ""));
+      const [delivered, dropped] = [said(/([\d,]+) spans sent to/), said(/([\d,]+) spans were not delivered/)];
+      expect(delivered).toBe(collector.spans.length);
+      const { turns, taskResults } = readJson("live.json");
+      const traces = jsonLines((await artE("export-traces")).stdout);
+      const calls = traces.reduce((sum, { toolCalls }) => sum + toolCalls.length, 0);
+      expect(delivered + dropped).toBe(taskResults.length + turns + calls);
+    });
+
+    it("refuses an address before the first task", async () => {
+      expect(await run("--otlp")).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("There is no address to send traces to."),
+      });
+    });
+  });
+
+  describe("art-e serve --otlp", () => {
+    it("sends its chats", async () => {
+      const { child, ended } = start(`serve --port 0 --otlp-endpoint ${collector.url}`);
+      const url = await new Promise<string>((resolve, reject) => {
+        child.stdout?.on("data", (text: string) => resolve(/http:\S+/.exec(text)?.[0] ?? ""));
+        ended.then(({ stderr }) => reject(new Error(stderr)));
+      });
+      const chat = { ...says("How much are the club dues?"), variables: { inbox_address: MARCUS } };
+      await eventsOf(await openChat(url, "baseline", chat));
+      child.kill("SIGTERM");
+      const { code, stderr } = await ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/art-e: \d+ spans sent to/) });
+      const [root] = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
+      expect(root?.attributes["input.value"]).toBe("How much are the club dues?");
+    });
+  });
+});

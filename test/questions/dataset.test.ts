@@ -1,0 +1,470 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { KNOWN_BAD_IDS, questionStatistics, selectQuestions, shuffled } from "../../src/questions/dataset.js";
+import { splitMessageIds } from "../../src/questions/files.js";
+import { loadQuestions, type QuestionRequest } from "../../src/questions/hub.js";
+import type { Question, Split } from "../../src/tasks/question.js";
+import { ENRON, needs } from "../machine-requirements.js";
+import { never } from "../platform/hub-server.js";
+import { parquetOf, questionRows, type Row } from "./question-rows.js";
+
+describe("questionStatistics", () => {
+  it("of no questions has no averages and no dates, but no NaN", () => {
+    const statistics = questionStatistics({ split: "test", questions: [] });
+    expect(statistics).toMatchObject({
+      totalTasks: 0,
+      uniqueInboxes: 0,
+      averageRealism: null,
+      averageMessageIds: null,
+      firstDate: null,
+      lastDate: null,
+    });
+    expect(statistics.realismHistogram.every((bin) => bin.count === 0)).toBe(true);
+  });
+
+  it("counts, averages and finds the first and last day", () => {
+    const questions = questionRows(4).map((row, i) => ({
+      ...row,
+      how_realistic: [0.3, 0.7, 0.75, 1][i] ?? 0,
+      message_ids: row.message_ids.slice(0, i % 3),
+      query_date: ["2001-05-14", "1999-12-31", "2002-01-01", "2001-05-14"][i] ?? "",
+    }));
+    expect(questionStatistics({ split: "train", questions })).toEqual({
+      split: "train",
+      totalTasks: 4,
+      uniqueInboxes: 2,
+      averageRealism: 0.6875,
+      averageMessageIds: 0.75,
+      firstDate: "1999-12-31",
+      lastDate: "2002-01-01",
+      realismHistogram: [0, 0, 0, 1, 0, 0, 0, 2, 0, 1].map((count, i) => ({ from: i / 10, to: (i + 1) / 10, count })),
+    });
+  });
+
+  it("puts every bound into the bin that begins with it, and 1 into the last", () => {
+    const bounds = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+    const questions = bounds.map((how_realistic, i) => ({ ...questionRows(1, i)[0], how_realistic }) as never);
+    const { realismHistogram } = questionStatistics({ split: "test", questions });
+    expect(realismHistogram.map((bin) => bin.count)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+  });
+});
+
+const QUESTIONS: Question[] = questionRows(60).map((row, i) => ({
+  ...row,
+  how_realistic: (i % 8) / 10 + 0.3,
+  message_ids: row.message_ids.slice(0, i % 3),
+}));
+
+const ids = (questions: readonly Question[]) => questions.map((question) => question.id);
+
+describe("selectQuestions", () => {
+  it("refuses ids the dataset does not have, naming them once each", () => {
+    expect(() => selectQuestions(QUESTIONS, { ids: [3, 99, 61, 99], limit: 0 })).toThrow(
+      "the dataset has no question with id 99, 61",
+    );
+  });
+
+  it("takes the first questions, and all of them for 0", () => {
+    expect(ids(selectQuestions(QUESTIONS, { limit: 3 }))).toEqual([1, 2, 3]);
+    expect(selectQuestions(QUESTIONS, { limit: 0 })).toEqual(QUESTIONS);
+    expect(selectQuestions(QUESTIONS, { limit: 1000 })).toEqual(QUESTIONS);
+  });
+
+  it("keeps the order of the dataset, whatever the order of the ids", () => {
+    expect(ids(selectQuestions(QUESTIONS, { ids: [30, 2, 7, 2], limit: 0 }))).toEqual([2, 7, 30]);
+  });
+
+  it("filters by each of its conditions, bounds included", () => {
+    const realistic = selectQuestions(QUESTIONS, { minRealism: 0.9, limit: 0 });
+    expect(realistic.length).toBeGreaterThan(0);
+    expect(realistic).toEqual(QUESTIONS.filter((question) => question.how_realistic >= 0.9));
+    expect(ids(selectQuestions(QUESTIONS, { maxSources: 1, limit: 4 }))).toEqual([1, 2, 4, 5]);
+    const ofLee = selectQuestions(QUESTIONS, { inbox: " Lee.Roe@example.com ", limit: 0 });
+    expect(ids(ofLee)).toEqual(ids(QUESTIONS).filter((id) => id % 2 === 0));
+    expect(selectQuestions(QUESTIONS, { inbox: "nobody@example.com", limit: 0 })).toEqual([]);
+  });
+
+  it("leaves out the known bad ones when told to", () => {
+    expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
+    expect(ids(selectQuestions(QUESTIONS, { limit: 0 }))).toContain(49);
+    expect(ids(selectQuestions(QUESTIONS, { excludeKnownBad: true, limit: 0 }))).not.toContain(49);
+  });
+
+  it("filters before it takes the first", () => {
+    expect(ids(selectQuestions(QUESTIONS, { inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
+  });
+
+  it("gives with a smaller limit the beginning of what a larger one gives", () => {
+    const all = selectQuestions(QUESTIONS, { shuffleSeed: 7, limit: 0 });
+    expect(selectQuestions(QUESTIONS, { shuffleSeed: 7, limit: 5 })).toEqual(all.slice(0, 5));
+    expect(ids(all)).not.toEqual(ids(QUESTIONS));
+  });
+
+  it("keeps the order for a null seed and shuffles for seed 0", () => {
+    expect(selectQuestions(QUESTIONS, { shuffleSeed: null, limit: 0 })).toEqual(QUESTIONS);
+    expect(selectQuestions(QUESTIONS, { shuffleSeed: 0, limit: 0 })).not.toEqual(QUESTIONS);
+  });
+
+  it("leaves the questions it was given as they were", () => {
+    const before = ids(QUESTIONS);
+    selectQuestions(QUESTIONS, { shuffleSeed: 3, limit: 0 });
+    expect(ids(QUESTIONS)).toEqual(before);
+  });
+});
+
+describe("shuffled", () => {
+  it("gives the same order on every machine and in every version", () => {
+    expect(shuffled([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 42)).toEqual([0, 7, 3, 5, 2, 1, 8, 9, 4, 6]);
+  });
+
+  it("holds the same things, for any seed", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer()), fc.integer(), (items, seed) => {
+        const result = shuffled(items, seed);
+        expect(result.toSorted((a, b) => a - b)).toEqual(items.toSorted((a, b) => a - b));
+        expect(shuffled(items, seed)).toEqual(result);
+      }),
+    );
+  });
+
+  it("brings everything everywhere about equally often", () => {
+    const counts = Array.from({ length: 4 }, () => [0, 0, 0, 0]);
+    for (let seed = 0; seed < 4000; seed++) {
+      shuffled([0, 1, 2, 3], seed).forEach((item, place) => {
+        const row = counts[item] ?? [];
+        row[place] = (row[place] ?? 0) + 1;
+      });
+    }
+    // 1000 expected, standard deviation 27.
+    for (const count of counts.flat()) expect(Math.abs(count - 1000)).toBeLessThan(150);
+  });
+});
+
+describe("local file", () => {
+  /**
+   * Forty authored rows; the pages are compressed by the zstd command (level 19), since nothing on Node 20
+   * writes zstd: `parquetOf(questionRows(40), {codec: "ZSTD", compressors: {ZSTD: <zstd -19 -c --no-check>}})`.
+   */
+  const ZSTD_FILE = fileURLToPath(new URL("zstd.parquet", import.meta.url));
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "questions-"));
+  });
+
+  afterEach(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function load(dataset: string, split: Split = "test") {
+    const request: QuestionRequest = {
+      split,
+      dataset,
+      useJson: false,
+      // Nothing listens there: a local file needs no network.
+      hub: { endpoint: "http://127.0.0.1:1", token: null, revision: "main" },
+      cacheDir: join(folder, "cache"),
+    };
+    return loadQuestions(request, never);
+  }
+
+  async function file(name: string, content: string | Uint8Array): Promise<string> {
+    const path = join(folder, name);
+    await writeFile(path, content);
+    return path;
+  }
+
+  const jsonl = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+  function csvOf(rows: readonly Row[], ids: (row: Row) => string = (row) => JSON.stringify(row.message_ids)): string {
+    const lines = rows.map((row) =>
+      [
+        row.id,
+        cell(row.question),
+        cell(row.answer),
+        cell(ids(row)),
+        row.how_realistic,
+        row.inbox_address,
+        row.query_date,
+      ].join(","),
+    );
+    return `id,question,answer,message_ids,how_realistic,inbox_address,query_date\r\n${lines.join("\r\n")}\r\n`;
+  }
+
+  describe("what is refused", () => {
+    it("a file that is not there", async () => {
+      const path = join(folder, "none.csv");
+      await expect(load(path)).rejects.toMatchObject({
+        code: "questions_unreadable",
+        message: `could not read questions from ${path}: there is no such file`,
+      });
+    });
+
+    it("a folder", async () => {
+      await mkdir(join(folder, "data"));
+      await expect(load(join(folder, "data"))).rejects.toMatchObject({
+        message: expect.stringContaining("it is a folder"),
+      });
+    });
+
+    it.each([
+      ["notes.txt", "Dear Kim,\nsee you.\n", "neither Parquet, CSV, JSON nor JSONL"],
+      ["empty.jsonl", "\n\n", "it is empty"],
+      ["x.parquet", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "Git LFS pointer"],
+      ["x.parquet", "<html></html>", "not a Parquet file"],
+      ["x.bin", new Uint8Array([0xff, 0xfe, 0x00, 0x80]), "neither Parquet nor UTF-8 text"],
+      ["x.json", '{"questions": 3}\n ', "field"],
+      ["x.json", '{\n  "version": 3\n}', "neither an array of questions nor {rows: [...]}"],
+      ["x.json", "[1, 2", "Expected"],
+      ["x.csv", 'id,question\n1,"open', "Quote Not Closed"],
+      ["x.csv", "id,question\n1,a,b,c", "Invalid Record Length"],
+      ["x.jsonl", `${JSON.stringify(questionRows(1)[0])}\n{"id": 2,\n`, "line 2 is not JSON"],
+    ])("%s that cannot be read: %s", async (name, content, reason) => {
+      await expect(load(await file(name, content))).rejects.toMatchObject({
+        name: "UserError",
+        message: expect.stringContaining(reason),
+      });
+    });
+
+    it("a Parquet file that was cut short", async () => {
+      const whole = parquetOf(questionRows(20));
+      const path = await file("test.parquet", whole.subarray(0, whole.length - 50));
+      await expect(load(path)).rejects.toMatchObject({ code: "questions_unreadable" });
+    });
+
+    it.each([
+      ["x.json", "[]"],
+      ["x.json", '{"rows": [], "num_rows_total": 0}'],
+      ["x.csv", "id,question,answer,message_ids,how_realistic,inbox_address,query_date\n"],
+      ["x.parquet", parquetOf([])],
+    ])("a %s without rows", async (name, content) => {
+      const path = await file(name, content);
+      await expect(load(path)).rejects.toMatchObject({
+        code: "questions_empty",
+        message: `${path} holds no questions`,
+      });
+    });
+
+    it("bad rows, naming the first with its field, and how many there are", async () => {
+      const rows: unknown[] = questionRows(6);
+      rows[2] = { ...questionRows(3)[2], query_date: "14 May 2001" };
+      rows[4] = { ...questionRows(5)[4], message_ids: [3] };
+      const path = await file("x.jsonl", jsonl(rows));
+      await expect(load(path)).rejects.toMatchObject({
+        code: "question_rows_bad",
+        message: `${path}: line 3, field "query_date": must begin with a date YYYY-MM-DD (2 of 6 rows are bad)`,
+      });
+    });
+
+    it.each([
+      [{ answer: undefined }, 'row 1, field "answer" is missing'],
+      [{ message_ids: [1] }, 'row 1, field "message_ids.0": Invalid input'],
+      [{ how_realistic: 7 }, 'row 1, field "how_realistic": Too big'],
+      [{ id: 1.5 }, 'row 1, field "id"'],
+      [{ split: "validation" }, 'row 1, field "split"'],
+    ])("a row with %j", async (change, reason) => {
+      const path = await file("x.json", JSON.stringify([{ ...questionRows(1)[0], ...change }]));
+      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining(reason) });
+    });
+
+    it("a row that is no object", async () => {
+      const path = await file("x.json", "[[1, 2]]");
+      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining("row 1") });
+    });
+
+    it.each([
+      [" ", "[]", 'field "id" is missing'],
+      ["seven", "[]", 'field "id": Invalid input'],
+      ["1", "see <a@x> and others", 'field "message_ids": Invalid input'],
+    ])("a CSV row with id %j and message_ids %j", async (id, ids, reason) => {
+      const header = "id,question,answer,message_ids,how_realistic,inbox_address,query_date";
+      const path = await file("x.csv", `${header}\n${id},Q?,A,${ids},0.5,kim@example.com,2001-05-01\n`);
+      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining(reason) });
+    });
+
+    it("a 64-bit id no number can hold", async () => {
+      const rows = [{ ...questionRows(1)[0], id: 2 ** 60 } as Row];
+      const path = await file("x.parquet", parquetOf(rows, { idType: "INT64" }));
+      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining('row 1, field "id"') });
+    });
+
+    it("ids that occur twice, naming them", async () => {
+      const path = await file("x.jsonl", jsonl([...questionRows(5), ...questionRows(2, 3)]));
+      await expect(load(path)).rejects.toMatchObject({
+        code: "question_ids_repeated",
+        message: `${path}: ids occur more than once: 3, 4`,
+      });
+    });
+  });
+
+  describe("the forms of a file", () => {
+    const rows = questionRows(3);
+    const expected = rows.map((row) => ({ ...row, split: "test" }));
+
+    it.each([
+      ["x.parquet", parquetOf(rows)],
+      ["int64.parquet", parquetOf(rows, { idType: "INT64" })],
+      [
+        "gzip.parquet",
+        parquetOf(rows, { codec: "GZIP", compressors: { GZIP: (bytes: Uint8Array) => gzipSync(bytes) } }),
+      ],
+      [
+        "brotli.parquet",
+        parquetOf(rows, { codec: "BROTLI", compressors: { BROTLI: (bytes: Uint8Array) => brotliCompressSync(bytes) } }),
+      ],
+      ["plain.parquet", parquetOf(rows, { codec: "UNCOMPRESSED" })],
+      ["parquet named.csv", parquetOf(rows)],
+      ["x.csv", csvOf(rows)],
+      ["bom.csv", `\uFEFF${csvOf(rows)}`],
+      ["no-extension", csvOf(rows)],
+      ["python.csv", csvOf(rows, (row) => `['${row.message_ids.join("', '")}']`)],
+      ["numpy.csv", csvOf(rows, (row) => `['${row.message_ids.join("'\n '")}']`)],
+      ["commas.csv", csvOf(rows, (row) => row.message_ids.join(", "))],
+      ["x.json", JSON.stringify(rows)],
+      ["pretty.json", JSON.stringify(rows, null, 2)],
+      ["rows-api.json", JSON.stringify({ rows: rows.map((row, row_idx) => ({ row_idx, row })), num_rows_total: 3 })],
+      ["rows-pretty.json", JSON.stringify({ rows }, null, 2)],
+      ["x.jsonl", jsonl(rows)],
+      ["crlf.jsonl", jsonl(rows).replaceAll("\n", "\r\n")],
+      ["lines named.json", jsonl(rows)],
+    ])("%s gives the rows", async (name, content) => {
+      const set = await load(await file(name, content));
+      expect(set.questions).toEqual(expected);
+      expect(set).toMatchObject({ source: join(folder, name), revision: null, split: "test" });
+    });
+
+    it("one JSON line is one row", async () => {
+      const set = await load(await file("one.jsonl", jsonl(rows.slice(0, 1))));
+      expect(set.questions).toHaveLength(1);
+    });
+
+    it("zstd pages are read", async () => {
+      const set = await load(ZSTD_FILE);
+      expect(set.questions).toEqual(questionRows(40).map((row) => ({ ...row, split: "test" })));
+    });
+
+    it("a realism kept as float32 is read as it was written", async () => {
+      const some = [0.3, 0.55, 0.7, 0.95, 1].map((how_realistic, i) => ({ ...questionRows(1, i)[0], how_realistic }));
+      const set = await load(await file("x.parquet", parquetOf(some as Row[])));
+      expect(set.questions.map((question) => question.how_realistic)).toEqual([0.3, 0.55, 0.7, 0.95, 1]);
+    });
+
+    it("the SHA-256 is that of the file", async () => {
+      const content = jsonl(rows);
+      const set = await load(await file("x.jsonl", content));
+      expect(set.sha256).toBe(createHash("sha256").update(content).digest("hex"));
+    });
+
+    it("no gold messages are allowed, in every way they are written", async () => {
+      const none = { ...rows[0], message_ids: [] };
+      const blank = { ...rows[1], message_ids: [""] };
+      const fromJson = await load(await file("x.jsonl", jsonl([none, blank])));
+      const fromCsv = await load(
+        await file(
+          "x.csv",
+          csvOf(rows.slice(0, 2), (row) => (row.id === 1 ? "" : "[]")),
+        ),
+      );
+      for (const set of [fromJson, fromCsv]) {
+        expect(set.questions.map((question) => question.message_ids)).toEqual([[], []]);
+      }
+    });
+
+    it("addresses become lower case, dates keep their day, unknown columns go", async () => {
+      const row = {
+        ...rows[0],
+        inbox_address: " Kim.Doe@Example.com",
+        query_date: "2001-05-01T00:00:00Z",
+        keywords: [],
+      };
+      const set = await load(await file("x.json", JSON.stringify([row])));
+      expect(set.questions).toEqual([
+        { ...expected[0], inbox_address: "kim.doe@example.com", query_date: "2001-05-01" },
+      ]);
+    });
+  });
+
+  describe("the split", () => {
+    const marked = (split: string, firstId: number) => questionRows(2, firstId).map((row) => ({ ...row, split }));
+
+    it("is what the rows say, before what the name says", async () => {
+      const set = await load(await file("test.jsonl", jsonl(marked("train", 1))));
+      expect(set.split).toBe("train");
+      expect(set.questions.every((question) => question.split === "train")).toBe(true);
+    });
+
+    it.each([
+      ["train-00000-of-00001.parquet", "test", "train"],
+      ["my_TEST.parquet", "train", "test"],
+      ["latest.parquet", "train", "train"],
+      ["train-test.parquet", "test", "test"],
+    ] as const)("of %s asked for as %s is %s", async (name, asked, split) => {
+      const set = await load(await file(name, parquetOf(questionRows(1))), asked);
+      expect(set.split).toBe(split);
+      expect(set.questions[0]?.split).toBe(split);
+    });
+
+    it("asked for is taken from a file with both, where an id may occur once in each", async () => {
+      const path = await file("both.jsonl", jsonl([...marked("train", 1), ...marked("test", 2)]));
+      expect((await load(path, "train")).questions.map((question) => question.id)).toEqual([1, 2]);
+      expect((await load(path, "test")).questions.map((question) => question.id)).toEqual([2, 3]);
+    });
+  });
+
+  describe("the real questions", needs("real-mail"), () => {
+    it("of one mailbox, as the hub has them", async () => {
+      const set = await load(join(ENRON, "questions-kaminski.parquet"), "train");
+      expect(set.questions).toHaveLength(2886);
+      expect(new Set(set.questions.map((question) => question.inbox_address)).size).toBe(1);
+      expect(set.questions.every((question) => question.message_ids.length >= 1)).toBe(true);
+      expect(
+        set.questions.every(
+          ({ how_realistic }) => Math.abs(how_realistic * 100 - Math.round(how_realistic * 100)) < 1e-9,
+        ),
+      ).toBe(true);
+    });
+
+    it("written for the five mailboxes, answerable and not", async () => {
+      expect((await load(join(ENRON, "questions.jsonl"))).questions).toHaveLength(60);
+      const unanswerable = await load(join(ENRON, "unanswerable.jsonl"));
+      expect(unanswerable.questions.map((question) => question.message_ids)).toEqual(Array(10).fill([]));
+    });
+  });
+});
+
+describe("splitMessageIds", () => {
+  it.each(["see <a@x> please", "<a@x> and <b@x>"])("gives %j back unchanged", (cell) => {
+    expect(splitMessageIds(cell)).toBe(cell);
+  });
+
+  it.each([
+    ["", []],
+    ["[]", []],
+    ["<a@x>", ["<a@x>"]],
+    ['["<a@x>","<b@x>"]', ["<a@x>", "<b@x>"]],
+    ["['<a@x>', '<b@x>']", ["<a@x>", "<b@x>"]],
+    ["['<a@x>' '<b@x>'\n '<c@x>']", ["<a@x>", "<b@x>", "<c@x>"]],
+    [`["<o'neil@x>" '<b@x>']`, ["<o'neil@x>", "<b@x>"]],
+    ["<a@x>,<b@x>", ["<a@x>", "<b@x>"]],
+    ["<a@x>; <b@x>", ["<a@x>", "<b@x>"]],
+    ["a@x, b@x", ["a@x", "b@x"]],
+    ["['a@x' 'b@x']", ["a@x", "b@x"]],
+  ])("reads %j", (cell, ids) => {
+    expect(splitMessageIds(cell)).toEqual(ids);
+  });
+
+  it("reads back what JSON wrote, whatever the ids hold", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string()), (ids) => {
+        expect(splitMessageIds(JSON.stringify(ids))).toEqual(ids);
+      }),
+    );
+  });
+});

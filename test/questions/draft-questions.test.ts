@@ -1,0 +1,364 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Email } from "../../src/mail/email.js";
+import {
+  BATCH_MAILS,
+  mailBatches,
+  personName,
+  queryDate,
+  queryDateBefore,
+  readWrittenQuestions,
+  resolveCitations,
+} from "../../src/questions/draft-by-model.js";
+import { draftPatternQuestions } from "../../src/questions/draft-by-patterns.js";
+import { checkerAgreement, locatePassage, mostLikelyPassage, replaceJsonTexts } from "../../src/questions/evidence.js";
+import type { QuestionCheck } from "../../src/questions/provenance.js";
+import { longestSharedPhrase, NearDuplicates, usableMails } from "../../src/questions/usable-mail.js";
+import { INBOX, long, mail } from "./lease-mails.js";
+
+describe("draftPatternQuestions", () => {
+  const draftsOf = (...mails: Email[]) => draftPatternQuestions(INBOX, mails, mails);
+  const asked = (kind: string, ...mails: Email[]) => draftsOf(...mails).drafts.filter((one) => one.kind === kind);
+
+  it("asks for a value by its sender, topic and month, and without the month before it came", () => {
+    const source = mail();
+    expect(asked("how_much", source, mail({ subject: "Lunch", body: long("Nothing of the kind.") }))).toMatchObject([
+      {
+        question: "What amount of money did Bo Kim mention in a message about Harbor lease in May 2001?",
+        askedTooEarly: "What amount of money did Bo Kim mention in a message about Harbor lease?",
+        answer: "$12,500",
+        sources: [{ messageId: source.messageId }],
+      },
+    ]);
+  });
+
+  it.each([
+    ["The review meeting about the pier is at 10:30 AM.", "What time did Bo Kim give for the meeting in", "10:30 AM"],
+    ["Send your comments on the draft contract by June 15.", "Which deadline did Bo Kim give in", "June 15"],
+    ["We signed the contract for the cranes on 6/21.", "Which date did Bo Kim mention in", "6/21"],
+    ["The new cranes will cost us $21B in the end.", "What amount of money did Bo Kim mention in", "$21B"],
+    [
+      "Der Kran kostet die Hafenbehörde 1.250,00 EUR im Monat.",
+      "What amount of money did Bo Kim mention in",
+      "1.250,00 EUR",
+    ],
+    ["If you have questions, call Ann at +44 20 7946 0958.", "Which telephone number did Bo Kim", "+44 20 7946 0958"],
+    ["Please send the signed copies to 403 White Hall Avenue.", "Which street address did", "403 White Hall Avenue"],
+  ])("of %j asks %j", (body, question, answer) => {
+    const [draft] = draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who");
+    expect(draft?.question).toContain(question);
+    expect(draft?.answer).toBe(answer);
+  });
+
+  it.each([
+    ["a fraction", "Everybody pays 1/3 of the rent for the harbor pier."],
+    ["a range of days", "The port authority meets in the harbor on July 25-26 to talk."],
+    ["a small word in an address", "The images of the harbor in 20208 with Dr. Lee are here."],
+    ["markup", '<p class="a">The rent for the harbor pier <b>is</b> $5</p> now and then.'],
+    ["a disclaimer", "If you are not the intended recipient call the harbor at 713-555-0100."],
+    ["a signature", "The rent for the harbor is due soon.\n\nRegards,\nBo\nTel. office number: 713-555-0100 for calls"],
+    [
+      "what a program quotes",
+      "See the rent for the harbor pier below.\n\nAnn Lee\n03/22/2001 07:10 PM\nTo: Bo\nIt is $5",
+    ],
+    ["nothing but the value", "See below for all of the harbor.\n\n$12,500\n\nAnd so on and on and on."],
+  ])("asks for no value of %s", (_, body) => {
+    expect(draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who")).toEqual([]);
+  });
+
+  it("asks for no telephone number that stands below mails of several subjects", () => {
+    const body = "If you have questions about the harbor, call me at 713-555-0100.";
+    expect(asked("what", mail({ body }))).toHaveLength(1);
+    expect(asked("what", mail({ body }), mail({ body, subject: "Cranes" }))).toEqual([]);
+  });
+
+  it.each([
+    ["A bug in Deal Blotter", "bug in Deal Blotter"],
+    ["RE: FW: Talking Points For Rep. Barton On Tauzin RTO Letter", "Tauzin RTO Letter"],
+    ["NEW TRANSMISSION IDEA", "new transmission idea"],
+    ["Modesto $640,000 adjustment on 3/31/01 - PLEASE READ", "Modesto"],
+  ])("names of the subject %j the topic %j", (subject, topic) => {
+    expect(asked("who", mail({ subject }))[0]?.question).toBe(`Who wrote to me about ${topic} in May 2001?`);
+  });
+
+  it("names nothing of a subject that is a sentence of common words", () =>
+    expect(asked("who", mail({ subject: "It has been reset" }))).toEqual([]));
+
+  it("asks who wrote by the address where it holds no name, and asks nothing about what two wrote of", () => {
+    expect(asked("who", mail({ sender: "bk42@example.com" }))[0]?.answer).toBe("bk42@example.com");
+    expect(asked("who", mail(), mail({ sender: "bk42@example.com" }))).toEqual([]);
+  });
+
+  it("takes mails of the sender and month with the same value for gold, and asks early only before all of them", () => {
+    const [first, second] = [mail({ date: "2001-05-02T10:00:00Z" }), mail({ date: "2001-05-09T10:00:00Z" })];
+    const again = {
+      ...second,
+      body: "As I said, the harbor lease stays at $12,500 for now, whatever happens.",
+    } as Email;
+    expect(
+      asked("how_much", first, again).map(({ sources, askedTooEarly }) => [sources.length, askedTooEarly]),
+    ).toEqual([
+      [2, "What amount of money did Bo Kim mention in a message about Harbor lease?"],
+      [2, null],
+    ]);
+  });
+
+  it("asks nothing where another mail of the sender and month has another value", () => {
+    const source = mail();
+    const rival = mail({ body: source.body.replace("$12,500", "$13,000") });
+    const { drafts, refused } = draftPatternQuestions(INBOX, [source, rival], [source, rival]);
+    expect(drafts.filter(({ kind }) => kind === "how_much")).toEqual([]);
+    expect(refused["another mail holds a different value"]).toBeGreaterThan(0);
+  });
+
+  it("takes a mail that quotes the passage for gold too", () => {
+    const source = mail();
+    const reply = mail({
+      sender: INBOX,
+      body: `Agreed.\n\n-----Original Message-----\nFrom: Bo Kim\nSubject: Harbor lease\n\n${source.body}`,
+    });
+    const { drafts } = draftPatternQuestions(INBOX, [source], [source, reply]);
+    expect(drafts.find(({ kind }) => kind === "how_much")?.sources).toHaveLength(2);
+  });
+
+  it.each([
+    "",
+    "\u0000\ud800",
+    "$".repeat(20_000),
+    "1/1 ".repeat(5_000),
+    `${"a ".repeat(5_000)}@x`,
+    "555-555-5555 ".repeat(2_000),
+  ])("stands hostile text %#", (body) => {
+    const source = mail({ body });
+    expect(draftPatternQuestions(INBOX, [source], [source]).drafts.length).toBeLessThan(10);
+  });
+});
+
+describe("usableMails", () => {
+  it.each([
+    ["no date", { date: null, body: long("a") }],
+    ["too short", { body: "Thanks!" }],
+    ["too long", { body: "x".repeat(5_001) }],
+    ["newsletter or notice", { sender: "no-reply@shop.example", body: long("b") }],
+    ["newsletter or notice", { sender: "no.address@corp.example", body: long("b") }],
+    ["newsletter or notice", { sender: "enron.announcements@corp.example", body: long("b") }],
+    ["newsletter or notice", { to: ["dl-ga-all_staff@corp.example"], body: long("b") }],
+    ["newsletter or notice", { body: long("Click\nhere to be taken off.") }],
+    ["newsletter or notice", { body: long("This is generated - DO NOT REPLY!") }],
+    ["newsletter or notice", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
+  ])("leaves out for %s", (reason, changes) => {
+    expect(usableMails([mail(changes)])).toEqual({ usable: [], leftOut: { [reason]: 1 } });
+  });
+
+  it("takes short mails of scripts that write much in few characters, and any length that is asked for", () => {
+    const chinese =
+      "会议改到星期四下午三点，地点仍在二楼会议室。请带上第三季度的预算表，并在周三之前把修改意见发给我，谢谢大家。";
+    expect(usableMails([mail({ body: chinese })]).usable).toHaveLength(1);
+    expect(usableMails([mail({ body: "谢谢大家！" })]).usable).toHaveLength(0);
+    expect(usableMails([mail({ body: "See you at 3 pm." })], 10).usable).toHaveLength(1);
+  });
+
+  it("takes one of two copies, quotations aside", () => {
+    const body = long("The same words.");
+    const copy = mail({ body: `${body}\n-----Original Message-----\nFrom: c@x\nold` });
+    const { usable, leftOut } = usableMails([mail({ body }), copy, mail({ body: long("Other words.") })]);
+    expect(usable).toHaveLength(2);
+    expect(leftOut).toEqual({ copy: 1 });
+  });
+});
+
+it.each([
+  ["virginia.thompson@enron.com", "Virginia Thompson"],
+  ["mary_ann.o-hara@x.y", "Mary Ann O-hara"],
+  ["admin@x.y", null],
+  ["j.b@x.y", null],
+  ["team.42@x.y", null],
+  ["", null],
+])("the name in %j is %j", (address, name) => expect(personName(address)).toBe(name));
+
+it("asks 1 to 30 days after the newest source, or before the oldest", () => {
+  expect(queryDate("2001-12-31T23:00:00Z", [], () => 0)).toBe("2002-01-01");
+  expect(queryDate("2001-12-01T00:00:00Z", [], (limit) => limit - 1)).toBe("2001-12-31");
+  expect(queryDateBefore("2001-03-01T00:00:00Z", () => 0)).toBe("2001-02-28");
+});
+
+it("asks on no day on which a mail came that answers too", () => {
+  const sources = ["2001-12-01T09:00:00Z", "2001-12-02T23:59:59Z", "2001-12-03T00:00:00Z", "2001-12-05T00:00:00Z"];
+  expect(queryDate("2001-12-01T09:00:00Z", sources, () => 0)).toBe("2001-12-04");
+});
+
+it("knows a question that asks the same in other words' order, in its own mailbox only", () => {
+  const asked = new NearDuplicates();
+  const question = "When does the harbor lease start?";
+  expect(asked.add({ inbox: INBOX, question })).toBe(true);
+  expect(asked.add({ inbox: INBOX, question: "The harbor lease: when does it start?" })).toBe(false);
+  expect(asked.add({ inbox: INBOX, question: "When does the crane contract start?" })).toBe(true);
+  expect(asked.add({ inbox: "other@x", question })).toBe(true);
+});
+
+it.each([
+  ["Who signed the new harbor lease contract?", "He signed the new harbor lease contract today.", 5],
+  ["Who owns the harbor?", "The lease of the harbor", 1],
+  ["", "anything", 0],
+])("%j shares a phrase of so many words with %j: %i", (question, text, words) =>
+  expect(longestSharedPhrase(question, text)).toBe(words),
+);
+
+describe("mailBatches", () => {
+  it("keeps threads together and orders mail by time", () => {
+    const mails = Array.from({ length: 50 }, (_, i) =>
+      mail({
+        subject: i % 10 === 0 ? "RE: Thread" : `Subject ${i}`,
+        date: `2001-01-01T00:${String(i).padStart(2, "0")}:00Z`,
+      }),
+    );
+    const batches = mailBatches(mails);
+    expect(batches.flat()).toHaveLength(50);
+    expect(batches.every((batch) => batch.length <= BATCH_MAILS)).toBe(true);
+    expect(batches.filter((batch) => batch.some(({ subject }) => subject === "RE: Thread"))).toHaveLength(1);
+    for (const batch of batches) {
+      const dates = batch.map(({ date }) => date ?? "");
+      expect(dates).toEqual([...dates].sort());
+    }
+  });
+
+  it("gives each batch once, the first and the middle first", () => {
+    const mails = Array.from({ length: 160 }, (_, i) =>
+      mail({ subject: `s${i}`, date: new Date(Date.UTC(2001, 0, 1 + i)).toISOString() }),
+    );
+    const starts = mailBatches(mails).map(([first]) => Number(first?.subject.slice(1)) / BATCH_MAILS);
+    expect(starts).toEqual([0, 4, 2, 6, 1, 5, 3, 7]);
+  });
+
+  it("makes none of no mail", () => expect(mailBatches([])).toEqual([]));
+});
+
+describe("what a model wrote", () => {
+  const shown = [mail(), mail({ body: "Moved to June 4 at 3 pm." })];
+  const [first] = shown;
+  const written = {
+    question: "What is the rent?",
+    answer: "$12,500",
+    kind: "how_much" as const,
+    message_ids: [first?.messageId.slice(1, -1) ?? ""],
+    passages: [{ message_id: first?.messageId ?? "", text: "stays  at\n$12,500" }],
+    how_realistic: 0.9,
+    detail_absent: false,
+  };
+
+  it("is located, with or without angle brackets and white space", () => {
+    expect(resolveCitations(written, INBOX, shown)).toMatchObject({
+      draft: { sources: [{ messageId: first?.messageId }], askableFrom: first?.date, unanswerable: null },
+    });
+  });
+
+  it("needs no source where the detail is absent", () => {
+    const absent = { ...written, detail_absent: true, message_ids: [], passages: [], answer: "whatever" };
+    expect(resolveCitations(absent, INBOX, shown)).toMatchObject({
+      draft: { answer: "I don't know", sources: [], unanswerable: "detail_absent" },
+    });
+  });
+
+  it.each([
+    [{ message_ids: ["<other@x>"] }, "it cites a mail that was not shown"],
+    [{ message_ids: [] }, "it cites no mail"],
+    [{ detail_absent: true }, "it cites a mail for a detail that no mail holds"],
+    [
+      { passages: [{ message_id: shown[1]?.messageId ?? "", text: "Moved to June 4" }] },
+      "it quotes what the mail does not say",
+    ],
+    [{ passages: [] }, "it quotes what the mail does not say"],
+    [
+      { passages: [{ message_id: first?.messageId ?? "", text: "stays at $13,000" }] },
+      "it quotes what the mail does not say",
+    ],
+  ])("is refused with %j", (changes, refused) => {
+    expect(resolveCitations({ ...written, ...changes }, INBOX, shown)).toEqual({ refused });
+  });
+
+  const reply = (args: unknown, invalid?: string) => ({
+    toolCalls: [{ id: "1", name: "record_questions", arguments: args as never, ...(invalid && { invalid }) }],
+  });
+
+  it("is read one by one: a malformed question does not spoil the others", () => {
+    expect(readWrittenQuestions(reply({ questions: [written, { question: "?" }, null] }))).toEqual({
+      questions: [written],
+      malformed: 2,
+    });
+  });
+
+  it.each([[{ toolCalls: [] }], [reply({})], [reply({ questions: "none" })], [reply({}, "{broken")]])(
+    "is nothing in %j",
+    (nothing) => expect(readWrittenQuestions(nothing)).toBeNull(),
+  );
+});
+
+describe("locatePassage", () => {
+  const lit = (text: string, passage: string) => {
+    const span = locatePassage(text, passage);
+    return span === null ? null : text.slice(span.start, span.end);
+  };
+
+  it.each([
+    ["a wrapped line", "We meet\nat  noon. Bye", "we meet at noon.", "We meet\nat  noon."],
+    ["a quotation", "> We meet\n> at noon.", "We meet at noon.", "We meet\n> at noon."],
+    ["letters that are two in lower case", "İİ We meet at noon.", "meet at noon", "meet at noon"],
+    ["what is not there", "We meet at noon.", "we meet at one", null],
+    ["what stands in any text", "We meet at noon.", "at", null],
+  ])("finds %s", (_, text, passage, found) => expect(lit(text, passage)).toBe(found));
+});
+
+it("finds the passage that holds the answer's words", () => {
+  const body = "Hello,\n\nthe draft went out to all.\nThe dues are $1,250 a year.\n\nRegards";
+  expect(mostLikelyPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe(
+    "The dues are $1,250 a year.",
+  );
+  expect(mostLikelyPassage(body, { question: "Where did the draft go?", answer: "nowhere" })).toBe(
+    "the draft went out to all.",
+  );
+  expect(mostLikelyPassage("\n\n", { question: "Who?", answer: "Ann" })).toBeNull();
+});
+
+describe("replaceJsonTexts", () => {
+  it("changes the texts that are named, and no other byte", () => {
+    const line =
+      '{ "id":7, "answer" : "a \\"b\\", {c", "meta":{"answer":"inner"},"list":["answer"],"n":0.70, "x":"\\u00e9"}\r';
+    expect(replaceJsonTexts(line, { answer: 'new "one"', question: "none" })).toBe(
+      line.replace('"a \\"b\\", {c"', '"new \\"one\\""'),
+    );
+  });
+
+  it("gives the same object otherwise, for any", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), fc.string(), (object, before, after) => {
+        const whole = { ...object, answer: before };
+        const replaced = JSON.parse(replaceJsonTexts(JSON.stringify(whole), { answer: after }));
+        expect(replaced).toEqual(JSON.parse(JSON.stringify({ ...whole, answer: after })));
+      }),
+    );
+  });
+});
+
+describe("checkerAgreement", () => {
+  const check = (name: QuestionCheck["check"], passed: boolean) => ({ check: name, passed });
+
+  it("counts who says the same of a question as it stood, in all and by check", () => {
+    const { all, byCheck } = checkerAgreement([
+      { decision: "accepted", checks: [check("gold", true), check("sources", true)] },
+      { decision: "rejected", checks: [check("gold", true), check("sources", false)] },
+      { decision: "edited", checks: [check("gold", true)] },
+      { decision: "accepted", checks: [] },
+    ]);
+    expect(all).toMatchObject({ n: 3, value: 2 / 3 });
+    expect(all.low).toBeCloseTo(0.208, 3);
+    expect(all.high).toBeCloseTo(0.939, 3);
+    expect(byCheck.map(({ check: name, agreement }) => [name, agreement.value, agreement.n])).toEqual([
+      ["gold", 1 / 3, 3],
+      ["sources", 1, 2],
+    ]);
+  });
+
+  it("says nothing of nothing", () => {
+    expect(checkerAgreement([])).toMatchObject({ all: { value: null, n: 0 }, byCheck: [] });
+  });
+});

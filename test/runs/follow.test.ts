@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { estimatePace, RunSubscriptions } from "../../src/runs/follow.js";
+import { type Db, openReadOnly } from "../../src/store/open-store.js";
+import { type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
+import { deleteRun, finishRun, lockRun, setRunName, THIS_PROCESS } from "../../src/traces/runs-store.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
+import { finished, saveRun } from "../traces/saved-runs.js";
+import { openEmpty, type TestDb } from "./demo-setup.js";
+
+describe("run subscriptions", () => {
+  let test: TestDb;
+  let reader: Db;
+  let faults: unknown[];
+  let subscriptions: RunSubscriptions;
+
+  beforeEach(() => {
+    test = openEmpty();
+    reader = openReadOnly(test.db.name);
+    faults = [];
+    subscriptions = new RunSubscriptions(
+      reader,
+      () => null,
+      (fault) => faults.push(fault),
+    );
+  });
+
+  afterEach(() => {
+    reader.close();
+    test.close();
+  });
+
+  let traces = 0;
+
+  function saveTask(task: number, score: number | null, more: Partial<TaskResult> = {}): void {
+    const { trace, result, failed } = finished("run_1", task, score, `trace_${++traces}`);
+    const scores: Record<string, number> = score === null ? {} : { semanticScore: score };
+    openRowWriter(test.db)(toResultRow(trace, { ...result, scores, ...more }, failed ? "failed" : "finished"));
+  }
+
+  const costs = (usd: number): Partial<TaskResult> => ({
+    costUsd: usd,
+    judgeCostUsd: usd / 2,
+    spent: { usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 }, costUsd: usd },
+  });
+
+  /** A listener, and what it was told. */
+  function listen(runId = "run_1") {
+    const told: RunProgress[] = [];
+    const unsubscribe = subscriptions.subscribe(runId, (progress) => told.push(runProgressSchema.parse(progress)));
+    return { told, newest: () => told.at(-1), unsubscribe };
+  }
+
+  describe("subscriptions of a run", () => {
+    it("tell its state at once, every change, and nothing where nothing changes", async () => {
+      saveRun(test.db, "run_1");
+      lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+      saveTask(1, 0.5, costs(2));
+      const first = listen();
+      await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", costUsd: 3 });
+      expect(first.newest()?.scores).toMatchObject([
+        { scorer: "semanticScore", label: "Semantic score", value: 0.5, n: 1 },
+      ]);
+      await subscriptions.refresh();
+      await subscriptions.refresh();
+      expect(first.told).toHaveLength(1);
+
+      const second = listen();
+      expect(second.newest()).toMatchObject({ doneTasks: 1 });
+      saveTask(2, null, { ...costs(1), error: "no such model" });
+      await subscriptions.refresh();
+      for (const { newest } of [first, second]) {
+        expect(newest()).toMatchObject({ doneTasks: 2, failedTasks: 1, costUsd: 4.5, endings: { answered: 1 } });
+        expect(newest()?.failures).toMatchObject([{ taskId: 2, ending: "model_error", error: "no such model" }]);
+        expect(newest()?.newest.map(({ taskId, score }) => [taskId, score])).toEqual([
+          [2, null],
+          [1, 0.5],
+        ]);
+      }
+
+      // Answered again: the failure is gone, what it cost is not.
+      second.unsubscribe();
+      saveTask(2, 1, costs(1));
+      finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
+      await subscriptions.refresh();
+      expect(first.newest()).toMatchObject({
+        status: "completed",
+        doneTasks: 2,
+        failedTasks: 0,
+        failures: [],
+        costUsd: 6,
+      });
+      expect(first.newest()?.scores).toMatchObject([{ value: 0.75, n: 2 }]);
+      expect(second.newest()?.doneTasks).toBe(2);
+      expect(second.newest()?.status).toBe("running");
+      first.unsubscribe();
+      expect(faults).toEqual([]);
+    });
+
+    it("know that a run has stopped whose process is gone, though it has written nothing", async () => {
+      saveRun(test.db, "run_1");
+      lockRun(test.db, "run_1", THIS_PROCESS.replace(/:\d+.*/, ":999999999@1"), () => false);
+      const { newest, unsubscribe } = listen();
+      await expect.poll(newest).toMatchObject({ status: "interrupted", msLeft: null });
+      unsubscribe();
+    });
+
+    it("tell what changes of a run that has ended, also by writes of their own connection", async () => {
+      saveRun(test.db, "run_1");
+      finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
+      subscriptions = new RunSubscriptions(
+        test.db,
+        () => null,
+        (fault) => faults.push(fault),
+      );
+      const { told, newest, unsubscribe } = listen();
+      await expect.poll(newest).toMatchObject({ status: "completed", name: null });
+      await subscriptions.refresh();
+      expect(told).toHaveLength(1);
+      setRunName(test.db, "run_1", "first");
+      await subscriptions.refresh();
+      expect(newest()).toMatchObject({ name: "first" });
+      unsubscribe();
+      expect(faults).toEqual([]);
+    });
+
+    it("name no task as under way that has ended, though the process has not said so yet", async () => {
+      saveRun(test.db, "run_1");
+      lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+      saveTask(1, 0.5);
+      saveTask(2, null);
+      const ends = (later: number) => new Date(Date.parse("2026-01-01T00:00:00.000Z") + later).toISOString();
+      const underWay = [
+        // The attempt that is saved, a second attempt, and one that is not saved.
+        { taskId: 1, epoch: 1, startedAt: ends(0), activity: null, since: ends(0) },
+        { taskId: 2, epoch: 1, startedAt: ends(3_600_000), activity: null, since: ends(3_600_000) },
+        { taskId: 1, epoch: 2, startedAt: ends(0), activity: null, since: ends(0) },
+      ];
+      subscriptions = new RunSubscriptions(
+        reader,
+        () => ({ stopping: false, underWay, underWayCount: 103, limiter: null, workers: null, retries: [] }),
+        (fault) => faults.push(fault),
+      );
+      const { newest, unsubscribe } = listen();
+      await expect.poll(newest).toMatchObject({ doneTasks: 2 });
+      const { process } = newest() ?? {};
+      expect(process?.underWay.map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toEqual(["2/1", "1/2"]);
+      expect(process?.underWayCount).toBe(102);
+      unsubscribe();
+      expect(faults).toEqual([]);
+    });
+
+    it("go on where a run was deleted, and begin anew for the next listener", async () => {
+      saveRun(test.db, "run_1");
+      const first = listen();
+      await expect.poll(first.newest).toMatchObject({ doneTasks: 0 });
+      deleteRun(test.db, "run_1");
+      await subscriptions.refresh();
+      expect(faults).toMatchObject([{ code: "run_unknown" }]);
+      first.unsubscribe();
+      saveRun(test.db, "run_1");
+      saveTask(1, 1);
+      const second = listen();
+      await expect.poll(second.newest).toMatchObject({ doneTasks: 1 });
+      second.unsubscribe();
+    });
+  });
+});
+
+const NOW = 10_000_000;
+const ago = (...seconds: number[]) => seconds.map((second) => NOW - 1_000 * second);
+
+it("estimates from the tasks that finished lately, and from none that finished long ago", () => {
+  // Three tasks a minute: after the first, three in sixty seconds.
+  expect(estimatePace(ago(0, 20, 40, 60), 30, NOW)).toEqual({ tasksPerMinute: 3, msLeft: 600_000 });
+  expect(estimatePace(ago(0, 20, 40, 60, 3_600, 7_200), 30, NOW)).toEqual({ tasksPerMinute: 3, msLeft: 600_000 });
+  // Nothing has finished for as long again: it takes twice as long.
+  expect(estimatePace(ago(60, 80, 100, 120), 30, NOW)).toEqual({ tasksPerMinute: 1.5, msLeft: 1_200_000 });
+});
+
+it("does not guess from too few tasks", () => {
+  const unknown = { tasksPerMinute: null, msLeft: null };
+  expect(estimatePace([], 3, NOW)).toEqual(unknown);
+  expect(estimatePace(ago(10, 20), 3, NOW)).toEqual(unknown);
+  expect(estimatePace(ago(10, 2_000, 3_000, 4_000), 3, NOW)).toEqual(unknown);
+  expect(estimatePace(ago(0, 0, 0), 3, NOW)).toEqual(unknown);
+});

@@ -1,0 +1,401 @@
+import { existsSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { type Completion, type Model, ModelError, NO_USAGE } from "../../src/models/model.js";
+import { runConcurrently } from "../../src/runs/run-tasks.js";
+import type { QuestionSet } from "../../src/tasks/question.js";
+import type { Tool } from "../../src/tools/tool.js";
+import { call, finish, type Line, scripted } from "../agents/scripted-model.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
+import { baseline, benchmark, remote, saved, unhurried } from "./run-setup.js";
+
+/** Work that ends when it is told to. */
+function workshop(count: number) {
+  const taken: number[] = [];
+  const begun: number[] = [];
+  const ends = new Map<number, () => void>();
+  const saves = new Map<number, () => void>();
+  let isSlow = false;
+  let setPlaces: (places: number) => void = () => {};
+  function* tasks() {
+    for (let task = 1; task <= count; task++) {
+      taken.push(task);
+      yield task;
+    }
+  }
+  const answer = (task: number) => {
+    begun.push(task);
+    return new Promise<number>((resolve) => ends.set(task, () => resolve(task)));
+  };
+  const save = (task: number) =>
+    isSlow ? new Promise<void>((resolve) => saves.set(task, resolve)) : Promise.resolve();
+  const run = (places: number) =>
+    runConcurrently(
+      tasks(),
+      (listener) => {
+        setPlaces = listener;
+        listener(places);
+      },
+      { answer, save },
+    );
+  const end = async (...finished: number[]) => {
+    for (const task of finished) {
+      ends.get(task)?.();
+      ends.delete(task);
+    }
+    await filled();
+  };
+  const underWay = () => [...ends.keys()];
+  const saveSlowly = () => {
+    isSlow = true;
+  };
+  const finishSaving = async (task: number) => {
+    saves.get(task)?.();
+    saves.delete(task);
+    await filled();
+  };
+  return {
+    taken,
+    begun,
+    run,
+    end,
+    underWay,
+    setPlaces: (places: number) => setPlaces(places),
+    saveSlowly,
+    finishSaving,
+  };
+}
+
+/** As many turns of the loop as there are tasks in a test, and more. */
+async function filled(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+}
+
+it("a task is taken when a place is free, and not before", async () => {
+  const { taken, run, end, underWay } = workshop(5);
+  const running = run(2);
+  await filled();
+  expect([taken, underWay()]).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+  await end(2);
+  expect([taken, underWay()]).toEqual([
+    [1, 2, 3],
+    [1, 3],
+  ]);
+  await end(1, 3);
+  await end(4, 5);
+  await running;
+  expect(taken).toEqual([1, 2, 3, 4, 5]);
+});
+
+it("new places are filled one a turn of the loop; where there are fewer, those under way are finished first", async () => {
+  const { begun, run, end, underWay, setPlaces } = workshop(10);
+  const running = run(1);
+  setPlaces(4);
+  expect(underWay()).toEqual([1, 2]);
+  await new Promise(setImmediate);
+  expect(underWay()).toEqual([1, 2, 3]);
+  await filled();
+  expect(underWay()).toEqual([1, 2, 3, 4]);
+  setPlaces(2);
+  await end(1, 2);
+  expect(underWay()).toEqual([3, 4]);
+  await end(3);
+  expect(underWay()).toEqual([4, 5]);
+  setPlaces(0);
+  await end(4, 5);
+  expect(underWay()).toEqual([6]);
+  setPlaces(100);
+  await filled();
+  await end(6, 7, 8, 9, 10);
+  await running;
+  expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+it("of no tasks it is over at once, and a limit that changes later changes nothing", async () => {
+  const { begun, run, setPlaces } = workshop(0);
+  await run(3);
+  setPlaces(9);
+  expect(begun).toEqual([]);
+});
+
+it("what is saved keeps no place, until there is as much of it as there are places; and it is waited for", async () => {
+  const { run, end, underWay, saveSlowly, finishSaving } = workshop(7);
+  saveSlowly();
+  let isOver = false;
+  const running = run(2).then(() => {
+    isOver = true;
+  });
+  await filled();
+  await end(1);
+  expect(underWay()).toEqual([2, 3]);
+  await end(2);
+  expect(underWay()).toEqual([3, 4]);
+  await end(3);
+  expect(underWay()).toEqual([4]);
+  await finishSaving(2);
+  expect(underWay()).toEqual([4, 5]);
+  for (const task of [1, 3]) await finishSaving(task);
+  await end(4, 5);
+  for (const task of [4, 5]) await finishSaving(task);
+  await end(6, 7);
+  expect(underWay()).toEqual([]);
+  await finishSaving(6);
+  expect(isOver).toBe(false);
+  await finishSaving(7);
+  await running;
+});
+
+it("the next task is begun before the last is saved, and what comes in at that moment is dealt with before it", async () => {
+  const happened: string[] = [];
+  await runConcurrently([1, 2], (listener) => listener(1), {
+    async answer(task) {
+      happened.push(`begun ${task}`);
+      await new Promise(setImmediate);
+      setImmediate(() => happened.push(`reply after ${task}`));
+      return task;
+    },
+    async save(task) {
+      happened.push(`saved ${task}`);
+    },
+  });
+  expect(happened).toEqual(["begun 1", "begun 2", "reply after 1", "saved 1", "reply after 2", "saved 2"]);
+});
+
+describe("stopping", () => {
+  /** Runs that do not come to their end: by the user, or by a fault of ours. */
+
+  let demo: TestDb;
+  let set: QuestionSet;
+
+  beforeEach(async () => {
+    demo = await openDemo();
+    set = await demoSet();
+  });
+
+  afterEach(() => demo.close());
+
+  const count = (table: string) => demo.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+  const finish = { toolCalls: [{ name: "return_final_answer", arguments: { answer: "x", sources: [] } }] };
+
+  describe("an abort", () => {
+    let provider: FakeProvider;
+    afterEach(() => provider.close());
+
+    test("in the middle saves what was finished, nothing half, and marks the run", async () => {
+      provider = await startFakeProvider((request) => {
+        const hangs = set.questions.slice(6).some(({ question }) => question === request.question);
+        return hangs && request.turn === 1
+          ? { fail: "silence" }
+          : request.turn === 0
+            ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
+            : finish;
+      });
+      const model = await remote("anthropic", provider.baseUrl("anthropic"), 3);
+      const controller = new AbortController();
+      const running = benchmark(demo.db, { model, set, concurrency: 3, signal: controller.signal });
+      // Six tasks of two turns, then three tasks that hang in their second.
+      await provider.received(6 * 2 + 3 * 2);
+      controller.abort(new Error("Ctrl-C"));
+      const { totals, events, run, results, traces } = await running;
+
+      expect(run.status).toBe("interrupted");
+      expect(run.completedAt).not.toBeNull();
+      expect(results.map((result) => result.taskId)).toEqual(set.questions.slice(0, 6).map(({ id }) => id));
+      expect(traces.map(({ ending }) => ending)).toEqual(Array(6).fill("answered"));
+      expect([count("results"), count("traces")]).toEqual([6, 6]);
+      expect(totals).toMatchObject({ totalTasks: 6, completedTasks: 6, failedTasks: 0, endings: { answered: 6 } });
+      expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });
+      expect(events.filter((event) => event.type === "task_started")).toHaveLength(9);
+      expect(provider.requests).toHaveLength(18);
+    });
+
+    test("beforehand asks nothing and saves nothing but that it was so", async () => {
+      provider = await startFakeProvider(() => finish);
+      const model = await remote("anthropic", provider.baseUrl("anthropic"));
+      const signal = AbortSignal.abort(new Error("Ctrl-C"));
+      const { run, totals, events } = await benchmark(demo.db, { model, set, signal });
+      expect(provider.requests).toHaveLength(0);
+      expect(run.status).toBe("interrupted");
+      expect([count("results"), count("traces"), totals.totalTasks]).toEqual([0, 0, 0]);
+      expect(events.map((event) => event.type)).toEqual(["run_started", "run_finished"]);
+    });
+
+    test("while a failed call waits for its next attempt ends the wait", async () => {
+      provider = await startFakeProvider(() => ({ fail: "status", status: 429, headers: { "retry-after": "30" } }));
+      const model = await remote("anthropic", provider.baseUrl("anthropic"), 3);
+      const controller = new AbortController();
+      const running = benchmark(demo.db, { model, set, concurrency: 2, signal: controller.signal });
+      await provider.received(2);
+      setTimeout(() => controller.abort(new Error("Ctrl-C")), 50);
+      expect((await running).run.status).toBe("interrupted");
+      expect([count("results"), count("traces")]).toEqual([0, 0]);
+    });
+  });
+
+  describe("a fault of ours stops the run and is no answer:", () => {
+    const fault = new TypeError("a wire has come loose");
+    const broken = (id: string): Tool => ({
+      id,
+      description: "d",
+      parameters: { type: "object" },
+      async call() {
+        throw fault;
+      },
+    });
+
+    const isMarked = () => {
+      expect(saved(demo.db).run.status).toBe("interrupted");
+      expect(count("results")).toBe(count("traces"));
+    };
+
+    test.each([1, 16])("a tool that throws, %i at once", async (concurrency) => {
+      const wanted = {
+        agentId: "baseline",
+        model: await baseline(),
+        set,
+        concurrency,
+        tools: [broken("email_search")],
+      };
+      await expect(benchmark(demo.db, wanted)).rejects.toBe(fault);
+      isMarked();
+      expect(count("results")).toBe(0);
+    });
+
+    test("a model that throws what is no ModelError", async () => {
+      const model: Model = { id: "script/broken", complete: () => Promise.reject(fault) };
+      await expect(benchmark(demo.db, { model, set })).rejects.toBe(fault);
+      isMarked();
+    });
+
+    const told = ["run_started", "task_started", "task_answered", "task_finished"];
+    test.each(told)("a listener that throws at %s", async (type) => {
+      const model = unhurried(await baseline());
+      const onEvent = (event: { type: string }) => {
+        if (event.type === type) throw fault;
+      };
+      await expect(benchmark(demo.db, { agentId: "baseline", model, set, concurrency: 2, onEvent })).rejects.toBe(
+        fault,
+      );
+      isMarked();
+      expect(count("results")).toBeLessThanOrEqual(2);
+    });
+
+    test("a prompt with a variable that nobody knows", async () => {
+      demo.db.exec("UPDATE agents SET prompt = 'You are {{user}}' WHERE id = 'baseline'");
+      await expect(benchmark(demo.db, { agentId: "baseline", model: await baseline(), set })).rejects.toMatchObject({
+        code: "prompt_variable",
+      });
+      isMarked();
+      expect(count("results")).toBe(0);
+    });
+
+    test("and it waits for the tasks that were under way: none goes on behind the error", async () => {
+      const answer: Completion = {
+        content: "an answer",
+        toolCalls: [],
+        finishReason: "stop",
+        rawFinishReason: "stop",
+        usage: NO_USAGE,
+        latencyMs: 0,
+        retries: [],
+      };
+      let underWay = 0;
+      const model: Model = {
+        id: "offline/slow",
+        async complete(request) {
+          if (request.messages[0]?.content === set.questions[0]?.question) throw fault;
+          underWay++;
+          for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+          underWay--;
+          return answer;
+        },
+      };
+      const questions = set.questions.slice(0, 3);
+      await expect(benchmark(demo.db, { model, set, questions, concurrency: 3 })).rejects.toBe(fault);
+      expect(underWay).toBe(0);
+      isMarked();
+    });
+  });
+});
+
+describe("workspace", () => {
+  /** Whatever a task ends as, its files go with it. */
+
+  let demo: TestDb;
+  let set: QuestionSet;
+
+  beforeEach(async () => {
+    demo = await openDemo();
+    set = await demoSet();
+    demo.db.exec(`INSERT INTO agents (id, name, prompt) VALUES ('filer', 'filer', 'p');
+    INSERT INTO agent_tools (agent_id, tool_id) VALUES ('filer', 'write_file'), ('filer', 'read_file'),
+      ('filer', 'list_files'), ('filer', 'return_final_answer')`);
+  });
+
+  afterEach(() => demo.close());
+
+  const write = call("write_file", { path: "a.txt", content: "kept" });
+
+  test("the files of one task stay through its turns, and no other task sees them", async () => {
+    const lines = [write, call("read_file", { path: "a.txt" }), finish("x"), call("list_files", {}), finish("y")];
+    const questions = set.questions.slice(0, 2);
+    const wanted = { model: scripted(lines), set, questions, agentId: "filer", concurrency: 1 };
+    const { traces } = await benchmark(demo.db, wanted);
+    expect(traces.map(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual([
+      [{ path: "a.txt", bytes: 4 }, expect.objectContaining({ content: "1\tkept" }), { accepted: true }],
+      [{ files: [], total: 0 }, { accepted: true }],
+    ]);
+  });
+
+  /** Uses the workspace and remembers where it is. */
+  function remembering(folders: string[], onCall: () => void = () => undefined): Tool {
+    return {
+      id: "write_file",
+      description: "",
+      parameters: { type: "object" },
+      async call(_, { workspace, signal }) {
+        await workspace?.use(async ({ files }) => {
+          if (existsSync(files)) folders.push(files);
+        });
+        onCall();
+        signal.throwIfAborted();
+        return { ok: true, value: null };
+      },
+    };
+  }
+
+  const ENDINGS: readonly [ending: string, lines: readonly (Line | Error)[]][] = [
+    ["answered", [write, { content: "x" }]],
+    ["out_of_turns", Array(10).fill(write)],
+    ["model_error", [write, new ModelError("bad_request", "no", { retryable: false })]],
+  ];
+
+  test.each(ENDINGS)("a task that ends as %s leaves no files", async (ending, lines) => {
+    const folders: string[] = [];
+    const tools = [remembering(folders)];
+    const wanted = { model: scripted(lines), set, questions: set.questions.slice(0, 1), tools, agentId: "filer" };
+    const { traces } = await benchmark(demo.db, wanted);
+    expect(traces.map((trace) => trace.ending)).toEqual([ending]);
+    expect(folders.length).toBeGreaterThan(0);
+    expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
+  });
+
+  test("nor does one that is interrupted, or that a fault of ours ends", async () => {
+    const folders: string[] = [];
+    const stop = new AbortController();
+    const wanted = { set, questions: set.questions.slice(0, 1), agentId: "filer" };
+    const stopping = [remembering(folders, () => stop.abort(new Error("Ctrl-C")))];
+    await benchmark(demo.db, { ...wanted, model: scripted([write]), tools: stopping, signal: stop.signal });
+    const faulty = [
+      remembering(folders, () => {
+        throw new Error("a fault of ours");
+      }),
+    ];
+    await expect(benchmark(demo.db, { ...wanted, model: scripted([write]), tools: faulty })).rejects.toThrow("a fault");
+    expect(folders).toHaveLength(2);
+    expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
+  });
+});

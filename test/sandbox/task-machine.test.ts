@@ -1,0 +1,495 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { MACHINE_LIMITS } from "../../src/sandbox/limits.js";
+import type { SandboxedMachine } from "../../src/sandbox/open-task-machine.js";
+import { needs } from "../machine-requirements.js";
+import { leftInSandboxes } from "./host-witness.js";
+import { hasCgroup, machinesStart, openMachine, processesWith, shell } from "./machines.js";
+
+/** Running commands in a task's machine: their surroundings, exit codes, output and time. */
+
+describe("a command", needs("sandbox", machinesStart), () => {
+  let machine: SandboxedMachine;
+  beforeAll(async () => {
+    machine = await openMachine({ limits: { outputBytes: 100_000 } });
+  });
+  afterAll(() => machine.close());
+
+  test("runs as user in its home, with the folders of a desktop", async () => {
+    expect(await shell(machine, "id -un; id -u; pwd; ls; tty || true; ls -d /mnt/container")).toEqual({
+      exitCode: 0,
+      stdout: "user\n1000\n/home/user\nDesktop\nDocuments\nDownloads\nanaconda3\nprojects\nnot a tty\n/mnt/container\n",
+      stderr: "",
+    });
+  });
+
+  test("has its own folder, variables and nothing of this process's", async () => {
+    const { stdout } = await shell(machine, "pwd; env", { cwd: "/tmp", env: { TASK: "a b\n" } });
+    const names = [...stdout.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort();
+    expect(stdout).toMatch(/^\/tmp\n/);
+    expect(stdout).toContain("TASK=a b\n\n");
+    expect(names).toEqual(
+      ["HOME", "LANG", "LOGNAME", "MPLBACKEND", "PATH", "PWD", "SHELL", "SHLVL", "TASK", "TZ", "USER", "_"].sort(),
+    );
+  });
+
+  test("is not read by a shell", async () => {
+    const run = { argv: ["echo", "$HOME; `id`", "ü\n"], cwd: null, env: {}, timeoutMs: 10_000 };
+    expect((await machine.run(run, new AbortController().signal)).stdout).toBe("$HOME; `id` ü\n\n");
+  });
+
+  test("gives its exit code, or 128 and the signal's number", async () => {
+    expect(await shell(machine, "echo out; echo err >&2; exit 7")).toEqual({
+      exitCode: 7,
+      stdout: "out\n",
+      stderr: "err\n",
+    });
+    expect((await shell(machine, "kill -TERM $$")).exitCode).toBe(143);
+  });
+
+  test("that is not there, or starts in a folder that is not, ends with 127", async () => {
+    const run = (argv: string[], cwd: string | null) =>
+      machine.run({ argv, cwd, env: {}, timeoutMs: 10_000 }, new AbortController().signal);
+    expect(await run(["no-such-program"], null)).toMatchObject({
+      exitCode: 127,
+      stderr: expect.stringContaining("no-such-program"),
+    });
+    expect(await run(["ls"], "/no/such")).toMatchObject({ exitCode: 127, stderr: expect.stringContaining("/no/such") });
+    expect(await run(["/etc/passwd"], null)).toMatchObject({ exitCode: 126 });
+    expect(await run(["echo", "x".repeat(300_000)], null)).toMatchObject({ exitCode: 126 });
+    await expect(run(["echo", "a\0b"], null)).rejects.toThrow("null byte");
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+  });
+
+  test("is ended at its time limit with all of its group, and keeps what it had printed", async () => {
+    const script = "echo begun; bash -c 'sleep 611' & sleep 612";
+    expect(await shell(machine, script, { timeoutMs: 500 })).toEqual({ exitCode: null, stdout: "begun\n", stderr: "" });
+    expect((await shell(machine, "pgrep -f 'sleep 61[12]'")).stdout).toBe("");
+  });
+
+  test("that ignores signals is ended too", async () => {
+    const script = "trap '' TERM INT HUP; echo ignoring; while :; do sleep 0.1; done";
+    expect(await shell(machine, script, { timeoutMs: 500 })).toMatchObject({ exitCode: null, stdout: "ignoring\n" });
+  });
+
+  test("prints as much as is kept, else the beginning, the end and how much lay between", async () => {
+    const { stdout, stderr, exitCode } = await shell(machine, "seq 500000; yes no | head -c 99999 >&2");
+    expect(exitCode).toBe(0);
+    const all = Array.from({ length: 500_000 }, (_, i) => `${i + 1}\n`).join("");
+    expect(stdout.slice(0, 50_000)).toBe(all.slice(0, 50_000));
+    expect(stdout.slice(-50_000)).toBe(all.slice(-50_000));
+    expect(stdout.slice(50_000, -50_000)).toBe(`\n[${all.length - 100_000} of ${all.length} bytes left out]\n`);
+    expect(stderr).toBe("no\n".repeat(33_333));
+  });
+
+  test("that never stops printing is ended at its time limit", async () => {
+    const { exitCode, stdout } = await shell(machine, "yes", { timeoutMs: 500 });
+    expect(exitCode).toBeNull();
+    expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes left out]\n\n?(y\n){24999}y?\n?$/);
+  });
+
+  test("may print what is no text", async () => {
+    expect((await shell(machine, "printf '\\xff\\x00a'")).stdout).toBe("�\0a");
+  });
+
+  test("runs beside others", async () => {
+    const meets = (i: number) => `touch ${i}; until [ -e 1 -a -e 2 -a -e 3 -a -e 4 ]; do sleep 0.1; done; echo ${i}`;
+    const runs = await Promise.all([1, 2, 3, 4].map((i) => shell(machine, meets(i), { timeoutMs: 60_000 })));
+    expect(runs.map(({ stdout }) => stdout)).toEqual(["1\n", "2\n", "3\n", "4\n"]);
+  });
+
+  test("is ended when the task is stopped, and the machine goes on", async () => {
+    const stop = new AbortController();
+    const running = shell(machine, "sleep 613", { signal: stop.signal });
+    setTimeout(() => stop.abort(new Error("the task was stopped")), 300);
+    await expect(running).rejects.toThrow("the task was stopped");
+    expect((await shell(machine, "pgrep -f 'sleep 613'")).exitCode).toBe(1);
+    await expect(shell(machine, "echo", { signal: stop.signal })).rejects.toThrow("the task was stopped");
+  });
+});
+
+/** Files on their way into a task's machine and out of it, where an agent may have left anything. */
+
+const MOST = 5 * 2 ** 20;
+
+describe("copies", needs("sandbox", machinesStart), () => {
+  let machine: SandboxedMachine;
+  let folder = "";
+  beforeAll(async () => {
+    machine = await openMachine({ limits: { copyBytes: MOST, copyFiles: 10 } });
+    folder = mkdtempSync(join(tmpdir(), "art-e-copies-"));
+  });
+  afterAll(async () => {
+    await machine.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const collect = async (path: string) => {
+    const to = join(folder, "collected");
+    rmSync(to, { force: true });
+    const found = await machine.copyOut(path, to);
+    expect(existsSync(to)).toBe(found);
+    return found ? readFileSync(to) : null;
+  };
+
+  test("a file of bytes in, with its folders, and out again unchanged", async () => {
+    const bytes = Buffer.from(Array.from({ length: 3 * 2 ** 20 + 5 }, (_, i) => (i * 31) % 256));
+    writeFileSync(join(folder, "bytes"), bytes);
+    await machine.copyIn(join(folder, "bytes"), "/home/user/new/folder/name with spaces.bin");
+    expect((await collect("/home/user/new/folder/name with spaces.bin"))?.equals(bytes)).toBe(true);
+    expect((await shell(machine, "stat -c '%U %a %s' new/folder/*")).stdout).toBe(`user 644 ${bytes.length}\n`);
+    writeFileSync(join(folder, "empty"), "");
+    await machine.copyIn(join(folder, "empty"), "/home/user/new/folder/name with spaces.bin");
+    expect(await collect("/home/user/new/folder/../folder/name with spaces.bin")).toEqual(Buffer.alloc(0));
+  });
+
+  test("what can be run stays so", async () => {
+    writeFileSync(join(folder, "run.sh"), "#!/bin/bash\necho ran\n", { mode: 0o700 });
+    await machine.copyIn(join(folder, "run.sh"), "/tmp/run.sh");
+    expect((await shell(machine, "/tmp/run.sh")).stdout).toBe("ran\n");
+  });
+
+  test("a folder takes the place of what was there", async () => {
+    const source = join(folder, "tree");
+    mkdirSync(join(source, "a/b"), { recursive: true });
+    writeFileSync(join(source, "a/b/file"), "deep");
+    writeFileSync(join(source, "top"), "top");
+    await shell(machine, "mkdir -p Desktop/tree/old; ln -s /etc Desktop/tree/link; touch Desktop/tree/old/x");
+    await machine.copyIn(source, "/home/user/Desktop/tree");
+    const { stdout } = await shell(machine, "cd Desktop/tree; find . | sort; cat a/b/file; ls /etc/passwd");
+    expect(stdout).toBe(".\n./a\n./a/b\n./a/b/file\n./top\ndeep/etc/passwd\n");
+  });
+
+  test("a link, a pipe or a folder where a file goes is replaced, not followed", async () => {
+    await shell(machine, "echo own > own; ln -s ~/own one; mkfifo two; mkdir -p three/four; ln -s /usr/bin five");
+    writeFileSync(join(folder, "text"), "new");
+    for (const name of ["one", "two", "three"]) {
+      await machine.copyIn(join(folder, "text"), `/home/user/${name}`);
+      expect(String(await collect(`/home/user/${name}`))).toBe("new");
+    }
+    expect((await shell(machine, "cat own")).stdout).toBe("own\n");
+    await expect(machine.copyIn(join(folder, "text"), "/home/user/five/ls")).rejects.toThrow("Read-only file system");
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+  });
+
+  test("nothing is collected by a link, to whatever it leads and wherever it stands", async () => {
+    await shell(machine, "mkdir -p c/d; echo mine > c/d/file; ln -s /etc/shadow c/shadow; ln -s d/file c/near");
+    await shell(machine, "ln -s d c/e; ln -s /proc/1/root c/root; ln -s c/d/file /tmp/l");
+    expect(String(await collect("/home/user/c/d/file"))).toBe("mine\n");
+    for (const path of ["c/shadow", "c/near", "c/e/file", "c/root/etc/passwd", "c/none", "c/d/file/x", "c/d", "."]) {
+      expect(await collect(`/home/user/${path}`), path).toBeNull();
+    }
+    expect(await collect("/tmp/l")).toBeNull();
+    expect(await collect("/etc/shadow")).toBeNull();
+    expect(await collect("/proc/1/root/etc/passwd")).toBeNull();
+  });
+
+  test("nothing is collected of pipes, sockets, devices and what may not be read", async () => {
+    await shell(machine, "mkfifo p; echo x > closed; chmod 0 closed; mkdir shut; echo x > shut/x; chmod 0 shut");
+    await shell(machine, "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'");
+    for (const path of ["p", "s", "closed", "shut/x"]) expect(await collect(`/home/user/${path}`), path).toBeNull();
+    for (const path of ["/dev/full", "/dev/zero", "/dev/tty"]) expect(await collect(path), path).toBeNull();
+  });
+
+  test("a file larger than may be collected is refused, also one that is only long", async () => {
+    await shell(machine, `head -c ${MOST} /dev/urandom > fits; head -c ${MOST + 1} /dev/urandom > large`);
+    await shell(machine, "truncate -s 900M sparse");
+    expect((await collect("/home/user/fits"))?.length).toBe(MOST);
+    const to = join(folder, "large");
+    await expect(machine.copyOut("/home/user/large", to)).rejects.toThrow(`has ${MOST + 1} bytes`);
+    await expect(machine.copyOut("/home/user/sparse", to)).rejects.toThrow("has 943718400 bytes");
+    expect(existsSync(to)).toBe(false);
+  });
+
+  test("a file that grows while it is collected ends where it ended", async () => {
+    await shell(machine, "head -c 1000000 /dev/urandom > grows; (while :; do echo more >> grows; done) & disown");
+    const bytes = await collect("/home/user/grows");
+    expect(bytes?.length).toBeGreaterThanOrEqual(1_000_000);
+    await shell(machine, "kill -9 -1");
+  });
+
+  test("a link of the host's is not written through when a file is collected", async () => {
+    const target = join(folder, "target");
+    writeFileSync(target, "the host's");
+    symlinkSync(target, join(folder, "to"));
+    await shell(machine, "echo collected > out");
+    expect(await machine.copyOut("/home/user/out", join(folder, "to"))).toBe(true);
+    expect([target, join(folder, "to")].map((path) => readFileSync(path, "utf8"))).toEqual([
+      "the host's",
+      "collected\n",
+    ]);
+  });
+
+  test("links and pipes of a suite are not copied in, nor folders without end", async () => {
+    symlinkSync("/etc/passwd", join(folder, "link"));
+    execFileSync("mkfifo", [join(folder, "pipe")]);
+    const bad = join(folder, "bad");
+    mkdirSync(bad);
+    symlinkSync("/etc", join(bad, "etc"));
+    for (const name of ["link", "pipe", "bad"]) {
+      await expect(machine.copyIn(join(folder, name), "/tmp/x"), name).rejects.toThrow("links are not followed");
+    }
+    const many = join(folder, "many");
+    mkdirSync(many);
+    for (let i = 0; i < 10; i++) writeFileSync(join(many, String(i)), "");
+    await expect(machine.copyIn(many, "/tmp/many")).rejects.toThrow("one file too many");
+    writeFileSync(join(folder, "big"), Buffer.alloc(MOST + 1));
+    await expect(machine.copyIn(join(folder, "big"), "/tmp/big")).rejects.toThrow("too large");
+  });
+
+  test("paths that are none are refused", async () => {
+    for (const path of ["relative", "", "/", "/tmp/../..", "/a\0b"]) {
+      await expect(machine.copyOut(path, join(folder, "x")), path).rejects.toThrow(/is not an? /);
+    }
+  });
+});
+
+/** A task's machine that takes too much: the rest of this one is not harmed, and it can still be graded. */
+
+const MB = 2 ** 20;
+
+const LIMITS = {
+  memoryBytes: 256 * MB,
+  processes: 64,
+  disk: { ...MACHINE_LIMITS.disk, "/home/user": 32 * MB, "/tmp": 16 * MB, "/dev/shm": 16 * MB },
+};
+
+/** Where the kernel itself ends a process there is no word of why. */
+const SAID = hasCgroup ? /(Killed|^$|MemoryError)/ : /memory of 256 MB was used up: all processes were ended/;
+
+describe("a machine", needs("sandbox", machinesStart), () => {
+  let machine: SandboxedMachine;
+  let folder = "";
+  beforeEach(async () => {
+    machine = await openMachine({ limits: LIMITS });
+    folder = mkdtempSync(join(tmpdir(), "art-e-limits-"));
+    await shell(machine, "echo done > result.txt");
+  });
+  afterEach(async () => {
+    // Whatever was tried: what the agent had left before can be collected.
+    expect(await machine.copyOut("/home/user/result.txt", join(folder, "result"))).toBe(true);
+    expect(readFileSync(join(folder, "result"), "utf8")).toBe("done\n");
+    await machine.close();
+    rmSync(folder, { recursive: true });
+    expect(await leftInSandboxes()).toEqual([]);
+  });
+
+  test("with a fork bomb: the command is ended in time, and the next one runs", async () => {
+    const { exitCode } = await shell(machine, "bomb() { bomb | bomb & }; bomb; sleep 600", { timeoutMs: 2_000 });
+    expect(exitCode).toBeNull();
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+  });
+
+  test("with as many processes as it may have and not one more", async () => {
+    const { stdout } = await shell(
+      machine,
+      `python3 -c '
+import os, time
+made = 0
+try:
+    while made < 1000:
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        made += 1
+except BlockingIOError: pass
+print(made)'; kill -9 -1`,
+    );
+    expect(Number(stdout)).toBeGreaterThan(40);
+    expect(Number(stdout)).toBeLessThan(LIMITS.processes);
+  });
+
+  test("whose disk is full: writing fails there, and nowhere else", async () => {
+    const { stdout, stderr } = await shell(
+      machine,
+      `for folder in ~ /tmp /dev/shm /mnt; do
+         head -c 100M /dev/zero > $folder/big
+         test $(stat -c %s $folder/big) -lt ${65 * MB} && echo $folder is limited
+       done; df --output=avail ~ | tail -1`,
+    );
+    const folders = ["/home/user", "/tmp", "/dev/shm", "/mnt"];
+    expect(stdout).toBe(`${folders.map((name) => `${name} is limited\n`).join("")}    0\n`);
+    expect(stderr.match(/No space left on device|File too large|File size limit exceeded/g)?.length).toBe(4);
+    await expect(machine.copyIn(process.execPath, "/home/user/node")).rejects.toThrow("No space left");
+    expect((await shell(machine, "rm ~/big; echo more > ~/more; cat ~/more")).stdout).toBe("more\n");
+  });
+
+  test("whose processes take more memory than there is", async () => {
+    const bomb = `python3 -c '
+import os, time
+for _ in range(7):
+    if os.fork() == 0: break
+block = bytearray(60 * 2 ** 20)
+for i in range(0, len(block), 4096): block[i] = 1
+time.sleep(30)'; true`;
+    const { exitCode, stderr } = await shell(machine, bomb);
+    expect(stderr).toMatch(SAID);
+    if (!hasCgroup) expect(exitCode).toBe(137);
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+  });
+
+  test("whose files and processes take it together", async () => {
+    const script = `head -c 30M /dev/urandom > big; head -c 15M /dev/urandom > /tmp/big; python3 -c '
+import time
+block = bytearray(230 * 2 ** 20)
+for i in range(0, len(block), 4096): block[i] = 1
+time.sleep(30)'; true`;
+    expect((await shell(machine, script)).stderr).toMatch(SAID);
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+  });
+
+  test("that holds memory in the sockets of its loopback", async () => {
+    const { stderr } = await shell(
+      machine,
+      `python3 -c '
+import os, socket, time
+server = socket.create_server(("127.0.0.1", 0))
+held = []
+for _ in range(20):
+    if os.fork() == 0: break
+held = []
+try:
+    while True:
+        client = socket.create_connection(server.getsockname(), 5)
+        client.setblocking(False)
+        held.append(client)
+        try:
+            while True: client.send(b"x" * 65536)
+        except BlockingIOError: pass
+except OSError: pass
+time.sleep(20)'; true`,
+      { timeoutMs: 15_000 },
+    );
+    // Where it is not full, the kernel's own limit on such memory came first.
+    expect(stderr).toMatch(hasCgroup ? /^/ : SAID);
+  });
+
+  test("that prints without end by a daemon goes on to answer", async () => {
+    await shell(machine, "setsid yes & disown -a; sleep 0.2");
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+  });
+
+  test("with a tree of folders deeper than any path", async () => {
+    const script =
+      'python3 -c \'import os\nfor i in range(3000):\n  os.mkdir("d" * 20); os.chdir("d" * 20)\'; echo made';
+    expect((await shell(machine, script)).stdout).toBe("made\n");
+    expect(await machine.copyOut(`/home/user/${"d".repeat(20)}`, join(folder, "x"))).toBe(false);
+  });
+});
+
+test(
+  "processes that have left their session and take every free place are ended when no command starts any more",
+  needs("sandbox", machinesStart),
+  async () => {
+    // With memory enough that not this is what ends them.
+    const machine = await openMachine({ limits: { processes: 64 } });
+    try {
+      const script = `python3 -c '
+import os, time
+os.setsid()
+while True:
+    try:
+        if os.fork() == 0: time.sleep(600)
+    except OSError: pass' & sleep 2`;
+      await shell(machine, script, { timeoutMs: 20_000 });
+      // The places of that command itself take a moment to be taken.
+      await sleep(1_000);
+      const { stdout, stderr, exitCode } = await shell(machine, "echo on; pgrep -c python3");
+      expect({ stdout, exitCode }).toEqual({ stdout: "on\n0\n", exitCode: 1 });
+      expect(stderr).toContain("[The machine was full of processes: all of them were ended.]");
+      expect((await shell(machine, "echo on")).stderr).toBe("");
+    } finally {
+      await machine.close();
+    }
+  },
+);
+
+/** What a command starts lives until the machine is closed, and not longer. */
+
+const HOLDER = join(import.meta.dirname, "hold-machine.ts");
+
+describe("of a machine", needs("sandbox", machinesStart), () => {
+  afterEach(async () => {
+    expect(await leftInSandboxes()).toEqual([]);
+  });
+
+  test("a server that one command starts is reached by the next, and its output does not hold the command up", async () => {
+    const machine = await openMachine();
+    try {
+      const script = "echo served > page.txt; python3 -m http.server --bind 127.0.0.1 8765 & sleep 1; echo started";
+      expect(await shell(machine, script)).toMatchObject({ exitCode: 0, stdout: "started\n" });
+      // The server writes a line to the first command's stderr for each request.
+      for (const name of ["127.0.0.1", "localhost"]) {
+        const got = await shell(machine, `curl -sS --retry 5 --retry-connrefused http://${name}:8765/page.txt`);
+        expect(got).toEqual({ exitCode: 0, stdout: "served\n", stderr: "" });
+      }
+    } finally {
+      await machine.close();
+    }
+  });
+
+  test("daemons of every kind live on after their command, and are gone after close", async () => {
+    const machine = await openMachine();
+    const word = `7${process.pid}.25`;
+    await shell(
+      machine,
+      `sleep ${word} & setsid sleep ${word} & nohup sleep ${word} >/dev/null 2>&1 & disown -a
+       (setsid bash -c 'trap "" TERM HUP INT; (sleep ${word} &) ; sleep ${word}' &)`,
+    );
+    await expect.poll(() => processesWith(`sleep\0${word}`).length).toBe(5);
+    expect((await shell(machine, "echo on")).stdout).toBe("on\n");
+    await machine.close();
+    expect(processesWith(word)).toEqual([]);
+  });
+
+  test("a command that still runs when it is closed ends with an error", async () => {
+    const machine = await openMachine();
+    const running = shell(machine, "sleep 614");
+    const rejected = expect(running).rejects.toThrow("the task's machine has ended: it was closed");
+    await machine.close();
+    await rejected;
+    await machine.close();
+    await expect(shell(machine, "echo")).rejects.toThrow("it was closed");
+    await expect(machine.copyOut("/etc/passwd", "/nowhere")).rejects.toThrow("it was closed");
+  });
+
+  test("killing everything it can, its first process included, ends what was started and not the machine", async () => {
+    const machine = await openMachine();
+    try {
+      await shell(machine, "sleep 615 & disown");
+      await shell(machine, "kill -9 1; pkill -9 python3; pkill -TERM -f [g]uest; kill -INT 1; kill -9 -1");
+      // What is killed may be seen until it has been waited for.
+      await expect
+        .poll(() => shell(machine, "echo still; pgrep sleep"))
+        .toMatchObject({ exitCode: 1, stdout: "still\n" });
+    } finally {
+      await machine.close();
+    }
+  });
+
+  test("nothing outlives the program that holds it, though that is killed", async () => {
+    const word = `8${process.pid}.25`;
+    const child = spawn(process.execPath, ["--import", "jiti/register", HOLDER, word], {
+      cwd: join(import.meta.dirname, "../.."),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      await once(child.stdout as Readable, "data");
+      await expect.poll(() => processesWith(`sleep\0${word}`).length).toBe(2);
+    } finally {
+      child.kill("SIGKILL");
+      await ended(child);
+    }
+    await expect.poll(() => processesWith(word), { timeout: 10_000 }).toEqual([]);
+  });
+});
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}

@@ -1,0 +1,406 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { needs, TRAINING } from "../machine-requirements.js";
+import { startFakeProvider } from "../providers/fake-provider.js";
+import { type Client, connect, DEMO_QUESTIONS, startTrainingServer, type TrainingServer } from "./training-server.js";
+
+const QUESTIONS = readFileSync(DEMO_QUESTIONS, "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as { id: number; answer: string; inbox_address: string; message_ids: string[] });
+
+const MARCUS = "marcus.hale@kestrelplains.example";
+const gold = (index: number) => QUESTIONS[index] as (typeof QUESTIONS)[number];
+const search = (query: string, inbox_id = MARCUS) => ["email_search", { query, inbox_id }] as const;
+const answer = (text: string, sources: readonly string[] = []) =>
+  ["return_final_answer", { answer: text, sources }] as const;
+
+const HOSTILE_ARGUMENTS: readonly object[] = [
+  {},
+  { query: [] },
+  { query: "x".repeat(20_000), inbox_id: MARCUS },
+  { query: '" OR * NEAR( AND', inbox_id: MARCUS },
+  { query: "\ud800\udfff", inbox_id: `${MARCUS}\u0000` },
+  { query: "x", inbox_id: "%" },
+  { message_id: "../../etc/passwd" },
+  { message_id: "\u0000" },
+  { answer: {}, sources: "x" },
+];
+
+let server: TrainingServer;
+const open: TrainingServer[] = [];
+async function start(changes: Parameters<typeof startTrainingServer>[0] = {}): Promise<TrainingServer> {
+  const started = await startTrainingServer(changes);
+  open.push(started);
+  return started;
+}
+afterEach(async () => {
+  for (const each of open.splice(0)) {
+    await each.stop();
+    each.remove();
+  }
+});
+
+describe("one server", () => {
+  beforeAll(async () => {
+    server = await startTrainingServer();
+  });
+  afterAll(async () => {
+    await server.stop();
+    server.remove();
+  });
+
+  let client: Client;
+  const begin = async (data: object) => {
+    client = await connect(server.url);
+    return client.reset(data);
+  };
+  afterEach(() => client?.close());
+
+  it("passes what the protocol's own clients do", needs("training"), async () => {
+    const script = join(TRAINING, "openenv_conformance.py");
+    const { stdout } = await promisify(execFile)("python3", [
+      ...[script, server.url, "--capacity", "64", "--sessions", "64", "--json"],
+    ]);
+    const rows = JSON.parse(stdout) as { id: string; result: string; detail: string }[];
+    expect(rows.filter(({ result }) => result !== "PASS")).toEqual([]);
+    expect(rows.length).toBeGreaterThan(40);
+  });
+
+  it("shows the task where each client looks, and nothing of its answer", async () => {
+    const { observation, metadata, reward, done } = await begin({ index: 3, prompt: "x", difficulty: 2 });
+    const { instructions, ...task } = observation.result;
+    expect(observation).toMatchObject({ tool_name: "reset", error: null, metadata: task });
+    expect({ metadata, reward, done }).toEqual({ metadata: task, reward: null, done: false });
+    expect(task).toEqual({
+      ...{ split: "test", index: 3, task_id: gold(3).id, inbox_address: gold(3).inbox_address },
+      question: expect.any(String),
+      query_date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      max_turns: 10,
+      ignored: ["prompt", "difficulty"],
+    });
+    expect(instructions).toContain(gold(3).inbox_address);
+    for (const [index, { message_ids }] of QUESTIONS.entries()) {
+      const text = JSON.stringify([await client.reset({ index }), (await client.ask({ type: "state" })).data]);
+      for (const id of message_ids) expect(text).not.toContain(id);
+      expect(text).not.toContain('"answer"');
+    }
+  });
+
+  it("gives a seed, an index and a task_id the same task wherever they are asked", async () => {
+    const other = await start();
+    const there = await connect(other.url);
+    await begin({});
+    for (const asked of [{ seed: 5 }, { seed: 5 + QUESTIONS.length }, { index: 5 }, { task_id: gold(5).id }]) {
+      const [here, elsewhere] = [await client.reset(asked), await there.reset({ ...asked, split: "test" })];
+      expect(here.observation).toEqual(elsewhere.observation);
+      expect(here.observation.result.index).toBe(5);
+    }
+    there.close();
+  });
+
+  it.each([
+    [{ index: 10_000 }, "There is no task 10000"],
+    [{ split: "validation" }, 'There is no split "validation". The splits are: test.'],
+    [{ task_id: -5 }, "no task with task_id -5"],
+    [{ task_id: 1, index: 7 }, "has the index 0, not 7"],
+    [{ seed: -1 }, "Invalid message"],
+    [{ episode_id: "" }, "Invalid message"],
+  ])("refuses a reset of %j, and goes on with the episode", async (data, message) => {
+    await begin({ index: 1 });
+    const refused = await client.ask({ type: "reset", data });
+    expect(refused).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR" } });
+    expect(refused.data.message).toContain(message);
+    expect(await client.call(...search("nominations"))).toMatchObject({ done: false });
+  });
+
+  it("pays the answer once, says how, and has its trace in the database when it says so", async () => {
+    await begin({ index: 2, episode_id: "mine" });
+    const found = await client.call(...search("price"), {
+      content: "I look for the price.",
+      model: "step-12",
+      usage: { input_tokens: 900, output_tokens: 40 },
+    });
+    expect(found).toMatchObject({ reward: 0, done: false, metadata: { turns_left: 9 } });
+    expect(found.observation.result.data).toEqual(JSON.parse(found.observation.result.content[0].text));
+    const last = await client.call(...answer(gold(2).answer, gold(2).message_ids));
+    const reward = { value: 1, scorer: "semanticScore" };
+    expect(last).toMatchObject({ reward: 1, done: true, metadata: { ending: "answered", reward } });
+    expect(last.observation.metadata).toEqual(last.metadata);
+    expect(last.metadata.scores).toMatchObject({ exactMatch: 1, sourcesCorrect: 1 });
+    for (const again of [answer("x"), search("x")]) {
+      expect(await client.call(again[0], again[1])).toMatchObject({
+        reward: 0,
+        done: true,
+        observation: { result: null },
+      });
+    }
+    expect((await client.ask({ type: "state" })).data).toMatchObject({ episode_id: "mine", ending: "answered" });
+
+    const trace = server.stored()[0]?.traces.find(({ traceId }) => traceId === last.metadata.trace_id);
+    expect(trace).toMatchObject({
+      ending: "answered",
+      model: "policy",
+      agentId: "email-search",
+      remote: { sessionId: "mine" },
+      scores: { reward: { value: 1 }, exactMatch: { value: 1 } },
+      turns: [{ model: "step-12", usage: { inputTokens: 900, outputTokens: 40 } }, { finishReason: "tool_calls" }],
+    });
+    expect(trace?.messages.map(({ role }) => role)).toEqual("system user assistant tool assistant tool".split(" "));
+    expect(trace?.messages[2]).toMatchObject({ content: "I look for the price.", toolCalls: [{ id: "call_1" }] });
+  });
+
+  it("lets nothing of another mailbox or a later day through, whatever is asked", async () => {
+    const { observation } = await begin({ index: 0 });
+    const { inbox_address, query_date } = observation.result;
+    const dana = await client.call(...search("the", "dana.okafor@kestrelplains.example"));
+    expect(dana.observation).toMatchObject({ result: null, error: { error_type: "invalid_args" } });
+    const all = await client.call("email_search", { query: "the a of to and", inbox_id: inbox_address, limit: 50 });
+    const dates = all.observation.result.data.emails.map(({ date }: { date: string }) => date.slice(0, 10));
+    expect(dates.length).toBeGreaterThan(0);
+    expect(dates.every((date: string) => date <= query_date)).toBe(true);
+  });
+
+  it("stands 300 hostile messages, and answers each", async () => {
+    await begin({ index: 0 });
+    const deep = (open: string, close: string) => `{"type":"reset","data":${open.repeat(5_000)}${close.repeat(5_000)}}`;
+    const odd: (string | object)[] = [
+      ...["", "{", "nul", '"x"', "[1]", "1e999", '{"type":{}}', '{"type":null}', "\u0000", deep("[", "]")],
+      ...[deep('{"a":', "}"), '{"__proto__":{"type":"state"}}', '{"type":"constructor"}', '{"type":"toString"}'],
+      ...["seed", "index", "task_id", "split", "episode_id"].flatMap((key) =>
+        [1e308, -0.5, "\ud800", [], {}, true, "x".repeat(10_000), "'; DROP TABLE runs; --"].map((value) => ({
+          type: "reset",
+          data: { [key]: value },
+        })),
+      ),
+      ...["email_search", "email_get", "return_final_answer", "__proto__", "constructor", "x".repeat(5_000)].flatMap(
+        (tool_name) => HOSTILE_ARGUMENTS.map((args) => ({ type: "step", data: { tool_name, arguments: args } })),
+      ),
+      ...Array.from({ length: 20 }, (_, i) => ({
+        type: "mcp",
+        data: { jsonrpc: "2.0", method: "x".repeat(i), id: i },
+      })),
+      ...Array.from({ length: 20 }, (_, i) => ({ type: "step", data: { tool_name: "email_get", metadata: i } })),
+    ];
+    const messages = Array.from({ length: 300 }, (_, i) => odd[(i * 7) % odd.length] ?? "");
+    for (const message of messages) {
+      const { type, data } = await client.ask(message);
+      expect(["observation", "error", "state", "mcp", "closed"]).toContain(type);
+      // What is no object ends the session.
+      if (data.code === "SESSION_ERROR" || type === "closed") await begin({ index: 0 });
+    }
+    expect(server.faults).toEqual([]);
+    expect(await client.reset({ index: 1 })).toMatchObject({ done: false });
+  });
+
+  it("plays an episode with a client of MCP", async () => {
+    const mcp = new McpClient({ name: "test", version: "1" });
+    const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp?split=test&index=2`));
+    await mcp.connect(transport as Transport);
+    expect(mcp.getInstructions()).toContain("The question: ");
+    const { tools } = await mcp.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["email_search", "email_get", "return_final_answer"]);
+    const missing = await mcp.callTool({ name: "email_get", arguments: { message_id: "<none>" } });
+    expect(missing).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("There is no mail") }] });
+    const [name, args] = answer(gold(2).answer);
+    expect(await mcp.callTool({ name, arguments: args })).toMatchObject({
+      structuredContent: { accepted: true },
+      _meta: { reward: 1, done: true, end: { ending: "answered" } },
+    });
+    await transport.terminateSession();
+    await mcp.close();
+  });
+
+  it("answers JSON-RPC in OpenEnv's own sessions", async () => {
+    const rpc = async (method: string, params: object) => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const response = await fetch(`${server.url}/mcp`, { method: "POST", body });
+      // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked.
+      return (await response.json()) as any;
+    };
+    const { result } = await rpc("openenv/session/create", { index: 2 });
+    expect(result.task).toMatchObject({ index: 2, question: expect.any(String) });
+    const { session_id } = result;
+    const [name, args] = answer(gold(2).answer);
+    const called = await rpc("tools/call", { session_id, name, arguments: args });
+    expect(called).toMatchObject({ result: { data: { accepted: true }, _meta: { reward: 1 } } });
+    expect(await rpc("openenv/session/close", { session_id })).toMatchObject({ result: { closed: true } });
+    expect(await rpc("tools/list", { session_id })).toMatchObject({ error: { code: -32602 } });
+  });
+
+  it("answers nobody's page", async () => {
+    const origin = { origin: "https://example.com" };
+    await expect(connect(server.url, origin)).rejects.toThrow("403");
+    expect((await fetch(`${server.url}/health`, { headers: origin })).status).toBe(403);
+  });
+});
+
+describe("endings", () => {
+  const play = async (changes: Parameters<typeof start>[0], calls: readonly (readonly [string, object])[]) => {
+    server = await start(changes);
+    const client = await connect(server.url);
+    await client.reset({ index: 2 });
+    // biome-ignore lint/suspicious/noExplicitAny: what is read of it is checked.
+    let last: any = null;
+    for (const call of calls) last = await client.call(...call);
+    client.close();
+    return last;
+  };
+
+  it("ends an episode out of turns with what its last call returned", async () => {
+    const last = await play({ options: { maxTurns: 2 } }, [search("price"), search("price")]);
+    expect(last).toMatchObject({ done: true, reward: 0, metadata: { ending: "out_of_turns", turns_left: 0 } });
+    expect(last.observation.result.data.emails.length).toBeGreaterThan(0);
+  });
+
+  it("ends one out of tokens, out of time, and of three calls without sense", async () => {
+    const tokens = await play({ options: { maxTokens: 300 } }, [search("price")]);
+    expect(tokens).toMatchObject({ done: true, metadata: { ending: "out_of_budget" } });
+    const time = await play({ options: { episodeTimeout: 1e-6 } }, [search("price")]);
+    expect(time).toMatchObject({
+      ...{ done: true, reward: 0, metadata: { ending: "timeout" } },
+      observation: { result: null, error: { error_type: "timeout" } },
+    });
+    const wrong = ["email_search", {}] as const;
+    const senseless = await play({}, [wrong, ["nothing", {}], wrong]);
+    expect(senseless).toMatchObject({ done: true, metadata: { ending: "tool_protocol_error" } });
+    const stored = server.stored()[0];
+    expect(stored?.results).toMatchObject([{ ending: "tool_protocol_error", turns: 3, scores: { reward: 0 } }]);
+  });
+
+  it("records as interrupted what its client left, and frees the place", async () => {
+    server = await start({ serving: { maxSessions: 1 } });
+    // A place is free a moment after its client has left.
+    const connectAndBegin = async (): Promise<Client> => {
+      const client = await connect(server.url);
+      const { type } = await client.ask({ type: "reset", data: { index: 1 } });
+      return type === "observation" ? client : connectAndBegin();
+    };
+    for (const leave of ["close", "terminate"] as const) {
+      const client = await connectAndBegin();
+      await client.call(...search("price"));
+      const refused = await connect(server.url);
+      expect(await refused.ask({ type: "state" })).toMatchObject({
+        data: { code: "CAPACITY_REACHED", active_sessions: 1, max_sessions: 1 },
+      });
+      client.socket[leave]();
+    }
+    (await connectAndBegin()).close();
+    await server.stop();
+    const [run] = server.stored();
+    expect(run).toMatchObject({ totalTasks: 3, status: "completed" });
+    expect(run?.results.map(({ ending, epoch, turns }) => [ending, epoch, turns])).toEqual([
+      ["interrupted", 1, 1],
+      ["interrupted", 2, 1],
+      ["interrupted", 3, 0],
+    ]);
+    open.length = 0;
+    server.remove();
+  });
+
+  it("ends a session that says nothing for long", async () => {
+    server = await start({ serving: { idleMs: 300 } });
+    const client = await connect(server.url);
+    await client.reset({});
+    expect(await client.closed).toBe(1000);
+    await expect.poll(() => server.stored()[0]?.results[0]?.ending).toBe("interrupted");
+    expect(server.stored()[0]?.results[0]?.error).toMatch(/no message for/);
+  });
+});
+
+describe("rewards", () => {
+  const rewardOf = async (changes: Parameters<typeof start>[0], ...call: ReturnType<typeof answer>) => {
+    server = await start(changes);
+    const client = await connect(server.url);
+    await client.reset({ index: 2 });
+    await client.call(...search("price"));
+    const { reward, metadata } = await client.call(...call);
+    client.close();
+    expect(reward).toBe(metadata.reward.value);
+    return metadata;
+  };
+
+  it("is the value of any scorer, upwards, and the semantic score where that says nothing", async () => {
+    const right = answer(gold(2).answer, gold(2).message_ids);
+    expect(await rewardOf({ options: { reward: "sourcesF1" } }, ...right)).toMatchObject({ reward: { value: 1 } });
+    expect(await rewardOf({ options: { reward: "sourcesPrecision" } }, ...answer(gold(2).answer))).toMatchObject({
+      reward: { value: 1, explanation: expect.stringContaining("semanticScore, as sourcesPrecision has no value") },
+    });
+    const unfound = await rewardOf({ options: { reward: "goldRank" } }, ...answer("x"));
+    expect(unfound.reward.value).toBeLessThanOrEqual(1);
+  });
+
+  it("refuses a reward that needs a judge where there is none", async () => {
+    await expect(startTrainingServer({ options: { reward: "art" } })).rejects.toMatchObject({ code: "judge_missing" });
+  });
+
+  it("is ART's with a judge, and says what counts where the judge gives no verdict", async () => {
+    const verdicts = [{ content: "True" }, { content: "no idea" }];
+    const provider = await startFakeProvider(verdicts);
+    const judge = { judge: "art:openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat") };
+    const changes = { options: { reward: "art", ...judge }, env: { OPENAI_API_KEY: "test-key-1234" } } as const;
+    try {
+      const judged = await rewardOf(changes, ...answer("in other words", gold(2).message_ids));
+      expect(judged.reward).toMatchObject({ scorer: "artReward", explanation: "correct" });
+      expect(judged.reward.value).toBeGreaterThan(1);
+      const unjudged = await rewardOf(changes, ...answer("yet other words", gold(2).message_ids));
+      expect(unjudged.reward.value).toBeLessThan(0);
+      expect(unjudged.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 0\.\d+ counts as wrong/);
+      const [run] = server.stored();
+      expect(run?.traces[0]?.scores).toMatchObject({ judgeCorrect: { value: null }, artReward: { value: null } });
+    } finally {
+      await provider.close();
+    }
+  });
+});
+
+describe("runs", () => {
+  it("goes on with the run of its name, and refuses one of other settings", async () => {
+    const first = await start({ options: { name: "grpo" } });
+    const play = async (url: string) => {
+      const client = await connect(url);
+      await client.reset({ index: 2 });
+      await client.call(...answer("x"));
+      client.close();
+    };
+    await play(first.url);
+    await first.stop();
+    const second = await start({ file: first.file, options: { name: "grpo" } });
+    await play(second.url);
+    await second.stop();
+    open.length = 0;
+    expect(first.stored()).toMatchObject([{ name: "grpo", totalTasks: 2, results: [{ epoch: 1 }, { epoch: 2 }] }]);
+    const other = startTrainingServer({ file: first.file, options: { name: "grpo", reward: "tokenF1" } });
+    await expect(other).rejects.toMatchObject({ code: "run_differs", message: expect.stringContaining("tokenF1") });
+    first.remove();
+  });
+
+  it("keeps nothing where nothing is to be saved", async () => {
+    server = await start({ options: { save: false } });
+    const client = await connect(server.url);
+    await client.reset({ index: 2 });
+    expect(await client.call(...answer(gold(2).answer))).toMatchObject({ reward: 1, done: true });
+    client.close();
+    expect(server.stored()).toEqual([]);
+  });
+});
+
+it("asks for its token, as a bearer's or as a password in the address", async () => {
+  const token = "a-token-for-this-test";
+  server = await start({ serving: { access: { host: "127.0.0.1", token } } });
+  await expect(connect(server.url)).rejects.toThrow("401");
+  expect((await fetch(`${server.url}/health`)).status).toBe(401);
+  const bearer = await connect(server.url, { authorization: `Bearer ${token}` });
+  const basic = await connect(server.url.replace("://", `://openenv:${token}@`));
+  for (const client of [bearer, basic]) {
+    expect(await client.reset({})).toMatchObject({ done: false });
+    client.close();
+  }
+  await expect(connect(server.url.replace("://", "://openenv:another-token-than-this@"))).rejects.toThrow("401");
+});

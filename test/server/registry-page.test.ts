@@ -1,0 +1,175 @@
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHROMIUM, needs } from "../machine-requirements.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+/** Agents, tools and their attachments, made and changed in a real browser. */
+
+const HOSTILE = `</textarea></p><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
+
+describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000 }, () => {
+  let browser: Browser;
+  let demo: DemoServer;
+
+  beforeAll(async () => {
+    [browser, demo] = await Promise.all([
+      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      startDemoServer(),
+    ]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.close();
+  });
+
+  async function open(hash: string, width = 1_280) {
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+    await page.goto(`${demo.url}/#${hash}`);
+    await page.getByRole("heading", { level: 2 }).waitFor();
+    return { page, wrong };
+  }
+
+  const saying = (page: Page, text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
+
+  const get = async (path: string) => (await demo.ask("GET", path)).body;
+
+  it("make an agent, and save what is changed of it as its next version", async () => {
+    const { page, wrong } = await open("agents");
+    await page.getByText("New agent").click();
+    await page.getByLabel("Name", { exact: true }).fill("Dues helper");
+    await page.getByRole("button", { name: "Make the agent" }).click();
+    await page.getByRole("heading", { name: "Dues helper" }).waitFor();
+    expect(page.url()).toContain("#agents/dues-helper");
+
+    await page.getByLabel("Name", { exact: true }).fill(HOSTILE);
+    await page.getByLabel("What it is for").fill(HOSTILE);
+    await page.getByLabel("Prompt").fill(`${HOSTILE} {{inbox_address}}`);
+    await page.getByLabel("Model (empty").fill("offline/baseline");
+    await page.getByLabel("Model calls a task").fill("4");
+    await page.getByLabel("Temperature").fill("0.5");
+    await page.getByLabel("Tool calls of a reply").selectOption("first");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await saying(page, "Saved: version 2.");
+    const agent = await get("/api/agents/dues-helper");
+    expect(agent).toMatchObject({ name: HOSTILE, description: HOSTILE, model: "offline/baseline", version: 2 });
+    expect(agent.settings).toMatchObject({ maxTurns: 4, temperature: 0.5, toolCalls: "first" });
+
+    await page.reload();
+    await page.getByRole("heading", { level: 2 }).filter({ hasText: "<img" }).waitFor();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe(`${HOSTILE} {{inbox_address}}`);
+    await page.getByLabel("Temperature").fill("");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await saying(page, "Saved: version 3.");
+    expect((await get("/api/agents/dues-helper")).settings.temperature).toBeUndefined();
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  it("keep what was written where the server refuses it", async () => {
+    await demo.ask("POST", "/api/agents", { id: "refused", name: "Refused" });
+    const { page } = await open("agents/refused");
+    await page.getByLabel("Prompt").fill("Of {{nobody}}");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await saying(page, "nobody");
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("Of {{nobody}}");
+    await page.getByText("Give it a tool").click();
+    await page.getByLabel("Config for this agent").last().fill("{not json");
+    await page.getByRole("button", { name: "Give it" }).click();
+    await saying(page, "this is not JSON");
+    await page.close();
+  });
+
+  it("give an agent a tool with a config, change that, and take tools away but the last", async () => {
+    await demo.ask("POST", "/api/agents", { id: "tooled", name: "Tooled", tools: [{ id: "return_final_answer" }] });
+    const { page, wrong } = await open("agents/tooled");
+    await page.getByText("Give it a tool").click();
+    await page.getByLabel("Tool", { exact: true }).selectOption("email_search");
+    await page.getByRole("button", { name: "Give it" }).click();
+    await saying(page, "It has email_search now.");
+    const item = page.getByRole("listitem").filter({ hasText: "email_search" });
+    await item.getByText("Config").first().click();
+    await item.getByLabel("Config for this agent").fill("{}");
+    await item.getByRole("button", { name: "Save the config" }).click();
+    await saying(page, "The config of email_search is saved.");
+    const { tools } = await get("/api/agents/tooled/tools");
+    expect(tools).toMatchObject([
+      { id: "return_final_answer", config: null },
+      { id: "email_search", config: {} },
+    ]);
+
+    await page.getByRole("button", { name: "Take away return_final_answer" }).click();
+    await saying(page, "return_final_answer is taken away.");
+    await page.getByRole("button", { name: "Take away email_search" }).click();
+    await saying(page, "is the last tool");
+    expect((await get("/api/agents/tooled")).tools).toEqual(["email_search"]);
+    expect(wrong.filter((text) => !text.includes("status of 4"))).toEqual([]);
+    await page.close();
+  });
+
+  it("copy an agent that came with the program, which cannot be changed, and delete the copy", async () => {
+    const { page, wrong } = await open("agents/art-e");
+    expect(await page.getByRole("main").textContent()).toContain("it can be copied, not changed");
+    expect(await page.getByRole("button", { name: "Save" }).count()).toBe(0);
+    await page.getByText("Copy art-e").click();
+    await page.getByLabel("Its id").fill("art-e-mine");
+    await page.getByRole("button", { name: "Make the copy" }).click();
+    await page.getByRole("heading", { name: "ART-E Agent, a copy" }).waitFor();
+    const [own, origin] = [await get("/api/agents/art-e-mine"), await get("/api/agents/art-e")];
+    for (const name of ["prompt", "settings", "tools"]) expect(own[name]).toEqual(origin[name]);
+    await page.getByRole("button", { name: "Delete this agent" }).click();
+    await page.getByRole("button", { name: "Keep" }).click();
+    await page.getByRole("button", { name: "Delete this agent" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("heading", { name: "Agents" }).waitFor();
+    expect((await demo.ask("GET", "/api/agents/art-e-mine")).status).toBe(404);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  it("make, change and delete a tool", async () => {
+    const { page, wrong } = await open("tools");
+    await page.getByText("New tool").click();
+    await page.getByLabel("Id", { exact: true }).fill("weather");
+    await page.getByLabel("What the model reads").fill(HOSTILE);
+    await page.getByRole("button", { name: "Make the tool" }).click();
+    await page.getByRole("heading", { name: "weather" }).waitFor();
+    await page.getByLabel("Category").fill("outside");
+    await page.getByLabel("Config of the handler").fill('{"url": "https://example.com/{{query}}"}');
+    await page.getByRole("button", { name: "Save" }).click();
+    await saying(page, "Saved.");
+    expect(await get("/api/tools/weather")).toMatchObject({
+      ...{ description: HOSTILE, category: "outside", handler_key: "http" },
+      handler_config: { url: "https://example.com/{{query}}" },
+    });
+    await page.getByLabel("Parameters").fill("{");
+    await page.getByRole("button", { name: "Save" }).click();
+    await saying(page, "Parameters (JSON Schema): this is not JSON");
+
+    await demo.ask("POST", "/api/agents/tooled/tools", { tool_id: "weather" });
+    await page.getByRole("button", { name: "Delete this tool" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await saying(page, 'attached to agent "tooled"');
+    await demo.ask("DELETE", "/api/agents/tooled/tools/weather");
+    await page.getByRole("button", { name: "Delete this tool" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("heading", { name: "Tools" }).waitFor();
+    expect((await demo.ask("GET", "/api/tools/weather")).status).toBe(404);
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(wrong.filter((text) => !text.includes("status of 4"))).toEqual([]);
+    await page.close();
+  });
+
+  it.each(["agents/tooled", "agents/art-e", "tools"])("fits 390 pixels, and names its fields: %s", async (hash) => {
+    const { page } = await open(hash, 390);
+    for (const summary of await page.locator("main summary").all()) await summary.click();
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    const nameless = `[...document.querySelectorAll("main input, main select, main textarea")]
+      .filter((field) => field.labels.length !== 1).length`;
+    expect(await page.evaluate(nameless)).toBe(0);
+    await page.close();
+  });
+});

@@ -1,0 +1,186 @@
+import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { SuiteDocuments, textOfHtml } from "../../src/suites/documents.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+const { signal } = new AbortController();
+
+function writeFiles(files: Readonly<Record<string, string | Buffer>>): string {
+  const root = temporaryFolder();
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+  return root;
+}
+
+const TASK = "examples/dbt/one";
+
+/** A suite of its own, and its first task's documents. */
+function openSuite(files: Readonly<Record<string, string | Buffer>>, cacheFolder: string | null = null) {
+  const root = writeFiles({ [`${TASK}/one.json`]: "{}", ...files });
+  const suite = new SuiteDocuments(root, cacheFolder);
+  return { root, suite, documents: suite.open(join(root, TASK)) };
+}
+
+test("a part with all words comes before those with some of them, by stems and whatever the query holds", async () => {
+  const { documents } = openSuite({
+    "documents/dbt/models.md": "# Models\nA model is a SELECT statement. Materialized as a view.",
+    "documents/dbt/seeds.txt": "Seeds are CSV files that are loaded.",
+    "documents/other.md": "Loading a view of everything else.",
+  });
+  expect(await documents.search("materialize views", 10, signal)).toEqual([
+    {
+      path: "documents/dbt/models.md",
+      offset: 0,
+      snippet: expect.stringContaining("Materialized as a view"),
+      match: "all_words",
+    },
+    { path: "documents/other.md", offset: 0, snippet: expect.any(String), match: "best_match" },
+  ]);
+  expect((await documents.search('"csv files"', 1, signal)).map(({ path }) => path)).toEqual([
+    "documents/dbt/seeds.txt",
+  ]);
+  for (const query of ['a"b OR (', "NEAR(x,", "*", "", "path:x", "-"]) {
+    expect(await documents.search(query, 5, signal)).toEqual(expect.any(Array));
+  }
+});
+
+test("what was retrieved for the task comes first, and neither golds, inputs nor other tasks' files are found", async () => {
+  const { suite, documents, root } = openSuite({
+    "documents/a.md": "incremental models",
+    [`${TASK}/retrieved_chunk_topk_4.txt`]: "incremental models, retrieved",
+    [`${TASK}/retrieved_gold.txt`]: "incremental gold",
+    [`${TASK}/gold.txt`]: "incremental gold",
+    [`${TASK}/input.txt`]: "incremental input",
+    "examples/dbt/two/retrieved.txt": "incremental models of another task",
+  });
+  const paths = (await documents.search("incremental", 10, signal)).map(({ path }) => path);
+  expect(paths).toEqual(["retrieved_chunk_topk_4.txt", "documents/a.md"]);
+  for (const path of ["gold.txt", "../one/gold.txt", `${TASK}/gold.txt`, "documents/../examples/dbt/one/gold.txt"]) {
+    expect(await documents.read(path, 0, signal)).toBeNull();
+  }
+  const other = suite.open(join(root, "examples/dbt/two"));
+  expect((await other.search("incremental", 10, signal)).map(({ path }) => path)).toEqual([
+    "retrieved.txt",
+    "documents/a.md",
+  ]);
+});
+
+test("links, binary files and what is no UTF-8 are left out", async () => {
+  const root = writeFiles({
+    "documents/good.txt": "word",
+    "documents/binary.bin": Buffer.from([0, 119, 111, 114, 100]),
+    "documents/latin.txt": Buffer.from([119, 111, 114, 100, 32, 0xe4]),
+    [`${TASK}/one.json`]: "{}",
+    "secret.txt": "word",
+  });
+  symlinkSync(join(root, "secret.txt"), join(root, "documents/link.txt"));
+  symlinkSync(root, join(root, "documents/folder"));
+  const documents = new SuiteDocuments(root, null).open(join(root, TASK));
+  expect((await documents.search("word", 10, signal)).map(({ path }) => path)).toEqual(["documents/good.txt"]);
+});
+
+test("a long document is found where the word is, and read on from there to its end", async () => {
+  const lines = Array.from({ length: 3_000 }, (_, i) => `line ${i} of the log 😀`);
+  lines[2_500] = "here is the needle";
+  const text = lines.join("\n");
+  const { documents } = openSuite({ "documents/long.txt": text, "documents/one-line.txt": "😀".repeat(30_000) });
+  const [hit] = await documents.search("needle", 1, signal);
+  const at = text.indexOf("here is the needle");
+  expect(hit?.offset).toBeLessThanOrEqual(at);
+  expect(hit?.offset).toBeGreaterThan(at - 8_000);
+  const page = await documents.read("documents/long.txt", hit?.offset ?? 0, signal);
+  expect(page?.content).toContain("here is the needle");
+  for (const [path, whole] of [
+    ["documents/long.txt", text],
+    ["documents/one-line.txt", "😀".repeat(30_000)],
+  ] as const) {
+    let read = "";
+    for (let offset: number | null = 0; offset !== null; ) {
+      const next = await documents.read(path, offset, signal);
+      if (next === null) throw new Error("not there");
+      expect(next).toMatchObject({ offset: read.length, length: whole.length });
+      read += next.content;
+      offset = next.nextOffset;
+    }
+    expect(read).toBe(whole);
+  }
+  expect(await documents.read("documents/long.txt", text.length + 1, signal)).toMatchObject({
+    content: "",
+    nextOffset: null,
+  });
+});
+
+test("one document does not hide the others", async () => {
+  const { documents } = openSuite({
+    "documents/many.txt": "word word word\n".repeat(5_000),
+    "documents/few.txt": "this one has the word too",
+  });
+  const paths = (await documents.search("word", 10, signal)).map(({ path }) => path);
+  expect(paths.filter((path) => path === "documents/many.txt")).toHaveLength(2);
+  expect(paths).toContain("documents/few.txt");
+});
+
+test("the index is kept in the cache folder, and made anew where a document has changed", async () => {
+  const cache = temporaryFolder();
+  const { root, suite, documents } = openSuite({ "documents/a.md": "first words" }, cache);
+  expect(await documents.search("first", 5, signal)).toHaveLength(1);
+  await documents.close();
+  await suite.close();
+  const [name] = readdirSync(join(cache, "documents"));
+  const again = new SuiteDocuments(root, cache);
+  expect(await again.open(join(root, TASK)).search("first", 5, signal)).toHaveLength(1);
+  await again.close();
+  expect(readdirSync(join(cache, "documents"))).toEqual([name]);
+  writeFileSync(join(root, "documents/a.md"), "other words, more of them");
+  const changed = new SuiteDocuments(root, cache);
+  expect(await changed.open(join(root, TASK)).search("other", 5, signal)).toHaveLength(1);
+  await changed.close();
+  expect(readdirSync(join(cache, "documents"))).toHaveLength(2);
+});
+
+test("a suite without documents finds nothing, and a task that is stopped hears it", async () => {
+  const { documents } = openSuite({});
+  expect(await documents.search("word", 5, signal)).toEqual([]);
+  expect(await documents.read("documents/a.md", 0, signal)).toBeNull();
+  const stopped = AbortSignal.abort(new Error("stopped"));
+  await expect(documents.search("word", 5, stopped)).rejects.toThrow("stopped");
+});
+
+test("the text of a page of HTML is what stands between its tags", async () => {
+  const html =
+    "<html><head><style>p {}</style></head><body><!-- <b>no</b> --><h1>Head&nbsp;line</h1>" +
+    "<p>a &lt; b &amp;&#32;c &#x41; &bogus;</p><script>if (a < b) alert('x')</script><ul><li>one<li>two</ul></body>";
+  expect(textOfHtml(html).trim()).toBe("Head line\n\na < b & c A &bogus;\n\none\ntwo");
+  const { documents } = openSuite({ "documents/page.html": html });
+  expect((await documents.read("documents/page.html", 0, signal))?.content).not.toContain("alert");
+  // In linear time.
+  textOfHtml("<".repeat(2_000_000));
+  textOfHtml("<!--".repeat(500_000));
+  textOfHtml("<p>&".repeat(500_000));
+});
+
+test("the cache folder keeps the indexes that were used last, and no parts of killed programs", async () => {
+  const cache = temporaryFolder();
+  const folder = join(cache, "documents");
+  mkdirSync(folder);
+  const leave = (name: string, hoursAgo: number) => {
+    writeFileSync(join(folder, name), "");
+    const then = new Date(Date.now() - hoursAgo * 3_600_000);
+    utimesSync(join(folder, name), then, then);
+  };
+  for (let i = 1; i <= 20; i++) leave(`${i}.sqlite`, i);
+  leave("old.sqlite.1.part", 30);
+  leave("new.sqlite.2.part", 1);
+  leave("notes.txt", 1_000);
+  const { suite, documents } = openSuite({ "documents/a.md": "first words" }, cache);
+  expect(await documents.search("words", 5, signal)).toHaveLength(1);
+  await documents.close();
+  await suite.close();
+  const names = readdirSync(folder).filter((name) => !/^[0-9a-f]{32}\.sqlite$/.test(name));
+  const kept = Array.from({ length: 7 }, (_, i) => `${i + 1}.sqlite`);
+  expect(names.sort()).toEqual([...kept, "new.sqlite.2.part", "notes.txt"].sort());
+  expect(readdirSync(folder)).toHaveLength(names.length + 1);
+});

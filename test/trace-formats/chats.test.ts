@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { afterAll, describe, expect, it } from "vitest";
+import { FORMATS, iofoldSteps } from "../../src/trace-formats/formats.js";
+import { type ExportedTrace, ExportReport } from "../../src/trace-formats/trace-format.js";
+import { traceSchema } from "../../src/traces/trace.js";
+import { readChats } from "./chat-reader.js";
+import { contextOf } from "./context.js";
+import { ALL_KINDS, BY_TOOL, CHAT, CUT_OFF, PROGRAM, REFUSED, SUITE, TOOLS } from "./kinds-of-traces.js";
+import { stepSchema } from "./step-schema.js";
+import { ANSWERED, FAILED } from "./traces.js";
+
+function chats(traces: readonly ExportedTrace[], dialect: "openai" | "hf" = "openai") {
+  const report = new ExportReport();
+  const context = contextOf({ report, options: { dialect, reward: "", content: true }, toolsOf: () => TOOLS });
+  const lines = [...FORMATS.chat.lines(traces, context)];
+  return { report, read: readChats(lines.join("\n"), dialect, { minLines: 0 }) };
+}
+
+const weights = (trace: ExportedTrace) =>
+  (chats([trace]).read[0]?.messages ?? []).flatMap((message) =>
+    message.role === "assistant" ? [(message as { weight?: number }).weight ?? 1] : [],
+  );
+
+describe("chats for fine-tuning", () => {
+  it.each(["openai", "hf"] as const)("of all kinds of traces are those of answers, in the dialect %s", (dialect) => {
+    const { read, report } = chats(ALL_KINDS, dialect);
+    // By tool (two epochs), refused, cut off, the chat and the suite.
+    expect(read).toHaveLength(6);
+    expect(report.leftOut).toEqual({ "no answer": 5, "a call without its result": 1, "a result of no call": 1 });
+  });
+
+  it("say an answer that was given by a tool once more, without weight", () => {
+    const [line] = chats([BY_TOOL]).read;
+    expect(line?.messages.slice(-2)).toEqual([
+      { role: "tool", tool_call_id: "c3", content: "Answered." },
+      { role: "assistant", content: "On Friday.", weight: 0 },
+    ]);
+    expect(line).toMatchObject({ parallel_tool_calls: true, tools: [{ function: { name: "email_search" } }, {}, {}] });
+  });
+
+  it("write arguments as text or as objects", () => {
+    const call = (dialect: "openai" | "hf") => chats([BY_TOOL], dialect).read[0]?.messages[2];
+    expect(call("openai")).toMatchObject({ tool_calls: [{ function: { arguments: '{"query":"call"}' } }, {}] });
+    expect(call("hf")).toMatchObject({
+      content: null,
+      tool_calls: [{ function: { arguments: { query: "call" } } }, {}],
+    });
+    expect(chats([BY_TOOL], "hf").read[0]).not.toHaveProperty("parallel_tool_calls");
+  });
+
+  it("give no weight to replies that were cut off, empty or wrong, nor to those of earlier chats", () => {
+    expect(weights(CUT_OFF)).toEqual([0, 0, 1]);
+    expect(weights(REFUSED)).toEqual([1]);
+    expect(weights(CHAT)).toEqual([0, 1, 1, 0]);
+    const messages = BY_TOOL.messages.map((message) =>
+      message.role === "tool" && message.toolCallId === "c1" ? { ...message, isError: true } : message,
+    );
+    expect(weights({ ...BY_TOOL, messages })).toEqual([0, 1, 0]);
+  });
+
+  it("leave malformed calls out where there are no weights", () => {
+    const messages = BY_TOOL.messages.map((message) =>
+      message.role === "assistant"
+        ? { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: {}, invalid: "{no" })) }
+        : message,
+    );
+    expect(chats([{ ...BY_TOOL, messages }]).read).toHaveLength(1);
+    expect(chats([{ ...BY_TOOL, messages }], "hf").report.leftOut).toEqual({ "a call that is no JSON": 1 });
+  });
+
+  it("leave out calls of a tool that is not there, and what is too long", () => {
+    const context = contextOf({ toolsOf: () => TOOLS.slice(0, 1) });
+    expect([...FORMATS.chat.lines([BY_TOOL], context)]).toEqual([]);
+    expect(context.report.leftOut).toEqual({ "a call of a tool that is not there": 1 });
+    const turns = BY_TOOL.turns.map((turn) => ({
+      ...turn,
+      usage: { inputTokens: 65_500, outputTokens: 37, cachedInputTokens: 0 },
+    }));
+    expect(chats([{ ...BY_TOOL, turns }]).report.leftOut).toEqual({ "over 65,536 tokens": 1 });
+  });
+
+  it("say how many lines and tokens there are, and that they are too few", () => {
+    expect(chats([BY_TOOL, SUITE]).report.notes).toEqual([
+      "2 lines of about 110 tokens.",
+      "Trainers of this format take no fewer than 10 lines.",
+    ]);
+    expect(chats(Array<ExportedTrace>(10).fill(BY_TOOL)).report.notes).toEqual(["10 lines of about 550 tokens."]);
+  });
+
+  it("name the tools that were called where nobody knows what the agent was told", () => {
+    const [line] = [...FORMATS.chat.lines([BY_TOOL], contextOf())];
+    expect(readChats(line ?? "", "openai", { minLines: 1 })[0]?.tools?.map((tool) => tool.function.name)).toEqual([
+      "email_search",
+      "return_final_answer",
+    ]);
+    expect([...FORMATS.chat.lines([ANSWERED, PROGRAM], contextOf())]).toEqual([]);
+  });
+});
+
+describe("chat types", () => {
+  /** Lines of chats are what the openai package's own types say, by its compiler. */
+
+  // Inside the project, where the package is found.
+  const folder = mkdtempSync(join(import.meta.dirname, "chat-types-"));
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const [line = "", cutOff = ""] = FORMATS.chat.lines([BY_TOOL, CUT_OFF], contextOf({ toolsOf: () => TOOLS }));
+
+  /** The weights are of fine-tuning alone, and not in the types. */
+  const literal = (json: string) =>
+    JSON.stringify(JSON.parse(json, (key, value) => (key === "weight" ? undefined : value)));
+
+  const GOOD = literal(line);
+
+  const CASES: Readonly<Record<string, [line: string, isGood: boolean]>> = {
+    by_tool: [GOOD, true],
+    cut_off: [literal(cutOff), true],
+    object_arguments: [GOOD.replace('"arguments":"{\\"query\\":\\"call\\"}"', '"arguments":{"query":"call"}'), false],
+    unknown_role: [GOOD.replace('"role":"user"', '"role":"person"'), false],
+    no_call_id: [GOOD.replace('"tool_call_id":"c1",', ""), false],
+    extra_field: [GOOD.replace('"tool_call_id":"c1",', '"tool_call_id":"c1","scores":{},'), false],
+    unnamed_tool: [GOOD.replace('"name":"email_get",', ""), false],
+  };
+
+  it("are what the types say, and what is broken is not", () => {
+    const files = Object.entries(CASES).map(([name, [json]]) => {
+      const file = join(folder, `${name}.ts`);
+      writeFileSync(
+        file,
+        `import type { ChatCompletionCreateParamsNonStreaming as P } from "openai/resources/chat/completions";
+       export const line: Pick<P, "messages" | "tools" | "parallel_tool_calls"> = ${json};`,
+      );
+      return file;
+    });
+    const program = ts.createProgram(files, {
+      ...{ noEmit: true, strict: true, skipLibCheck: true, types: [] },
+      ...{ module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 },
+    });
+    const refused = files.map((file) => {
+      const source = program.getSourceFile(file);
+      return program.getSemanticDiagnostics(source).length > 0;
+    });
+    expect(refused).toEqual(Object.values(CASES).map(([, isGood]) => !isGood));
+  });
+});
+
+const stepsOf = (trace: typeof ANSWERED) => iofoldSteps(trace).map((line) => stepSchema.parse(JSON.parse(line)));
+
+describe("a trace as iofold's steps", () => {
+  it("has a step for every model call and, after it, one for every tool call it made", () => {
+    expect(
+      stepsOf(ANSWERED).map(({ step_id, metadata }) => [step_id, metadata.parent_span_id, metadata.span_name]),
+    ).toEqual([
+      ["trace_1_turn1", null, "acme/best"],
+      ["trace_1_turn1_tool1", "trace_1_turn1", "email_search"],
+      ["trace_1_turn1_tool2", "trace_1_turn1", "email_get"],
+      ["trace_1_turn2", null, "acme/best"],
+    ]);
+  });
+
+  it("adds prompt and question with the first model call, and each message once", () => {
+    const added = stepsOf(ANSWERED).flatMap((step) => step.messages_added);
+    expect(added.map(({ role, content }) => [role, content])).toEqual([
+      ["system", "You search."],
+      ["user", "When is the call?"],
+      ["assistant", "Let me look."],
+      ["tool", '{"total":1}'],
+      ["tool", "not JSON"],
+      ["assistant", "On Friday."],
+    ]);
+  });
+
+  it("tells what the model was given, what it said, and how long it took for how many tokens", () => {
+    const [first, , , last] = stepsOf(ANSWERED);
+    expect(first).toMatchObject({
+      timestamp: "2026-01-02T03:04:05.100Z",
+      input: "When is the call?",
+      output: "Let me look.",
+      metadata: { latency_ms: 800, tokens_input: 100, tokens_output: 20 },
+      error: null,
+    });
+    expect(last).toMatchObject({ output: "On Friday.", metadata: { tokens_input: null, tokens_output: null } });
+  });
+
+  it("keeps the calls of a reply with their results, the refused and the never made with their errors", () => {
+    expect(stepsOf(ANSWERED)[0]?.tool_calls).toEqual([
+      { tool_name: "email_search", arguments: { query: "call" }, result: { total: 1 }, error: null },
+      { tool_name: "email_get", arguments: {}, result: null, error: "not JSON" },
+      { tool_name: "email_get", arguments: { message_id: "<1@x>" }, result: null, error: "not called" },
+    ]);
+    expect(stepsOf(ANSWERED)[2]).toMatchObject({ input: {}, output: null, error: "not JSON" });
+  });
+
+  it("of a task that failed before any reply is one step with its error", () => {
+    const steps = stepsOf(FAILED);
+    expect(steps).toMatchObject([{ step_id: "trace_2_turn1", output: null, error: "401 no", tool_calls: [] }]);
+    expect(steps[0]?.messages_added).toHaveLength(2);
+  });
+
+  it("of a task that failed later holds the error in its last model step alone", () => {
+    const steps = stepsOf({ ...ANSWERED, ending: "timeout", error: "too late" });
+    expect(steps.map((step) => step.error)).toEqual([null, null, "not JSON", "too late"]);
+  });
+});
+
+it.each([
+  ["an answered", ANSWERED],
+  ["a failed", FAILED],
+])("%s trace is one line that holds all of it", (_, trace) => {
+  const lines = [...FORMATS.jsonl.lines([trace], contextOf())];
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).not.toContain("\n");
+  expect(traceSchema.strict().parse(JSON.parse(lines[0] ?? ""))).toEqual(trace);
+});
+
+it("no format puts a line end into a line, whatever the mail holds", () => {
+  const trace = { ...ANSWERED, answer: "one\ntwo\r\nthree\u2028four" };
+  for (const [name, format] of Object.entries(FORMATS)) {
+    if (!("lines" in format)) continue;
+    for (const line of format.lines([trace], contextOf())) expect(line, name).not.toMatch(/[\r\n]/);
+  }
+});

@@ -1,0 +1,267 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp-encode.js";
+import { LiveDelivery, type LiveDeliveryOptions, type LiveTrace } from "../../src/trace-formats/otlp-live.js";
+import { type Delivery, deliverSpans, NotDelivered, scoreDestination } from "../../src/trace-formats/otlp-post.js";
+import { otlpSpans, scoreRecords, spanSource } from "../../src/trace-formats/otlp-write.js";
+import { type Answer, Collector, partialSuccess } from "./collector.js";
+import { hostileTrace } from "./hostile-traces.js";
+import { ANSWERED, FAILED } from "./traces.js";
+
+const RETRY = { attempts: 4, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0 };
+
+describe("deliver spans", () => {
+  const KEY = "Basic c2VjcmV0LWtleQ==";
+  let collector: Collector;
+
+  beforeEach(async () => {
+    collector = await Collector.start();
+  });
+
+  afterEach(() => collector.stop());
+
+  const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [] });
+
+  function deliver(traces: Iterable<readonly Span[]>, url = `${collector.url}/v1/traces`): Promise<Delivery> {
+    const server = { url, headers: { authorization: KEY }, retry: RETRY };
+    return deliverSpans({ server, source: spanSource("9.9.9") }, traces, new AbortController().signal, () => {});
+  }
+
+  async function refusalOf(delivery: Promise<unknown>): Promise<NotDelivered> {
+    const error = await delivery.catch((thrown: unknown) => thrown);
+    if (error instanceof NotDelivered) return error;
+    throw new Error(`expected a refusal, got ${error}`);
+  }
+
+  describe("spans in protobuf", () => {
+    it("decode to what was to be sent, by OpenTelemetry's own definitions", async () => {
+      const spans = [...spansOf(ANSWERED), ...spansOf(FAILED)];
+      expect(await deliver([spans])).toEqual({ delivered: spans.length, rejected: 0, shortened: 0, messages: [] });
+      const [request] = collector.taken;
+      expect(request).toMatchObject({
+        path: "/v1/traces",
+        headers: { "content-type": "application/x-protobuf", "content-encoding": "gzip", authorization: KEY },
+        resource: { "service.name": "art-e", "service.version": "9.9.9" },
+      });
+      expect(request?.spans).toEqual(spans.map(decoded));
+    });
+
+    it("decode whatever the traces hold", async () => {
+      const traces = fc.sample(hostileTrace, { numRuns: 200, seed: 7 });
+      const spans = traces.map(spansOf);
+      await deliver(spans);
+      const expected = spans.flat().map(decoded);
+      expect(collector.spans).toHaveLength(expected.length);
+      for (const [i, span] of collector.spans.entries()) expect(span).toEqual(expected[i]);
+    });
+
+    it("fill requests of less than 4 MB", async () => {
+      const long = { ...ANSWERED, answer: "x".repeat(300_000) };
+      const traces = Array.from({ length: 20 }, (_, i) => spansOf({ ...long, traceId: `trace_${i}` }));
+      const { delivered } = await deliver(traces);
+      expect(delivered).toBe(traces.flat().length);
+      expect(collector.taken.length).toBeGreaterThan(1);
+      expect(Math.max(...collector.taken.map(({ bytes }) => bytes))).toBeLessThanOrEqual(MAX_BATCH_BYTES);
+      expect(new Set(collector.spans.map(({ traceId, spanId }) => traceId + spanId)).size).toBe(delivered);
+    });
+
+    it("lack their largest texts where one alone is too large, and say which", async () => {
+      const messages = ANSWERED.messages.map((message) =>
+        message.role === "tool" ? { ...message, content: "y".repeat(5_000_000) } : message,
+      );
+      const { delivered, shortened } = await deliver([spansOf({ ...ANSWERED, messages })]);
+      expect({ delivered, shortened }).toEqual({ delivered: 5, shortened: 1 });
+      const last = collector.spans.at(-1);
+      expect(last?.attributes[LEFT_OUT]).toEqual(["gen_ai.input.messages"]);
+      expect(last?.attributes["gen_ai.output.messages"]).toContain("On Friday.");
+    });
+  });
+
+  describe("a server that does not take them at once", () => {
+    it.each([429, 502, 503, 504])("answers %i, and is asked again", async (status) => {
+      collector.answers = [{ status, headers: { "retry-after": "0" } }, { status }, "drop"];
+      expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5 });
+      expect(collector.requests).toBe(4);
+      expect(collector.taken).toHaveLength(1);
+    });
+
+    it("is given up in the end", async () => {
+      collector.always = { status: 503, body: "not now" };
+      const { message, status } = await refusalOf(deliver([spansOf(ANSWERED)]));
+      expect({ message, status }).toEqual({ message: "the server answered 503: not now", status: 503 });
+      expect(collector.requests).toBe(RETRY.attempts);
+    });
+
+    it.each([
+      [400, '{"message":"no such field"}', "the server answered 400: no such field"],
+      [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server answered 401: bad key secret-key [secret]"],
+      [404, "<html>none</html>", "the server answered 404"],
+      [307, "", "the server answered 307, which is a redirect: name the address that it leads to"],
+    ])("that answers %i is not asked again, and says why without the key", async (status, body, expected) => {
+      const type = body.startsWith("<") ? "text/html" : "application/json";
+      collector.always = { status, headers: { "content-type": type, location: "http://127.0.0.1:1/" }, body };
+      expect((await refusalOf(deliver([spansOf(ANSWERED)]))).message).toBe(expected);
+      expect(collector.requests).toBe(1);
+    });
+
+    it("may be none", async () => {
+      const { retryable } = await refusalOf(deliver([spansOf(ANSWERED)], "http://127.0.0.1:1/v1/traces"));
+      expect(retryable).toBe(true);
+    });
+
+    it("may take only some", async () => {
+      collector.always = partialSuccess(2, "two were too old");
+      expect(await deliver([spansOf(ANSWERED)])).toEqual({
+        delivered: 3,
+        rejected: 2,
+        shortened: 0,
+        messages: ["two were too old"],
+      });
+    });
+
+    it.each(["", "{", "\u0000\u00ff", '{"partialSuccess":null}'])("may answer %j to what it took", async (body) => {
+      collector.always = { status: 200, headers: { "content-type": "application/x-protobuf" }, body };
+      expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
+      collector.always = { status: 200, headers: { "content-type": "application/json" }, body };
+      expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
+    });
+  });
+
+  function decoded(span: Span) {
+    const { parentSpanId = "", events = [], attributes, ...others } = span;
+    const valuesOf = (of: Span["attributes"]) => Object.fromEntries(of.map(({ key, value }) => [key, plainOf(value)]));
+    return {
+      ...others,
+      parentSpanId,
+      attributes: valuesOf(attributes),
+      events: events.map((event) => ({ ...event, attributes: valuesOf(event.attributes) })),
+    };
+  }
+
+  function plainOf(value: Span["attributes"][number]["value"]): unknown {
+    return "arrayValue" in value ? value.arrayValue.values.map(plainOf) : Object.values(value)[0];
+  }
+});
+
+describe("live delivery", () => {
+  const NEVER = new AbortController().signal;
+  /** Of each trace here. */
+  const SPANS = 5;
+  let collector: Collector;
+
+  beforeEach(async () => {
+    collector = await Collector.start();
+  });
+
+  afterEach(() => collector.stop());
+
+  function delivery(changes: Partial<LiveDeliveryOptions> = {}): LiveDelivery {
+    const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
+    const to = { server, source: spanSource("9.9.9") };
+    return new LiveDelivery({ to, scores: null, maxQueued: 1_000_000, gatherMs: 1, ...changes });
+  }
+
+  function liveTrace(i: number, changes: Partial<LiveTrace> = {}): LiveTrace {
+    const trace = { ...ANSWERED, traceId: `trace_${i}` };
+    return {
+      spans: SPANS,
+      size: 100,
+      toSpans: () => otlpSpans(trace, { content: true, tools: [] }),
+      toScores: () => scoreRecords(trace, true),
+      ...changes,
+    };
+  }
+
+  function add(live: LiveDelivery, count: number): void {
+    for (let i = 0; i < count; i++) live.add(liveTrace(i));
+  }
+
+  describe("a live delivery", () => {
+    it("delivers every trace by its end", async () => {
+      const live = delivery();
+      add(live, 30);
+      expect(await live.close(NEVER)).toMatchObject({ delivered: 30 * SPANS, dropped: 0, reasons: [] });
+      expect(collector.spans).toHaveLength(30 * SPANS);
+    });
+
+    it("delivers before its end, and again what is added after all was sent", async () => {
+      const live = delivery();
+      for (let i = 1; i <= 3; i++) {
+        live.add(liveTrace(i));
+        await expect.poll(() => collector.spans.length).toBe(i * SPANS);
+      }
+      expect(await live.close(NEVER)).toMatchObject({ delivered: 3 * SPANS, dropped: 0 });
+    });
+
+    it("delivers all in the end to a server that loses connections and answers 429 and 503", async () => {
+      collector.answers = ["drop", { status: 429, headers: { "retry-after": "0" } }, { status: 503 }];
+      const live = delivery();
+      add(live, 10);
+      expect(await live.close(NEVER)).toMatchObject({ delivered: 10 * SPANS, dropped: 0 });
+      expect(collector.requests).toBeGreaterThan(3);
+      expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(10);
+    });
+
+    it.each<[string, Answer]>([
+      ["the server answered 400: bad", { status: 400, body: "bad" }],
+      ["the server answered 503", { status: 503 }],
+    ])("counts what is refused with: %s", async (reason, answer) => {
+      collector.always = answer;
+      const live = delivery();
+      add(live, 3);
+      const { delivered, dropped, reasons } = await live.close(NEVER);
+      expect({ delivered, dropped, reasons }).toEqual({ delivered: 0, dropped: 3 * SPANS, reasons: [reason] });
+    });
+
+    it("counts what is more than it holds in memory", async () => {
+      const live = delivery({ maxQueued: 250 });
+      add(live, 5);
+      expect(await live.close(NEVER)).toMatchObject({
+        delivered: 2 * SPANS,
+        dropped: 3 * SPANS,
+        reasons: ["more waited than is held in memory"],
+      });
+    });
+
+    it("counts what the server has not taken when there is no more time", async () => {
+      collector.always = "hang";
+      const live = delivery();
+      add(live, 4);
+      const time = new AbortController();
+      const summary = live.close(time.signal);
+      await expect.poll(() => collector.requests).toBe(1);
+      time.abort();
+      expect(await summary).toMatchObject({
+        delivered: 0,
+        dropped: 4 * SPANS,
+        reasons: ["the run was over, and the server had not taken them in time"],
+      });
+      expect(await delivery().close(time.signal)).toMatchObject({ dropped: 0, reasons: [] });
+    });
+
+    it("counts a trace that cannot be written, and delivers the others", async () => {
+      const live = delivery();
+      const toSpans = () => {
+        throw new Error("no such thing");
+      };
+      live.add(liveTrace(1, { toSpans }));
+      live.add(liveTrace(2));
+      const { delivered, dropped, reasons } = await live.close(NEVER);
+      expect({ delivered, dropped, reasons }).toEqual({ delivered: SPANS, dropped: SPANS, reasons: ["no such thing"] });
+    });
+
+    it("sends scores after the spans, and counts those that are refused", async () => {
+      const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
+      const scores = scoreDestination("phoenix", server);
+      const live = delivery({ scores });
+      add(live, 2);
+      expect(await live.close(NEVER)).toMatchObject({ delivered: 2 * SPANS, scores: 4, droppedScores: 0 });
+      expect(collector.taken.map(({ path }) => path)).toEqual(["/v1/traces", "/v1/trace_annotations"]);
+
+      collector.answers = [{ status: 200 }, { status: 400 }];
+      const other = delivery({ scores });
+      add(other, 2);
+      expect(await other.close(NEVER)).toMatchObject({ delivered: 2 * SPANS, scores: 0, droppedScores: 4 });
+    });
+  });
+});

@@ -1,0 +1,249 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/mail/email.js";
+import { openCorpus } from "../../src/mail/open-corpus.js";
+import { UserError } from "../../src/platform/errors.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import { type ImportFormat, openImport } from "../../src/trace-formats/open-import.js";
+import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
+import { EXPORTS, needs } from "../machine-requirements.js";
+import {
+  authoredMails,
+  expectedMails,
+  FIXTURES,
+  kaggleCsv,
+  mailEntries,
+  mbox,
+  parsedCsv,
+  readAll,
+  temporaryFolder,
+  writeParquet,
+  writeTar,
+} from "../mail/corpus-fixtures.js";
+import { readArtGroups } from "./art-reader.js";
+import { readAtif } from "./atif-reader.js";
+import { readChats } from "./chat-reader.js";
+import { contextOf } from "./context.js";
+import { hostileConversation } from "./hostile-conversations.js";
+import { readEvalFile, readJsonLog } from "./inspect-reader.js";
+import { ALL_KINDS, TOOLS } from "./kinds-of-traces.js";
+import { readOtlp } from "./otlp-reader.js";
+
+describe("reader contract", async () => {
+  const mails = authoredMails();
+
+  const expected: FiledEmail[] = expectedMails()
+    .map((email) => ({ ...email, inbox: null }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+
+  const folder = await temporaryFolder();
+  const at = (name: string) => join(folder, name);
+
+  await writeTar(at("mails.tar"), mailEntries(mails), false);
+
+  await writeTar(at("mails.tar.gz"), mailEntries(mails), true);
+
+  await writeFile(at("emails.csv"), kaggleCsv(mails));
+
+  await writeFile(at("parsed.csv"), parsedCsv(expected.map((email) => ({ ...email, inbox: "mia.alder@example.com" }))));
+
+  await writeFile(at("archive.mbox"), mbox(mails));
+
+  await writeFile(at("zipped.mbox.gz"), gzipSync(mbox(mails)));
+
+  writeParquet(at("emails.parquet"), expected);
+
+  interface Form {
+    readonly name: string;
+    readonly source: string;
+    readonly format: CorpusFormat;
+    /** What the form can hold of a mail. */
+    readonly held: (email: FiledEmail) => Partial<FiledEmail>;
+  }
+
+  const everything = (email: FiledEmail) => email;
+
+  const FORMS: Form[] = [
+    { name: "a maildir folder", source: FIXTURES, format: "maildir", held: everything },
+    { name: "a tar", source: at("mails.tar"), format: "tar", held: everything },
+    { name: "a gzipped tar", source: at("mails.tar.gz"), format: "tar", held: everything },
+    { name: "Kaggle's CSV", source: at("emails.csv"), format: "kaggle-csv", held: everything },
+    { name: "Parquet", source: at("emails.parquet"), format: "parquet", held: everything },
+    {
+      name: "a parsed CSV",
+      source: at("parsed.csv"),
+      format: "parsed-csv",
+      held: ({ messageId, subject, sender, to, cc, bcc, date, body }) => {
+        return { messageId, subject, sender, to: [...new Set([...to, ...cc, ...bcc])], date, body };
+      },
+    },
+    {
+      name: "an mbox",
+      source: at("archive.mbox"),
+      format: "mbox",
+      held: ({ path: _path, owner: _owner, ...email }) => email,
+    },
+    {
+      name: "a zipped mbox",
+      source: at("zipped.mbox.gz"),
+      format: "mbox",
+      held: ({ path: _path, owner: _owner, ...email }) => email,
+    },
+  ];
+
+  describe.each(FORMS)("the reader of $name", ({ source, format, held }) => {
+    it("refuses to go on once it is aborted", async () => {
+      const { emails, error } = await readAll(await openCorpus(source, null), AbortSignal.abort(new Error("enough")));
+      expect(emails).toEqual([]);
+      expect(error).toEqual(new Error("enough"));
+    });
+
+    it.each(CORPUS_FORMATS.filter((other) => other !== format))("refuses a wrong --format %s", async (other) => {
+      await expect(openCorpus(source, other)).rejects.toBeInstanceOf(UserError);
+    });
+
+    it("is found by content and gives the twelve mails as they were written", async () => {
+      const corpus = await openCorpus(source, null);
+      expect(corpus.format).toBe(format);
+      const { emails, bad, error } = await readAll(corpus);
+      expect(error).toBeNull();
+      expect(bad).toEqual([]);
+      expect(emails).toHaveLength(12);
+      const wanted = expected.map(held);
+      for (const [i, email] of emails.entries()) expect(email).toMatchObject(wanted[i] ?? {});
+    });
+
+    it("gives the same again, in the same order, when read twice", async () => {
+      const corpus = await openCorpus(source, format);
+      expect(await readAll(corpus)).toEqual(await readAll(corpus));
+    });
+
+    it("has read all of its bytes at the end", async () => {
+      const corpus = await openCorpus(source, format);
+      const { bytesRead } = await readAll(corpus);
+      expect(bytesRead).toBe(corpus.totalBytes ?? mails.reduce((sum, { raw }) => sum + raw.length, 0));
+    });
+
+    it("stops cleanly when its reader has had enough", async () => {
+      const corpus = await openCorpus(source, format);
+      for await (const batch of corpus.batches(new AbortController().signal)) {
+        expect(batch.mails.length).toBeGreaterThan(0);
+        break;
+      }
+    });
+  });
+
+  describe("what only some forms tell", () => {
+    it("takes the inbox from a parsed CSV", async () => {
+      const { emails } = await readAll(await openCorpus(at("parsed.csv"), null));
+      expect(new Set(emails.map(({ inbox, owner, path }) => [inbox, owner, path].join("|")))).toEqual(
+        new Set(["mia.alder@example.com||"]),
+      );
+    });
+
+    it("takes the owner from an mbox's file name", async () => {
+      const { emails } = await readAll(await openCorpus(at("archive.mbox"), null));
+      expect(new Set(emails.map(({ inbox, owner, path }) => [inbox, owner, path].join("|")))).toEqual(
+        new Set(["|archive|"]),
+      );
+    });
+  });
+});
+
+/** The readers of the tests take what the formats' own readers take, and refuse what those refuse. */
+
+const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>> = {
+  art: (bytes) => readArtGroups(bytes.toString()),
+  atif: (bytes) => readAtif(bytes.toString()),
+  otel: (bytes) => readOtlp(bytes.toString()),
+  "openai-sft": (bytes, name) => readChats(bytes.toString(), name.includes("hf") ? "hf" : "openai"),
+  inspect: (bytes, name) =>
+    name.endsWith(".eval") ? readEvalFile(bytes, "python") : readJsonLog(bytes.toString(), "python"),
+};
+
+describe("examples", needs("exports"), () => {
+  it.each(Object.entries(READERS))("of %s", (folder, read) => {
+    const path = join(EXPORTS, "examples", folder);
+    const names = readdirSync(path);
+    expect(names.filter((name) => name.includes("broken")).length).toBeGreaterThan(5);
+    for (const name of names) {
+      const use = () => read(readFileSync(join(path, name)), name);
+      if (name.includes("broken")) expect(use, name).toThrow();
+      else expect(use, name).not.toThrow();
+    }
+  });
+
+  it("of Inspect, of which the least is not enough for the viewer", () => {
+    const path = join(EXPORTS, "examples/inspect");
+    const read = (name: string) => readJsonLog(readFileSync(join(path, name), "utf8"), "viewer");
+    expect(() => read("2026-11-20T09-00-00_art-e_tAsK1.json")).not.toThrow();
+    expect(() => read("2026-11-20T09-00-01_least_x.json")).toThrow();
+  });
+});
+
+describe("round trip", () => {
+  /** What a format holds of a trace comes back: exported, imported and exported again it is the same bytes. */
+
+  const folder = mkdtempSync(join(tmpdir(), "art-e-"));
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** OTLP holds less of what is no conversation; its own tests import what a run leaves. */
+  const WHOLE: readonly ImportFormat[] = ["jsonl", "inspect", "inspect-json", "atif"];
+
+  function exported(name: ImportFormat, traces: readonly ExportedTrace[]): Buffer {
+    const format = FORMATS[name];
+    const context = contextOf({ toolsOf: () => TOOLS });
+    if ("bytes" in format) return Buffer.concat([...format.bytes(traces, context)]);
+    if ("pieces" in format) return Buffer.from([...format.pieces(traces, context)].join(""));
+    return Buffer.from([...format.lines(traces, context)].map((line) => `${line}\n`).join(""));
+  }
+
+  async function imported(bytes: Buffer): Promise<{ format: string; traces: ExportedTrace[]; lacking: object }> {
+    const path = join(folder, "file");
+    writeFileSync(path, bytes);
+    const source = await openImport(path);
+    const traces: ExportedTrace[] = [];
+    for await (const { trace } of source.traces()) traces.push(trace);
+    return { format: source.format, traces, lacking: source.lacking() };
+  }
+
+  describe.each(WHOLE)("traces as %s", (format) => {
+    it.each(ALL_KINDS.map((trace) => [trace.traceId, trace] as const))(
+      "of the kind %s are the same again",
+      async (_, trace) => {
+        const bytes = exported(format, [trace]);
+        const read = await imported(bytes);
+        expect(read.format).toBe(format);
+        expect(exported(format, read.traces).toString()).toBe(bytes.toString());
+      },
+    );
+  });
+
+  const TRACES = process.env.ART_E_LONG ? 10_000 : 200;
+  const SEED = Math.floor(Math.random() * 2 ** 31);
+
+  describe.each(WHOLE)("hostile traces as %s", (format) => {
+    it("are the same again", async () => {
+      const traces = fc
+        .sample(hostileConversation, { numRuns: TRACES, seed: SEED })
+        // zod leaves out keys of this name.
+        .filter((trace) => !JSON.stringify(trace).includes('"__proto__":'))
+        .map((trace, i) => ({ ...trace, taskId: i, traceId: `trace_${i}` }));
+      expect(traces.length).toBeGreaterThan(TRACES / 2);
+      const bytes = exported(format, traces);
+      const again = exported(format, (await imported(bytes)).traces);
+      if (again.equals(bytes)) return;
+      for (const trace of traces) {
+        const one = exported(format, [trace]);
+        expect(exported(format, (await imported(one)).traces).toString(), `seed ${SEED}`).toBe(one.toString());
+      }
+      expect.unreachable("each trace is the same, but all of them are not");
+    });
+  });
+});

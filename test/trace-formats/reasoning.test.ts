@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { reasoningText } from "../../src/models/reasoning-text.js";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
+import { needs } from "../machine-requirements.js";
+import { readAtif } from "./atif-reader.js";
+import { readChats } from "./chat-reader.js";
+import { contextOf } from "./context.js";
+import { readJsonLog } from "./inspect-reader.js";
+import { BY_TOOL, TOOLS } from "./kinds-of-traces.js";
+import { otlpLines } from "./otlp-line.js";
+import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "./otlp-reader.js";
+
+/** What a model thought, which each provider keeps in its own form, in what is exported. */
+
+const WHY = "The call is on Friday.";
+
+const STATES = {
+  anthropic: [
+    { type: "thinking", thinking: WHY, signature: "s" },
+    { type: "redacted_thinking", data: "x" },
+    { type: "tool_use", id: "c1", name: "email_search", input: {} },
+  ],
+  "openai-responses": [{ type: "reasoning", encrypted_content: "x", summary: [{ type: "summary_text", text: WHY }] }],
+  "openai-chat": { reasoning_content: WHY },
+  "openai-chat of OpenRouter": { reasoning: WHY, reasoning_details: [{ type: "reasoning.text", text: WHY }] },
+  google: { parts: [{ text: WHY, thought: true }, { text: "said" }], ids: [] },
+};
+
+const assistant = (provider: string, value: unknown) => ({
+  ...{ role: "assistant", content: "said", toolCalls: [] },
+  providerState: { provider, value: value as never },
+});
+
+/** The answered trace, its first reply with reasoning. */
+const THOUGHT: QuestionTrace = {
+  ...(BY_TOOL as QuestionTrace),
+  messages: BY_TOOL.messages.map((message, i) =>
+    i === 2 ? { ...message, providerState: { provider: "anthropic", value: STATES.anthropic } } : message,
+  ) as QuestionTrace["messages"],
+};
+
+it.each(Object.entries(STATES))("is read from the state of %s", (provider, value) => {
+  expect(reasoningText(assistant(provider, value) as never)).toBe(WHY);
+});
+
+it.each([[null], ["text"], [[1, null, { type: "thinking" }]], [{ parts: 5 }], [{ reasoning_content: "  " }]])(
+  "is none in %j",
+  (value) => {
+    expect(reasoningText(assistant("other", value) as never)).toBe("");
+  },
+);
+
+describe("is written", () => {
+  it("to ATIF as reasoning_content", () => {
+    const [line = ""] = [...FORMATS.atif.lines([THOUGHT], contextOf({ toolsOf: () => TOOLS }))];
+    expect(readAtif(line).steps[2]).toMatchObject({ source: "agent" });
+    expect(JSON.parse(line).steps[2].reasoning_content).toBe(WHY);
+    expect(JSON.parse(line).steps[3]).not.toHaveProperty("reasoning_content");
+  });
+
+  it("to OTLP as a part of type reasoning, before the others", () => {
+    const [line = ""] = otlpLines(THOUGHT, []);
+    expect(problemsOf(line)).toEqual([]);
+    const [, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
+    const [message] = JSON.parse(String(first?.get("gen_ai.output.messages")));
+    expect(message.parts[0]).toEqual({ type: "reasoning", content: WHY });
+    expect(otlpLines(THOUGHT, [], false)[0]).not.toContain(WHY);
+  });
+
+  it("to chats in the dialect hf, which trainers of open models read", () => {
+    const lines = (dialect: "openai" | "hf") => {
+      const options = { dialect, reward: "", content: true } as const;
+      return [...FORMATS.chat.lines([THOUGHT], contextOf({ options, toolsOf: () => TOOLS }))].join("\n");
+    };
+    expect(readChats(lines("hf"), "hf", { minLines: 0 })).toHaveLength(1);
+    expect(JSON.parse(lines("hf")).messages[2].reasoning_content).toBe(WHY);
+    expect(lines("openai")).not.toContain(WHY);
+  });
+
+  it("to Inspect's logs as ContentReasoning before the text", needs("exports"), async () => {
+    const said = { ...THOUGHT, messages: THOUGHT.messages.map((m, i) => (i === 2 ? { ...m, content: "said" } : m)) };
+    const log = [...FORMATS["inspect-json"].pieces([said as QuestionTrace], contextOf({ toolsOf: () => TOOLS }))].join(
+      "",
+    );
+    await readJsonLog(log, "viewer");
+    const [sample] = JSON.parse(log).samples;
+    const reasoning = { type: "reasoning", reasoning: WHY, redacted: false };
+    expect(sample.messages[2].content).toEqual([reasoning, { type: "text", text: "said" }]);
+    const [model] = sample.events.filter(({ event }: { event: string }) => event === "model");
+    expect(model.output).toMatchObject({ completion: "said", choices: [{ message: { content: [reasoning, {}] } }] });
+  });
+});
