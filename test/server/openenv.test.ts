@@ -6,6 +6,10 @@ import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { RunSubscriptions } from "../../src/runs/follow.js";
+import { openReadOnly } from "../../src/store/open-store.js";
+import type { RunProgress } from "../../src/traces/progress.js";
+import { listRuns } from "../../src/traces/runs-store.js";
 import { needs, TRAINING } from "../machine-requirements.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { type Client, connect, DEMO_QUESTIONS, startTrainingServer, type TrainingServer } from "./training-server.js";
@@ -379,6 +383,36 @@ describe("runs", () => {
     const other = startTrainingServer({ file: first.file, options: { name: "grpo", reward: "tokenF1" } });
     await expect(other).rejects.toMatchObject({ code: "run_differs", message: expect.stringContaining("tokenF1") });
     first.remove();
+  });
+
+  it("shows reward and tokens of its episodes over time, in few points however many there are", async () => {
+    server = await start();
+    const client = await connect(server.url);
+    for (let i = 0; i < 130; i++) {
+      await client.reset({ index: 2 });
+      await client.call(...answer(i < 65 ? "x" : gold(2).answer));
+    }
+    client.close();
+    const db = openReadOnly(server.file);
+    const [run] = listRuns(db);
+    const subscriptions = new RunSubscriptions(
+      db,
+      () => null,
+      () => undefined,
+    );
+    let unsubscribe: () => void = () => undefined;
+    const progress = await new Promise<RunProgress>((resolve) => {
+      unsubscribe = subscriptions.subscribe(run?.id ?? "", resolve);
+    });
+    unsubscribe();
+    db.close();
+    const points = progress.episodes ?? [];
+    expect(points.length).toBeGreaterThan(30);
+    expect(points.length).toBeLessThanOrEqual(60);
+    expect(points.reduce((sum, { episodes }) => sum + episodes, 0)).toBe(130);
+    expect([points[0]?.reward, points.at(-1)?.reward]).toEqual([0, 1]);
+    expect(points.every(({ tokens }) => tokens > 100)).toBe(true);
+    expect(progress.scores[0]).toMatchObject({ scorer: "reward", value: 0.5, n: 130 });
   });
 
   it("keeps nothing where nothing is to be saved", async () => {

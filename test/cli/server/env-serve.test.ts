@@ -42,8 +42,7 @@ describe("art-e env serve", () => {
     const ids = jsonLines(stdout).map(({ traceId }) => traceId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(ids)).toEqual(new Set([...ids, ...acknowledged]));
-    const { stdout: listed } = await artE("runs list --json");
-    expect(JSON.parse(listed).runs).toMatchObject([{ name: "killed", status: "interrupted", totalTasks: ids.length }]);
+    expect((await artE("runs list")).stdout).toMatch(new RegExp(`killed .*stopped +${ids.length}/${ids.length}`));
   });
 
   it("makes a run that the other commands take", async () => {
