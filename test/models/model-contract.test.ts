@@ -122,7 +122,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(error.message.length).toBeLessThan(400);
   });
 
-  test.each(["reset", "cut-off", "half-json", "html"] as const)(
+  test.each(["reset", "cut-off", "half-json"] as const)(
     "a reply that is damaged (%s) is worth another try",
     async (fail) => {
       provider.push({ fail });
@@ -131,6 +131,11 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
       expect(["network", "protocol"]).toContain(error.kind);
     },
   );
+
+  test("a web page is no API's reply, however often it is asked for", async () => {
+    provider.push({ fail: "html" });
+    expect(await failure()).toMatchObject({ kind: "protocol", retryable: false });
+  });
 
   test("a reply of another form is a protocol error", async () => {
     provider.push({ fail: "body", body: { hello: "world" } });

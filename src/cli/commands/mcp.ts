@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import { z } from "zod";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { isLoopback } from "../../platform/http.js";
@@ -70,19 +72,31 @@ async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<
     process.stdin.on("end", resolve).on("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const transport = new StdioServerTransport();
-  // The SDK reports what it cannot read, and leaves the client waiting.
+  const transport = new StdioServerTransport(Readable.from(jsonLines(process.stdin)));
   transport.onerror = (error) => {
-    const isJson = !(error instanceof SyntaxError);
-    if (isJson && !(error instanceof z.core.$ZodError)) return;
-    const reply = isJson ? { code: -32600, message: "Invalid Request" } : { code: -32700, message: "Parse error" };
-    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: reply })}\n`);
+    if (error instanceof z.core.$ZodError) answerUnread(-32600, "Invalid Request");
   };
   await server.connect(transport);
   await closed;
   await server.close();
   // An open stdin would keep the process alive.
   process.stdin.destroy();
+}
+
+/** The lines that are JSON. The SDK would drop any other, and leave the client waiting. */
+async function* jsonLines(input: NodeJS.ReadableStream): AsyncGenerator<Buffer> {
+  for await (const line of createInterface({ input })) {
+    try {
+      JSON.parse(line);
+      yield Buffer.from(`${line}\n`);
+    } catch {
+      answerUnread(-32700, "Parse error");
+    }
+  }
+}
+
+function answerUnread(code: number, message: string): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
 }
 
 /** Serves a mailbox over HTTP until the user stops it. */

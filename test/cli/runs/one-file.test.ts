@@ -1,10 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, truncateSync } from "node:fs";
+import { copyFileSync, readdirSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
-import { BIN, jsonLines, MAIL, MARCUS, QUESTIONS, startProgram, workFolder } from "../art-e.js";
+import { BIN, jsonLines, MAIL, QUESTIONS, startProgram, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
 /** A run beside other programs that write to its file, take it away, or leave it no room. */
@@ -148,17 +147,5 @@ describe("a file that cannot be written", LONG, () => {
     const { code, stderr } = await startProgram(path(""), "/bin/sh", [...args, ...line], {}).ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/^art-e: .*full\.db.*\n {7}See that the disk has room and works.*\n$/);
-  });
-
-  const bwrap = ["/usr/bin/bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
-  const [program = "", ...options] = bwrap;
-  const canBind = existsSync(program) && spawnSync(program, [...options, "true"]).status === 0;
-  it.skipIf(!canBind)("a search on a read-only file system says so in one line", async () => {
-    const words = [process.execPath, BIN, "search", MARCUS, "dues"];
-    const { code, stdout, stderr } = await startProgram(path(""), program, [...options, ...words], {}).ended;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(
-      /^art-e: Cannot open the database \S+art-e\.db: .+\n {7}Check that the file and its folder can be written/,
-    );
   });
 });
