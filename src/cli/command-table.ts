@@ -185,14 +185,19 @@ const EVALS_GROUP: CommandGroup = {
       async () => (await evalsMake()).labelTracesCommand,
     ),
     command(
-      "labels",
-      "Write the labels of a criterion as JSON lines, which --from takes again",
+      "labels [traces..]",
+      "List the labels of a criterion with who gave them and how far they agree, write or delete them",
       async () => (await evalsMake()).listLabelsCommand,
     ),
     command(
-      "add [template]",
-      "Take a template as it is, without labels; without a name they are listed",
-      async () => (await evalsMake()).addTemplateCommand,
+      "criteria [name] [sentence]",
+      "List what labels and evals are about, or write what one of them means",
+      async () => (await evalsMake()).criteriaCommand,
+    ),
+    command(
+      "add [name]",
+      "Add an eval without labels: a template, what an answer contains, or a criterion for a model to check",
+      async () => (await evalsMake()).addEvalCommand,
     ),
     command(
       "suggest",
@@ -214,6 +219,11 @@ const EVALS_GROUP: CommandGroup = {
       "show <name>",
       "Show an eval, its versions and its newest test",
       async () => (await evals()).showEvalCommand,
+    ),
+    command(
+      "history <name>",
+      "Show the versions of an eval with what changed in each, and what each test said",
+      async () => (await evals()).evalHistoryCommand,
     ),
     command(
       "review [name]",

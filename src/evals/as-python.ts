@@ -1,48 +1,20 @@
 import { readFileSync } from "node:fs";
-import type { Condition, EvalDefinition, RegressionCase } from "./definition.js";
+import {
+  type Assertion,
+  type Condition,
+  type DataEval,
+  type EvalDefinition,
+  type FileValidation,
+  patternParts,
+  type RegressionCase,
+} from "./definition.js";
+import { assertionText } from "./run-rules.js";
 
-/** An eval as a short function for people to read; each feature is a function of the trace. */
+/** What of an eval people read: its function without the features that this calls, its code or its rubric. */
 export function readableFunction(definition: EvalDefinition): string {
   if (definition.kind === "python") return definition.code;
   if (definition.kind === "rubric") return definition.rubric;
-  const { name, criterion } = definition;
-  const body = definition.kind === "rules" ? readableRules(definition.pass.all) : readableCases(definition.cases);
-  return [
-    `def ${name}(trace):`,
-    `    """${criterion.replaceAll('"""', "'''")}"""`,
-    ...body.map((line) => `    ${line}`),
-  ].join("\n");
-}
-
-function readableRules(conditions: readonly Condition[]): string[] {
-  return [
-    ...conditions.flatMap((condition) => {
-      const bad = "at_least" in condition ? `< ${condition.at_least}` : `> ${condition.at_most}`;
-      return [
-        `value = ${condition.feature}(trace)`,
-        `if value is not None and value ${bad}:`,
-        `    return 0.0, f"${condition.feature} is {value}"`,
-      ];
-    }),
-    'return 1.0, "all conditions are met"',
-  ];
-}
-
-function readableCases(cases: readonly RegressionCase[]): string[] {
-  return [
-    "cases = {",
-    ...cases.map(
-      ({ task, must_contain: contain, must_cite: cite }) =>
-        `    ${JSON.stringify(task)}: {"must_contain": ${JSON.stringify(contain)}, "must_cite": ${JSON.stringify(cite)}},`,
-    ),
-    "}",
-    "case = cases.get(trace.task_id)",
-    "if case is None:",
-    "    return None",
-    'missing = [term for term in case["must_contain"] if not contains(trace.answer, term)]',
-    'cited = not case["must_cite"] or any(id in trace.sources for id in case["must_cite"])',
-    "return 1.0 if cited and not missing else 0.0",
-  ];
+  return functionOf(definition);
 }
 
 /** promptfoo calls `get_assert(output, context)`; what it knows of a trace depends on the provider. */
@@ -60,6 +32,7 @@ def get_assert(output, context):
     facts = exported.get("task") or {}
     asked = variables.get("question") or facts.get("question") or context.get("prompt") or ""
     given = {"user_message": asked, "task_id": exported.get("taskId"), "suite": facts.get("suite")}
+    given.update(inbox=facts.get("inbox_address"), query_date=facts.get("query_date"))
     gold = {"expected_output": variables.get("answer") or facts.get("answer")}
     score, feedback = eval_function(given, gold, exported, None)
     if score is None:
@@ -216,6 +189,8 @@ if __name__ == "__main__":
         facts = exported.get("task") or {}
         asked = exported.get("question") or facts.get("question") or facts.get("instruction") or ""
         given = {"user_message": asked, "task_id": exported.get("taskId"), "suite": facts.get("suite")}
+        given["inbox"] = facts.get("inbox_address") or exported.get("inbox")
+        given["query_date"] = facts.get("query_date") or exported.get("queryDate")
         gold = {"expected_output": facts.get("answer"), "expected_sources": facts.get("message_ids") or []}
         score, feedback = eval_function(given, gold, exported, None)
         print(json.dumps({"traceId": exported.get("traceId"), "score": score, "feedback": feedback}))
@@ -236,11 +211,14 @@ function pythonModule(definition: EvalDefinition): string {
       return definition.code;
     case "rubric":
       return `${docstring(definition)}\n${rubricFunction(definition.rubric, definition.model)}`;
-    case "rules":
-      return moduleOf(definition, rulesBody(definition.pass.all));
-    case "cases":
-      return moduleOf(definition, casesBody(definition.cases));
+    default:
+      return moduleOf(definition);
   }
+}
+
+function bodyOf(definition: DataEval): string[] {
+  if (definition.kind === "rules") return rulesBody(definition.pass.all);
+  return definition.kind === "cases" ? casesBody(definition.cases) : assertionsBody(definition.answer.all);
 }
 
 /** What was written, without what an export added. */
@@ -248,19 +226,24 @@ export function withoutMain(code: string): string {
   return code.endsWith(MAIN) ? `${code.slice(0, -MAIN.length).trimEnd()}\n` : code;
 }
 
-function moduleOf(definition: EvalDefinition, body: readonly string[]): string {
-  const code = [
+function functionOf(definition: DataEval): string {
+  return [
     "def eval_function(task, task_metadata, trace, ctx):",
     `    """${quoted(definition.criterion)}"""`,
-    ...body.map((line) => `    ${line}`),
+    ...bodyOf(definition).map((line) => `    ${line}`),
   ].join("\n");
+}
+
+function moduleOf(definition: DataEval): string {
+  const code = functionOf(definition);
   const library = prunePython(FEATURES, code.match(/\w+/g) ?? []);
   return `${docstring(definition)}\n${library}\n\n\n${code}\n`;
 }
 
 function rulesBody(conditions: readonly Condition[]): string[] {
   return [
-    'trace = {**trace, "user_message": task.get("user_message") or "", "is_suite": task.get("suite") is not None}',
+    'trace = {**trace, **{key: task.get(key) for key in ("inbox", "query_date")}}',
+    'trace.update(user_message=task.get("user_message") or "", is_suite=task.get("suite") is not None)',
     ...conditions.flatMap((condition) => {
       const [sign, bound, wanted] =
         "at_least" in condition ? ["<", condition.at_least, "at least"] : [">", condition.at_most, "at most"];
@@ -290,6 +273,26 @@ function casesBody(cases: readonly RegressionCase[]): string[] {
     "    return 0.0, f\"missing: {', '.join(missing)}; cited: {cited}\"",
     'return 1.0, "all that the case demands is there"',
   ];
+}
+
+function assertionsBody(assertions: readonly Assertion[]): string[] {
+  return [
+    "answer = strip(answer_of(trace))",
+    ...assertions.flatMap((assertion) => [
+      `if not ${assertionCall(assertion)}:`,
+      `    return 0.0, ${pythonText(`not so: ${assertionText(assertion)}`)}`,
+    ]),
+    'return 1.0, "all that is said of the answer is so"',
+  ];
+}
+
+function assertionCall(assertion: Assertion): string {
+  if ("contains" in assertion) return `contains_text(answer, ${pythonText(assertion.contains)})`;
+  if ("lacks" in assertion) return `(not contains_text(answer, ${pythonText(assertion.lacks)}))`;
+  if ("json" in assertion) return `is_json(answer, ${pythonText(assertion.json)})`;
+  const [source, flags] = patternParts(assertion.matches);
+  const named = source.replace(/\(\?<(?![=!])/g, "(?P<").replace(/\\k<(\w+)>/g, "(?P=$1)");
+  return `re.search(${pythonText(named)}, answer, re.ASCII${flags === "" ? "" : " | re.IGNORECASE"})`;
 }
 
 /** JSON of texts, numbers and lists is Python too. */
@@ -383,18 +386,23 @@ export const EVAL_FORMATS = ["json", "python", "promptfoo", "inspect"] as const;
 
 type EvalFormat = (typeof EVAL_FORMATS)[number];
 
-/** The files of evals in a format, by name. */
-export function evalFiles(definitions: readonly EvalDefinition[], format: EvalFormat): Map<string, string> {
-  if (format === "promptfoo") return promptfooFiles(definitions);
-  return new Map(
-    definitions.map((definition) => [`${definition.name}${ENDINGS[format]}`, WRITERS[format](definition)]),
-  );
+/** The files of evals in a format, by name; JSON holds what they were found to be worth too. */
+export function evalFiles(evals: readonly ExportedEval[], format: EvalFormat): Map<string, string> {
+  if (format === "promptfoo") return promptfooFiles(evals.map(({ definition }) => definition));
+  return new Map(evals.map((one) => [`${one.definition.name}${ENDINGS[format]}`, WRITERS[format](one)]));
 }
 
 const ENDINGS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const;
 
-const WRITERS: Readonly<Record<keyof typeof ENDINGS, (definition: EvalDefinition) => string>> = {
-  json: (definition) => `${JSON.stringify(definition, null, 2)}\n`,
-  python: pythonProgram,
-  inspect: inspectSource,
+const WRITERS: Readonly<Record<keyof typeof ENDINGS, (one: ExportedEval) => string>> = {
+  json: ({ definition, validation }) =>
+    `${JSON.stringify({ ...definition, ...(validation === null ? {} : { validation }) }, null, 2)}\n`,
+  python: ({ definition }) => pythonProgram(definition),
+  inspect: ({ definition }) => inspectSource(definition),
 };
+
+/** An eval with what its newest test said, if that still holds. */
+export interface ExportedEval {
+  readonly definition: EvalDefinition;
+  readonly validation: FileValidation | null;
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Estimate } from "../statistics/estimate.js";
+import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
 import type { Score } from "../traces/score.js";
 import type { ChatTrace, Trace } from "../traces/trace.js";
@@ -31,39 +31,46 @@ export function toScore({ score, reason, error }: EvalOutcome): Score {
 /** What an eval reads: the trace of a task of a run, or of a chat. */
 export type EvaluatedTrace = Trace | ChatTrace;
 
+const countSchema = z.int().nonnegative();
+const shareSchema = z.number().min(0).max(1);
+
 /** Positive: the label is good. */
-export interface Confusion {
-  readonly goodPassed: number;
-  readonly goodFailed: number;
-  readonly badPassed: number;
-  readonly badFailed: number;
-}
+const confusionSchema = z.object({
+  goodPassed: countSchema,
+  goodFailed: countSchema,
+  badPassed: countSchema,
+  badFailed: countSchema,
+});
+
+export type Confusion = z.output<typeof confusionSchema>;
 
 /** How far an eval agrees with labels; 95 % intervals, which allow for repeats of a question. */
-export interface Agreement {
-  readonly good: number;
-  readonly bad: number;
+const agreementSchema = z.object({
+  good: countSchema,
+  bad: countSchema,
   /** Labelled traces that it does not apply to; in none of the figures. */
-  readonly notApplicable: number;
+  notApplicable: countSchema,
   /** Labelled traces on which it failed or timed out; in none of the figures. */
-  readonly errors: number;
+  errors: countSchema,
   /** Share of the good and of the bad traces that it says something of; null of none. */
-  readonly judged: { readonly good: number | null; readonly bad: number | null };
-  readonly accuracy: Estimate;
+  judged: z.object({ good: shareSchema.nullable(), bad: shareSchema.nullable() }),
+  accuracy: estimateSchema,
   /** Share of the good traces that pass; also called recall. */
-  readonly truePositiveRate: Estimate;
+  truePositiveRate: estimateSchema,
   /** Share of the bad traces that fail; also called coverage. */
-  readonly trueNegativeRate: Estimate;
+  trueNegativeRate: estimateSchema,
   /** Share of the passing traces that are good. */
-  readonly precision: Estimate;
+  precision: estimateSchema,
   /** Cohen's kappa: agreement beyond chance. */
-  readonly kappa: Estimate;
+  kappa: estimateSchema,
   /** Share of the good traces that fail. */
-  readonly falseFailureRate: Estimate;
-  readonly confusion: Confusion;
+  falseFailureRate: estimateSchema,
+  confusion: confusionSchema,
   /** 95 % of the kappas with shuffled labels are below; null where it cannot be told. */
-  readonly shuffledKappa: number | null;
-}
+  shuffledKappa: z.number().nullable(),
+});
+
+export type Agreement = z.output<typeof agreementSchema>;
 
 /** A labelled trace on which label and eval disagree. */
 export interface Contradiction {
@@ -80,43 +87,58 @@ export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
+const labelCeilingSchema = z.object({
+  /** Share of the labels that are wrong, as the share that was given otherwise when asked again tells. */
+  noise: shareSchema,
+  truePositiveRate: shareSchema,
+  trueNegativeRate: shareSchema,
+});
+
+export type LabelCeiling = z.output<typeof labelCeilingSchema>;
+
 /** What testing an eval on the held-out half gave. */
-export interface EvalTest {
-  readonly criterion: string;
+const evalTestSchema = z.object({
+  criterion: z.string(),
   /** SHA-256 of the held-out labels. */
-  readonly labelsHash: string;
-  readonly agreement: Agreement;
+  labelsHash: z.string(),
+  agreement: agreementSchema,
   /** How often the most read of these traces were tested on, for any criterion, this time included. */
-  readonly heldOutReads: number;
+  heldOutReads: countSchema,
   /** How often by a version of this eval. */
-  readonly readsByThisEval: number;
+  readsByThisEval: countSchema,
   /** Running time per trace in ms: half take less, 95 % take less. */
-  readonly latencyMs: { readonly p50: number; readonly p95: number };
+  latencyMs: z.object({ p50: z.number(), p95: z.number() }),
   /** US dollars for a trace; 0 for what calls no model, null where the price is not known. */
-  readonly costUsdPerTrace: number | null;
+  costUsdPerTrace: z.number().nullable(),
   /** What an eval that is always right would reach on labels that contradict themselves as often as these. */
-  readonly ceiling: LabelCeiling | null;
-  readonly thresholds: ThresholdName;
+  ceiling: labelCeilingSchema.nullable(),
+  thresholds: z.enum(THRESHOLD_NAMES),
   /** Why it was rejected; empty: it passed. */
-  readonly rejections: readonly string[];
+  rejections: z.array(z.string()).readonly(),
   /** Worth knowing: few labels, a half that was read often. */
-  readonly warnings: readonly string[];
-}
+  warnings: z.array(z.string()).readonly(),
+  /** It came with the eval's file: its labels are in another database. */
+  isImported: z.literal(true).exactOptional(),
+});
+
+export type EvalTest = z.output<typeof evalTestSchema>;
+
+/** A test as the file of its eval holds it. */
+export const fileValidationSchema = evalTestSchema.extend({
+  /** Of what was tested: where the file says something else, it says nothing of it. */
+  definitionHash: z.string(),
+  testedAt: z.string(),
+});
+
+export type FileValidation = z.output<typeof fileValidationSchema>;
 
 /** What a newest test is worth. */
-export type Proof = "none" | "stale" | "passed" | "rejected";
+export type Validation = "none" | "stale" | "passed" | "rejected";
 
-export function proofOf(test: { readonly report: EvalTest; readonly isStale: boolean } | null): Proof {
+export function validationOf(test: { readonly report: EvalTest; readonly isStale: boolean } | null): Validation {
   if (test === null) return "none";
   if (test.isStale) return "stale";
   return test.report.rejections.length === 0 ? "passed" : "rejected";
-}
-
-export interface LabelCeiling {
-  /** Share of the labels that are wrong, as the share that was given otherwise when asked again tells. */
-  readonly noise: number;
-  readonly truePositiveRate: number;
-  readonly trueNegativeRate: number;
 }
 
 export const MAX_CONDITIONS = 4;
@@ -130,6 +152,34 @@ const conditionSchema = z.union(
 );
 
 export type Condition = z.output<typeof conditionSchema>;
+
+/** What a person says of the words of an answer. Capitals and white space count in a pattern only. */
+const assertionSchema = z.union(
+  [
+    z.strictObject({ contains: z.string().trim().min(1).max(1_000) }),
+    z.strictObject({ lacks: z.string().trim().min(1).max(1_000) }),
+    /** A regular expression of JavaScript; `(?i)` before it: capitals do not count. */
+    z.strictObject({ matches: z.string().max(1_000).refine(isPattern, "expected a regular expression") }),
+    /** It is JSON, with these keys at its top. */
+    z.strictObject({ json: z.array(z.string().min(1).max(200)).max(100) }),
+  ],
+  "expected contains, lacks, matches or json",
+);
+
+export type Assertion = z.output<typeof assertionSchema>;
+
+/** The parts that RegExp takes. */
+export function patternParts(pattern: string): [string, string] {
+  return pattern.startsWith("(?i)") ? [pattern.slice(4), "i"] : [pattern, ""];
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(...patternParts(pattern)).source !== "(?:)";
+  } catch {
+    return false;
+  }
+}
 
 /** What an answer to one task must hold. */
 const regressionCaseSchema = z.strictObject({
@@ -175,6 +225,11 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
     kind: z.literal("rules"),
     pass: z.strictObject({ all: z.array(conditionSchema).min(1).max(MAX_CONDITIONS) }),
   }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("assertions"),
+    answer: z.strictObject({ all: z.array(assertionSchema).min(1).max(20) }),
+  }),
   z.strictObject({ ...common, kind: z.literal("cases"), cases: z.array(regressionCaseSchema).min(1).max(10_000) }),
   z.strictObject({
     ...common,
@@ -197,10 +252,10 @@ export type EvalDefinition = z.output<typeof evalDefinitionSchema>;
 export type EvalOf<K extends EvalDefinition["kind"]> = Extract<EvalDefinition, { kind: K }>;
 
 /** Evals that this process itself reads and applies to one trace at a time. */
-export type DataEval = EvalOf<"rules" | "cases">;
+export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
 
 export function isDataEval(definition: EvalDefinition): definition is DataEval {
-  return definition.kind === "rules" || definition.kind === "cases";
+  return definition.kind !== "python" && definition.kind !== "rubric";
 }
 
 /** `draft`: suggested or made; `active`: the one version of its name in use; `retired`: was. */
@@ -214,6 +269,6 @@ export interface StoredEval {
   readonly definition: EvalDefinition;
   readonly status: EvalStatus;
   /** The criterion whose newest test says what it is worth; null: whichever was tested last. */
-  readonly provedFor: string | null;
+  readonly validatedFor: string | null;
   readonly createdAt: string;
 }

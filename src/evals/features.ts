@@ -1,7 +1,8 @@
 import { plainSubject } from "../mail/email.js";
 import { UserError } from "../platform/errors.js";
-import type { JsonValue } from "../platform/json.js";
+import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";
+import { questionOf } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
 import {
   type CalendarDay,
@@ -13,6 +14,7 @@ import {
 import { sumCost } from "../traces/task-result.js";
 import {
   askedOf,
+  isChatTrace,
   isSuiteTrace,
   listedMails,
   openedMail,
@@ -139,6 +141,64 @@ function datedOf({ message_id: id, subject, date }: ReturnedMail): DatedMail | n
   return plain === "" ? null : { id, subject: plain, date };
 }
 
+const mailsAfterCutoff: Feature = {
+  meaning: "mails that were opened or cited and are newer than the day of the question",
+  of({ queryDate, sources, opened, listed }) {
+    const cited = new Set(sources);
+    const used = [...opened, ...listed.filter(({ message_id: id }) => cited.has(id))];
+    const dated = used.flatMap(({ message_id: id, date }) =>
+      typeof date === "string" && DAY.test(date) ? [{ id, day: date.slice(0, 10) }] : [],
+    );
+    if (queryDate === null || dated.length === 0) return DOES_NOT_APPLY;
+    const late = [...new Set(dated.filter(({ day }) => day > queryDate).map(({ id }) => id))];
+    return { value: late.length, detail: listOf(late) };
+  },
+};
+
+const DAY = /^\d{4}-\d{2}-\d{2}/;
+
+/** Names of arguments that choose a mailbox. */
+const MAILBOX_ARGUMENT = /^(inbox|mailbox|account)(_?(id|address))?$/i;
+
+const otherMailboxCalls: Feature = {
+  meaning: "tool calls that name another mailbox than that of the question",
+  of({ inbox, toolCalls }) {
+    if (inbox === null) return DOES_NOT_APPLY;
+    const named = toolCalls.flatMap(({ arguments: args }) =>
+      Object.entries(recordOf(args)).flatMap(([key, value]) =>
+        MAILBOX_ARGUMENT.test(key) && typeof value === "string" ? value.trim() : [],
+      ),
+    );
+    const others = named.filter((name) => name !== "" && name.toLowerCase() !== inbox.toLowerCase());
+    return { value: others.length, detail: listOf(others) };
+  },
+};
+
+const ADDRESS = /\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+/g;
+
+const addressesInResults: Feature = {
+  meaning: "e-mail addresses of the answer that stand in the question or in the result of some tool (share)",
+  of({ answer, question, inbox, toolCalls }) {
+    const addressesOf = (text: string) => (text.match(ADDRESS) ?? []).map((address) => address.toLowerCase());
+    const claimed = [...new Set(addressesOf(answer.slice(0, MAX_CLAIM_CHARS)))];
+    if (claimed.length === 0) return DOES_NOT_APPLY;
+    const known = new Set([question, inbox ?? "", ...toolCalls.map(resultText)].flatMap(addressesOf));
+    return shareOf(claimed, (address) => known.has(address));
+  },
+};
+
+/** All texts within a result, a line each: in JSON a line break would stand as a letter before what follows it. */
+function resultText({ result }: ToolCallRecord): string {
+  const texts: string[] = [];
+  const collect = (value: JsonValue): void => {
+    if (typeof value === "string" || typeof value === "number") texts.push(String(value));
+    else if (Array.isArray(value)) value.forEach(collect);
+    else Object.values(recordOf(value)).forEach(collect);
+  };
+  collect(result);
+  return texts.join("\n");
+}
+
 /** Characters of an answer or a mail that are searched for numbers. */
 const MAX_CLAIM_CHARS = 50_000;
 
@@ -155,11 +215,7 @@ const numbersInMail: Feature = {
 
 const numbersInResults: Feature = {
   meaning: "numbers of the answer that stand in the result of some tool (share)",
-  of: (trace) =>
-    numbersFoundIn(
-      trace,
-      trace.toolCalls.map(({ result }) => (typeof result === "string" ? result : JSON.stringify(result ?? ""))),
-    ),
+  of: (trace) => numbersFoundIn(trace, trace.toolCalls.map(resultText)),
 };
 
 /** A number of the question counts as found: the agent may repeat it. An abstention claims nothing. */
@@ -339,6 +395,9 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   sources: sourceCount,
   newer_in_thread: newerInThread,
   mails_listed_before_abstaining: mailsListedBeforeAbstaining,
+  mails_after_cutoff: mailsAfterCutoff,
+  other_mailbox_calls: otherMailboxCalls,
+  addresses_in_results: addressesInResults,
   answer_complete: answerComplete,
   ended,
   date_given: dateGiven,
@@ -403,6 +462,10 @@ function listOf(items: readonly string[]): string {
 export interface VisibleTrace {
   readonly isSuite: boolean;
   readonly question: string;
+  /** The mailbox that it is about; null: none is named. */
+  readonly inbox: string | null;
+  /** `YYYY-MM-DD`; null: no day is named. */
+  readonly queryDate: string | null;
   /** Empty where there is none. */
   readonly answer: string;
   readonly ending: Ending;
@@ -419,10 +482,14 @@ export interface VisibleTrace {
 }
 
 export function viewOf(trace: EvaluatedTrace): VisibleTrace {
-  const { answer, ending, sources, toolCalls, turns, durationMs } = trace;
+  const { answer, ending, sources, turns, durationMs } = trace;
+  const { inbox, queryDate } = mailboxOf(trace);
+  const toolCalls = withParsedResults(trace.toolCalls);
   return {
     isSuite: "task" in trace && isSuiteTrace(trace),
     question: askedOf(trace),
+    inbox,
+    queryDate,
     answer: answer ?? "",
     ending,
     abstained: ending === "dont_know" || isDontKnow(answer ?? ""),
@@ -433,4 +500,19 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
     listed: toolCalls.flatMap(listedMails),
     opened: toolCalls.flatMap((call) => openedMail(call) ?? []),
   };
+}
+
+export function mailboxOf(trace: EvaluatedTrace): Pick<VisibleTrace, "inbox" | "queryDate"> {
+  if (isChatTrace(trace)) return { inbox: trace.inbox, queryDate: trace.queryDate };
+  const { inbox_address: inbox = null, query_date: queryDate = null } = questionOf(trace.task) ?? {};
+  return { inbox, queryDate };
+}
+
+/** Other programs' traces have results as texts: JSON in them is read, so that mails are found in it. */
+export function withParsedResults(toolCalls: readonly ToolCallRecord[]): ToolCallRecord[] {
+  return toolCalls.map((call) => {
+    const { result } = call;
+    if (typeof result !== "string" || !/^\s*[[{]/.test(result)) return call;
+    return { ...call, result: (parseJsonOrNull(result) as JsonValue) ?? result };
+  });
 }

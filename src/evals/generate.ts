@@ -7,10 +7,10 @@ import { type AppContext, type AppSettings, Interrupted } from "../platform/cont
 import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
-import { openEvalBackends, requireSandbox, rubricCache } from "./backends.js";
+import { criterionSentence, OVERALL } from "./criteria.js";
 import type { EvalDefinition, StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
-import { hashLabels, labelledPages, MAX_ERROR_SHARE, OVERALL, requireLabels } from "./labels.js";
+import { hashLabels, labelledPages } from "./labels.js";
 import {
   bodyOf,
   criteriaRequest,
@@ -27,8 +27,10 @@ import {
   type WrittenEval,
   writeRequest,
 } from "./prompts.js";
+import { openEvalBackends, requireSandbox, rubricCache } from "./run-evals.js";
 import { runRubric } from "./run-rubric.js";
 import { saveDraft } from "./store.js";
+import { MAX_ERROR_SHARE, requireLabels } from "./thresholds.js";
 
 interface GenerateOptions extends GenerationModelOptions {
   readonly criterion: string;
@@ -78,9 +80,11 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
     const run = draftRunner(opened, training, context, options.seed);
     const bar = context.progress("Generating");
     try {
-      const criteria = await findCriteria(model, drawExamples(training, SHOWN_EXAMPLES, options.seed), signal);
+      const examples = drawExamples(training, SHOWN_EXAMPLES, options.seed);
+      const sentence = criterionSentence(db, options.criterion);
+      const criteria = await findCriteria(model, criteriaRequest(examples, sentence), signal);
       let done = 0;
-      const writing = { model, training, criteria, seed: options.seed, rounds: options.rounds, run };
+      const writing = { model, training, sentence, criteria, seed: options.seed, rounds: options.rounds, run };
       const written = await Promise.all(
         VARIATION_NAMES.map(async (variation) => {
           const one = await writeEval(variation, writing, signal);
@@ -203,6 +207,8 @@ interface Writing {
   readonly model: Model;
   /** The training half, or as much of it as is looked at; no prompt holds anything else. */
   readonly training: readonly TrainingExample[];
+  /** What the labels are about, in a person's words; null: nobody wrote it. */
+  readonly sentence: string | null;
   readonly criteria: readonly string[];
   readonly seed: number;
   /** Rounds of reflection after the first version. */
@@ -212,12 +218,8 @@ interface Writing {
 }
 
 /** Asks a model what tells good traces from bad ones. Throws a UserError where it does not say. */
-async function findCriteria(
-  model: Model,
-  examples: readonly TrainingExample[],
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const reply = await completeOrWhy(model, criteriaRequest(examples), signal);
+async function findCriteria(model: Model, request: ModelRequest, signal: AbortSignal): Promise<readonly string[]> {
+  const reply = await completeOrWhy(model, request, signal);
   const read = typeof reply === "string" ? ({ ok: false, why: reply } as const) : readCriteria(reply);
   if (read.ok) return read.value;
   throw new UserError(
@@ -233,10 +235,11 @@ async function findCriteria(
  * refusal, a failed call or a repeated version ends it with the best version so far. Throws only the signal's reason.
  */
 async function writeEval(variation: Variation, writing: Writing, signal: AbortSignal): Promise<WrittenVariation> {
-  const { model, training, criteria, seed, rounds } = writing;
+  const { model, training, sentence, criteria, seed, rounds } = writing;
   const seen = new Set<string>();
   let best: MeasuredDraft | null = null;
-  let request: ModelRequest = writeRequest(variation, criteria, drawExamples(training, SHOWN_EXAMPLES, seed));
+  const examples = drawExamples(training, SHOWN_EXAMPLES, seed);
+  let request: ModelRequest = writeRequest(variation, { sentence, criteria }, examples);
   for (let round = 0; ; round++) {
     const end = (ended: string): WrittenVariation => ({ variation, best, rounds: round, ended });
     if (round > rounds) return end("all rounds are done");

@@ -14,6 +14,8 @@ import { getTrace, readTraces } from "../traces/traces-store.js";
 import {
   EVAL_LABELS,
   type EvalLabel,
+  LABEL_DRAWS,
+  LABEL_SOURCES,
   type LabelSource,
   saveLabels,
   type TraceLabel,
@@ -26,6 +28,8 @@ interface ImportLabelsOptions {
   /** feedback, judge, scores, or the path of a file. */
   readonly from: string;
   readonly criterion: string;
+  /** Whose labels they are, where a file does not say. */
+  readonly annotator?: string | undefined;
   /** With scores: the scorer; undefined: what the run's accuracy is. */
   readonly score?: string | undefined;
 }
@@ -52,11 +56,13 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
       if (derived === null) unlabelled++;
       else {
         labels[derived.label]++;
+        const { label, note, line } = derived;
         // All traces of a run have the same chance; feedback, and most files, are about what somebody looked at.
-        const drawn = source === "person" ? (derived.drawn ?? "unknown") : "all";
-        const { label, note } = derived;
-        const sample = { drawn, drawnFrom: null, isRepeat: false } as const;
-        rows.push({ traceId, criterion: options.criterion, label, note, source, ...sample, createdAt });
+        const drawn = line?.drawn ?? (source === "person" ? "unknown" : "all");
+        const by = line?.source ?? source;
+        const annotator = by === "person" ? (line?.annotator ?? options.annotator ?? null) : null;
+        const sample = { annotator, drawn, drawnFrom: null, isRepeat: line?.again ?? false };
+        rows.push({ traceId, criterion: options.criterion, label, note, source: by, ...sample, createdAt });
       }
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
@@ -84,21 +90,23 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
       yield { traceId: trace.traceId, derived };
     }
   } else {
-    const lines = new Map<string, LabelLine>();
+    const first = new Map<string, LabelLine>();
     for (const line of readLabelFile(from)) {
       const traceId = traceIdOf(db, line.trace, `${from}, line ${line.line}`);
-      const other = lines.get(traceId);
-      if (other !== undefined && other.label !== line.label) {
+      // Two people may say different things, and one who was asked again.
+      const key = JSON.stringify([traceId, line.source ?? "person", line.annotator ?? null]);
+      const other = first.get(key);
+      if (other !== undefined && other.label !== line.label && line.again !== true) {
         throw new UserError(
           "labels_contradict",
           `${from}: line ${other.line} calls ${line.trace} ${other.label}, line ${line.line} ${line.label}.`,
           "Leave one of them.",
         );
       }
-      lines.set(traceId, line);
-    }
-    for (const [traceId, { label, note, drawn }] of lines) {
-      yield { traceId, derived: { label, note: note ?? null, drawn } };
+      first.set(key, line);
+      if (other === undefined || line.again === true) {
+        yield { traceId, derived: { label: line.label, note: line.note ?? null, line } };
+      }
     }
   }
 }
@@ -137,7 +145,11 @@ const lineSchema = z.object({
   trace: z.string().min(1),
   label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
   note: z.string().max(4_000).nullish(),
-  drawn: z.enum(["random", "all"], "expected random or all").optional(),
+  drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
+  source: z.enum(LABEL_SOURCES, `expected ${LABEL_SOURCES.join(", ")}`).optional(),
+  annotator: z.string().min(1).max(100).nullish(),
+  /** It was asked again. */
+  again: z.boolean().optional(),
 });
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
@@ -184,8 +196,8 @@ function parseLine(content: string, where: string): z.output<typeof lineSchema> 
 interface DerivedLabel {
   readonly label: EvalLabel;
   readonly note: string | null;
-  /** As a file says. */
-  readonly drawn?: "random" | "all" | undefined;
+  /** Of a file. */
+  readonly line?: LabelLine;
 }
 
 const BAND_LABELS = { high: "good", medium: "neutral", low: "bad", unscored: null } as const;
@@ -218,4 +230,17 @@ const RATING_LABELS = { positive: "good", neutral: "neutral", negative: "bad" } 
 
 export function labelByFeedback({ rating, notes }: Pick<Feedback, "rating" | "notes">): DerivedLabel {
   return { label: RATING_LABELS[rating], note: notes };
+}
+
+/** A label as a line of a file that `readLabelFile` reads. */
+export function labelLine({ traceId, label, note, source, annotator, drawn, isRepeat }: TraceLabel): string {
+  return JSON.stringify({
+    trace: traceId,
+    label,
+    ...(note === null ? {} : { note }),
+    source,
+    ...(annotator === null ? {} : { annotator }),
+    drawn,
+    ...(isRepeat ? { again: true } : {}),
+  } satisfies z.output<typeof lineSchema>);
 }

@@ -5,9 +5,9 @@ import { seededRandom } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { getTrace, readTraces } from "../traces/traces-store.js";
+import { criterionSentence } from "./criteria.js";
 import { type DataEval, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { isPass } from "./eval-outcome.js";
-import { isForTraining } from "./halves.js";
 import {
   type EvalLabel,
   effectiveLabels,
@@ -20,9 +20,10 @@ import {
   type TraceLabel,
   traceIdsToLabel,
 } from "./labels.js";
-import { runRulesAndCases } from "./run-rules.js";
+import { runDataEvals } from "./run-rules.js";
+import { isForTraining } from "./split-questions.js";
 import { listEvals } from "./store.js";
-import { conditionOf, TEMPLATES } from "./templates.js";
+import { TEMPLATES, templateEval } from "./templates.js";
 import { newestOf } from "./test-eval.js";
 
 interface LabellingOptions {
@@ -30,6 +31,8 @@ interface LabellingOptions {
   readonly run: string | null;
   readonly criterion: string;
   readonly seed: number;
+  /** Who labels; null: not said. Whoever is named is asked of what others labelled too. */
+  readonly annotator: string | null;
   /** Hard cases of the training half instead of a random sample. */
   readonly hard: boolean;
 }
@@ -42,6 +45,8 @@ export interface TraceToLabel extends QueuedTrace {
 export interface Labelling {
   /** Null: chats. */
   readonly runId: string | null;
+  /** What is asked, in a sentence about a good trace; null: nobody wrote it. */
+  readonly sentence: string | null;
   /** How many traces no person has labelled. */
   readonly waiting: number;
   /** In random order, or the hardest first; with some that are asked again. */
@@ -55,9 +60,12 @@ export interface Labelling {
  * Queues the traces of a run or of chats: in random order, so that what is measured on the labels holds for the run, or
  * hard cases of the training half. Other work goes on while these are ranked.
  */
-export async function openLabelling(db: Db, { run, criterion, seed, hard }: LabellingOptions): Promise<Labelling> {
+export async function openLabelling(
+  db: Db,
+  { run, criterion, seed, annotator, hard }: LabellingOptions,
+): Promise<Labelling> {
   const runId = run === null ? null : getRun(db, run).id;
-  const labelled = labelledByPerson(db, criterion);
+  const labelled = labelledByPerson(db, criterion, annotator);
   const ids = traceIdsToLabel(db, runId);
   const unlabelled = ids.filter((id) => !labelled.has(id));
   const order = hard ? await rankHard(db, unlabelled, criterion) : shuffleByHash(unlabelled, seed);
@@ -70,12 +78,13 @@ export async function openLabelling(db: Db, { run, criterion, seed, hard }: Labe
   );
   return {
     runId,
+    sentence: criterionSentence(db, criterion),
     waiting: order.length,
     queue,
     *traces() {
       for (const queued of queue) yield { ...queued, trace: getTrace(db, queued.traceId) };
     },
-    save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note }),
+    save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note, annotator }),
     summary: () => summarizeLabels(db, criterion),
   };
 }
@@ -93,7 +102,7 @@ async function rankHard(db: Db, ids: readonly string[], criterion: string): Prom
   const ranked: { traceId: string; priority: number }[] = [];
   for await (const trace of yieldBetween(readTraces<EvaluatedTrace>(db, ids))) {
     if (!isForTraining(db, trace)) continue;
-    const outcomes = runRulesAndCases(definitions, trace);
+    const outcomes = runDataEvals(definitions, trace);
     ranked.push({
       traceId: trace.traceId,
       priority: labellingPriority(outcomes, derived.get(trace.traceId) ?? null),
@@ -102,24 +111,16 @@ async function rankHard(db: Db, ids: readonly string[], criterion: string): Prom
   return ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
 }
 
+const NO_ORIGIN = { by: "templates", seed: null, labels: null, parent: null } as const;
+
 /** What traces are ranked by: the evals there are, and the templates that need no labels. */
 function candidates(db: Db): DataEval[] {
   const stored = newestOf(listEvals(db))
     .map(({ definition }) => definition)
     .filter(isDataEval);
-  const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map((template): DataEval => {
-    const { name, criterion } = template;
-    const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
-    return {
-      name,
-      version: 1,
-      kind: "rules",
-      reference: false,
-      criterion,
-      pass: { all: [conditionOf(template, 0)] },
-      origin,
-    };
-  });
+  const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map(
+    (template): DataEval => ({ ...templateEval(template.name, [{ template, cut: 0 }], NO_ORIGIN), version: 1 }),
+  );
   return [...stored, ...templates];
 }
 

@@ -1,27 +1,10 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
-import { commandLine } from "../platform/command-line.js";
-import { UserError } from "../platform/errors.js";
-import { clusteredRate } from "../statistics/agreement.js";
+import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import type { Db } from "../store/open-store.js";
-import type { EvalTest, EvaluatedTrace, LabelCeiling, ThresholdName } from "./definition.js";
-import { assignHalves, type Half } from "./halves.js";
-
-/** In more mails than this a word counts as common, and is not counted further. */
-const COMMON = 1_000;
-
-/** Counts the mails that hold a word, in any of its forms, up to `COMMON`. */
-export function wordFrequency(db: Db): (word: string) => number {
-  const [newer, older] = (["emails_fts", "emails_fts_older"] as const).map((table) =>
-    db.prepare(`SELECT count(*) FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ?)`).pluck(),
-  );
-  return (word) => {
-    const term = `"${word.replaceAll('"', "")}"`;
-    const mails = newer?.get(term, COMMON) as number;
-    return mails + (older?.get(term, COMMON - mails) as number);
-  };
-}
+import { criterionSentence } from "./criteria.js";
+import type { EvaluatedTrace } from "./definition.js";
+import { assignHalves, type Half } from "./split-questions.js";
 
 /** Ids of the current traces of a run, of tasks that failed too, or with null those of all chats. */
 export function traceIdsToLabel(db: Db, runId: string | null): string[] {
@@ -35,12 +18,15 @@ export function traceIdsToLabel(db: Db, runId: string | null): string[] {
   return ids as string[];
 }
 
-/** The traces that a person has labelled for a criterion. */
-export function labelledByPerson(db: Db, criterion: string): Set<string> {
+/** The traces that a person has labelled for a criterion; `annotator` null: whoever it was. */
+export function labelledByPerson(db: Db, criterion: string, annotator: string | null): Set<string> {
   const rows = db
-    .prepare("SELECT DISTINCT trace_id FROM eval_labels WHERE criterion = ? AND source = 'person'")
+    .prepare(
+      `SELECT DISTINCT trace_id FROM eval_labels
+       WHERE criterion = @criterion AND source = 'person' AND (@annotator IS NULL OR annotator = @annotator)`,
+    )
     .pluck()
-    .all(criterion) as string[];
+    .all({ criterion, annotator }) as string[];
   return new Set(rows);
 }
 
@@ -91,6 +77,8 @@ export interface LabelSummary {
   readonly labels: Readonly<Record<EvalLabel, number>>;
   /** How often a person who was asked again said the same. */
   readonly selfAgreement: Estimate;
+  /** How often two people said the same of a trace. */
+  readonly betweenAnnotators: Estimate;
 }
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
@@ -100,27 +88,63 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const repeated = repeatedLabels(db, criterion)
     .filter(({ first, again }) => isTold(first) && isTold(again))
     .map(({ first, again }, i) => ({ success: first === again, cluster: String(i) }));
-  return { labels, selfAgreement: clusteredRate(repeated) };
+  const pairs = annotatorPairs(db, criterion).flatMap((pair) => pair.traces);
+  const between = pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster }));
+  return { labels, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
 }
 
-/** Below, people disagree with themselves too much for an eval to agree with them. */
-export const LOW_SELF_AGREEMENT = 0.8;
+/** Two people who labelled the same traces. */
+interface AnnotatorPair {
+  readonly annotators: readonly [string, string];
+  /** What each said: true for good. */
+  readonly traces: readonly { readonly first: boolean; readonly second: boolean; readonly cluster: string }[];
+}
 
-/** Names a set of labels: another label, and it is another set. */
-export function hashLabels(labels: readonly Pick<EffectiveLabel, "traceId" | "label">[]): string {
+function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
+  const rows = db
+    .prepare(
+      `WITH newest AS (
+         SELECT trace_id, annotator, label FROM (
+           SELECT *, row_number() OVER (PARTITION BY trace_id, annotator ORDER BY id DESC) AS rank FROM eval_labels
+           WHERE criterion = ? AND source = 'person' AND annotator IS NOT NULL)
+         WHERE rank = 1 AND label IN ('good', 'bad'))
+       SELECT a.annotator AS one, b.annotator AS other, a.trace_id AS cluster, a.label AS first, b.label AS second
+       FROM newest a JOIN newest b ON b.trace_id = a.trace_id AND a.annotator < b.annotator ORDER BY one, other, cluster`,
+    )
+    .all(criterion) as { one: string; other: string; cluster: string; first: EvalLabel; second: EvalLabel }[];
+  const pairs = new Map<string, { annotators: [string, string]; traces: AnnotatorPair["traces"][number][] }>();
+  for (const { one, other, cluster, first, second } of rows) {
+    const key = JSON.stringify([one, other]);
+    const pair = pairs.get(key) ?? { annotators: [one, other], traces: [] };
+    pair.traces.push({ first: first === "good", second: second === "good", cluster });
+    pairs.set(key, pair);
+  }
+  return [...pairs.values()];
+}
+
+/** Of each two people, by the traces that both called good or bad. */
+export interface AnnotatorAgreement {
+  readonly annotators: readonly [string, string];
+  readonly agreement: Estimate;
+  readonly kappa: Estimate;
+}
+
+export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgreement[] {
+  return annotatorPairs(db, criterion).map(({ annotators, traces }) => ({
+    annotators,
+    agreement: clusteredRate(traces.map(({ first, second, cluster }) => ({ success: first === second, cluster }))),
+    kappa: clusteredKappa(traces),
+  }));
+}
+
+/** Names a set of labels and what they are about: another label or another sentence, and it is another set. */
+export function hashLabels(
+  labels: readonly Pick<EffectiveLabel, "traceId" | "label">[],
+  sentence: string | null = null,
+): string {
   const lines = labels.map(({ traceId, label }) => `${traceId} ${label}\n`).sort();
+  if (sentence !== null) lines.push(sentence);
   return `sha256:${createHash("sha256").update(lines.join("")).digest("hex")}`;
-}
-
-/** Throws where a half has too few labels of a kind to measure anything by. */
-export function requireLabels(half: "training" | "held-out", good: number, bad: number, criterion: string): void {
-  if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
-  const name = criterion === "overall" ? "" : ` for ${criterion}`;
-  throw new UserError(
-    "labels_few",
-    `The ${half} half has ${good} good and ${bad} bad traces${name}; fewer than ${MIN_OF_A_KIND} of a kind measure nothing.`,
-    `Label more: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Half of the questions are held out, so twice as many are needed in all.`,
-  );
 }
 
 /** Adds labels, all or none. Their traces must exist. */
@@ -138,8 +162,8 @@ export function saveLabel(db: Db, label: TraceLabel): number {
 
 function labelSaver(db: Db): (label: TraceLabel) => number {
   const insert = db.prepare(
-    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, is_repeat, drawn, drawn_from, created_at)
-     VALUES (@traceId, @criterion, @label, @source, @note, @isRepeat, @drawn, @drawnFrom, @createdAt)`,
+    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, annotator, is_repeat, drawn, drawn_from, created_at)
+     VALUES (@traceId, @criterion, @label, @source, @note, @annotator, @isRepeat, @drawn, @drawnFrom, @createdAt)`,
   );
   return (label) => Number(insert.run({ ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
 }
@@ -147,6 +171,33 @@ function labelSaver(db: Db): (label: TraceLabel) => number {
 /** Deletes a label that a person gave. False: there is none of this id. */
 export function deletePersonLabel(db: Db, id: number): boolean {
   return db.prepare("DELETE FROM eval_labels WHERE id = ? AND source = 'person'").run(id).changes > 0;
+}
+
+/** Deletes the labels of a criterion: of these traces, or by this annotator, or both. Returns how many there were. */
+export function deleteLabels(
+  db: Db,
+  criterion: string,
+  traceIds: readonly string[] | null,
+  annotator: string | null,
+): number {
+  return db
+    .prepare(
+      `DELETE FROM eval_labels WHERE criterion = @criterion AND (@annotator IS NULL OR annotator = @annotator)
+         AND (@ids IS NULL OR trace_id IN (SELECT value FROM json_each(@ids)))`,
+    )
+    .run({ criterion, annotator, ids: traceIds === null ? null : JSON.stringify(traceIds) }).changes;
+}
+
+/** All labels of a criterion, in the order in which they were given. */
+export function allLabels(db: Db, criterion: string): TraceLabel[] {
+  const rows = db
+    .prepare(
+      `SELECT trace_id AS traceId, criterion, label, source, note, annotator, is_repeat AS isRepeat, drawn,
+              drawn_from AS drawnFrom, created_at AS createdAt
+       FROM eval_labels WHERE criterion = ? ORDER BY id`,
+    )
+    .all(criterion) as (Omit<TraceLabel, "isRepeat"> & { readonly isRepeat: number })[];
+  return rows.map((row) => ({ ...row, isRepeat: row.isRepeat === 1 }));
 }
 
 /** The labels that count: of each trace the newest of its best source. */
@@ -185,6 +236,7 @@ function labelsWithHalves(db: Db, criterion: string) {
 export function hashHeldOut(db: Db, criterion: string): string {
   return hashLabels(
     labelsWithHalves(db, criterion).filter(({ half, drawn }) => half === "heldout" && drawn !== "hard"),
+    criterionSentence(db, criterion),
   );
 }
 
@@ -231,117 +283,10 @@ function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
   return db
     .prepare(
       `SELECT (SELECT f.label FROM eval_labels f WHERE f.trace_id = r.trace_id AND f.criterion = r.criterion
-                 AND f.source = 'person' AND f.id < r.id ORDER BY f.id DESC LIMIT 1) AS first, r.label AS again
+                 AND f.source = 'person' AND f.annotator IS r.annotator AND f.id < r.id ORDER BY f.id DESC LIMIT 1) AS first, r.label AS again
        FROM eval_labels r WHERE r.criterion = ? AND r.source = 'person' AND r.is_repeat = 1`,
     )
     .all(criterion) as RepeatedLabel[];
-}
-
-/** With fewer labels of a kind nothing is measured. */
-export const MIN_OF_A_KIND = 10;
-/** With fewer it is said that intervals are wide. */
-export const FEW_OF_A_KIND = 20;
-
-type Measured = Pick<EvalTest, "agreement" | "ceiling">;
-
-type Check = (measured: Measured) => string | null;
-
-/** Why an eval is rejected, by the thresholds that are asked for. */
-const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
-  // May be used beside other figures: it tells good from bad, and beyond chance.
-  usable: [
-    ceilingAboveChance,
-    atLeast("true positive rate", "truePositiveRate", 0.8),
-    atLeast("true negative rate", "trueNegativeRate", 0.8),
-    kappaAboveChance,
-    judges(0.8),
-    fewErrors,
-  ],
-  // May stop a release by itself.
-  gate: [
-    ceilingAboveChance,
-    atLeast("true positive rate", "truePositiveRate", 0.9),
-    atLeast("true negative rate", "trueNegativeRate", 0.9),
-    kappaAboveChance,
-    judges(0.9),
-    fewErrors,
-    ({ agreement: { good } }) => fewOf(good, "good"),
-    ({ agreement: { bad } }) => fewOf(bad, "bad"),
-  ],
-};
-
-const WANTED_OF_A_KIND = 30;
-
-export function rejectionsOf(thresholds: ThresholdName, measured: Measured): string[] {
-  return CHECKS[thresholds].flatMap((check) => check(measured) ?? []);
-}
-
-/** Of what labels that contradict themselves allow, where that is less than 1. */
-function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", least: number): Check {
-  return ({ agreement, ceiling }) => {
-    const { value } = agreement[rate];
-    const best = ceiling?.[rate] ?? 1;
-    if (value !== null && value >= least * best) return null;
-    const wanted = best === 1 ? `${least}` : `${(least * best).toFixed(3)} (${least} of ${best.toFixed(3)})`;
-    return `${label} is ${value === null ? "not known" : value.toFixed(3)}, wanted at least ${wanted}`;
-  };
-}
-
-/** What nobody labels twice in the same way proves nothing. */
-function ceilingAboveChance({ ceiling }: Measured): string | null {
-  if (ceiling === null || Math.min(ceiling.truePositiveRate, ceiling.trueNegativeRate) >= 0.5) return null;
-  return `about ${Math.round(ceiling.noise * 100)} % of the labels are wrong, as asking again shows: they prove no eval`;
-}
-
-/** What it says nothing of it neither passes nor fails, so it must be little, of good and of bad traces. */
-function judges(least: number): Check {
-  return ({ agreement: { judged } }) => {
-    const few = (["good", "bad"] as const).filter((kind) => (judged[kind] ?? 1) < least);
-    if (few.length === 0) return null;
-    const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)} % of the ${kind} traces`);
-    return `it judges only ${shares.join(" and ")}, wanted at least ${least * 100} %`;
-  };
-}
-
-/** Asked again fewer times, people show nothing of their labels' noise. */
-const MIN_REPEATS = 5;
-
-/**
- * The rates that an eval without errors would have against labels of which some are wrong: those who err with chance e
- * say the same twice with chance (1 - e)^2 + e^2. Null where too few were asked twice.
- */
-export function ceilingOf({ value, n }: Estimate, { good, bad }: { good: number; bad: number }): LabelCeiling | null {
-  if (value === null || n < MIN_REPEATS || good + bad === 0) return null;
-  // Jeffreys: that a few were said twice alike does not show that all would be.
-  const agreement = (value * n + 0.5) / (n + 1);
-  const noise = (1 - Math.sqrt(Math.max(0, 2 * agreement - 1))) / 2;
-  const labelledBad = bad / (good + bad);
-  const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
-  const share = (truly: number, labelled: number) =>
-    labelled === 0 ? 0 : Math.min(1, ((1 - noise) * truly) / labelled);
-  return {
-    noise,
-    truePositiveRate: share(1 - trulyBad, 1 - labelledBad),
-    trueNegativeRate: share(trulyBad, labelledBad),
-  };
-}
-
-function kappaAboveChance({ agreement: { kappa } }: Measured): string | null {
-  const { low } = kappa;
-  if (low !== null && low > 0.2) return null;
-  return `the lower bound of kappa is ${low === null ? "not known" : low.toFixed(3)}, wanted above 0.2`;
-}
-
-/** Of labelled traces: what an eval cannot tell it neither passes nor fails. */
-export const MAX_ERROR_SHARE = 0.05;
-
-function fewErrors({ agreement: { good, bad, notApplicable, errors } }: Measured): string | null {
-  const traces = good + bad + notApplicable + errors;
-  return errors <= MAX_ERROR_SHARE * traces ? null : `it failed on ${errors} of ${traces} traces, wanted at most 5 %`;
-}
-
-function fewOf(n: number, kind: string): string | null {
-  return n >= WANTED_OF_A_KIND ? null : `there are ${n} ${kind} traces, wanted at least ${WANTED_OF_A_KIND}`;
 }
 
 /** `neutral`: neither, by a score between the bands. `skip`: a person could not tell. Both are left out and counted. */
@@ -358,17 +303,9 @@ export const LABEL_DRAWS = ["random", "all", "hard", "unknown"] as const;
 export type LabelDraw = (typeof LABEL_DRAWS)[number];
 
 /** Who labelled; the first that did counts. */
-const LABEL_SOURCES = ["person", "judge", "score"] as const;
+export const LABEL_SOURCES = ["person", "judge", "score"] as const;
 
 export type LabelSource = (typeof LABEL_SOURCES)[number];
-
-/** What labels are about where nothing else is said: whether the answer is good. */
-export const OVERALL = "overall";
-
-/** A failure mode that traces are labelled for; `overall` for none in particular. */
-export const criterionNameSchema = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected a name of small letters, digits and _, such as invented_numbers");
 
 export interface TraceLabel {
   readonly traceId: string;
@@ -378,6 +315,8 @@ export interface TraceLabel {
   readonly source: LabelSource;
   /** Why, in a person's or the judge's words. */
   readonly note: string | null;
+  /** The person's name; null: not said, or it was no person. */
+  readonly annotator: string | null;
   /** A trace that was labelled before was shown again, to measure how far a person agrees with himself. */
   readonly isRepeat: boolean;
   readonly drawn: LabelDraw;

@@ -40,11 +40,11 @@ const WRITE_SYSTEM = `You write evals: checks that tell good traces of an AI age
 
 ${FORM}`;
 
-/** Asks for criteria, from labelled traces. */
-export function criteriaRequest(examples: readonly TrainingExample[]): ModelRequest {
+/** Asks for criteria, from labelled traces; `sentence`: what the labels are about, where somebody wrote it. */
+export function criteriaRequest(examples: readonly TrainingExample[], sentence: string | null): ModelRequest {
   const content = delimitUntrusted(
-    examples.map((example) => exampleText(example)),
-    "Call record_criteria once.",
+    [...aboutText(sentence), ...examples.map((example) => exampleText(example))],
+    `${sentence === null ? "" : "The labels say whether a trace is as the sentence before the traces demands. "}Call record_criteria once.`,
   );
   return forcedToolCall({ system: CRITERIA_SYSTEM, content, tool: CRITERIA_TOOL, maxTokens: 4_096 });
 }
@@ -52,14 +52,22 @@ export function criteriaRequest(examples: readonly TrainingExample[]): ModelRequ
 /** Asks for one eval by the criteria. */
 export function writeRequest(
   variation: Variation,
-  criteria: readonly string[],
+  { sentence, criteria }: { readonly sentence: string | null; readonly criteria: readonly string[] },
   examples: readonly TrainingExample[],
 ): ModelRequest {
   const content = delimitUntrusted(
-    [{ name: "criteria", text: criteria.join("\n") }, ...examples.map((example) => exampleText(example))],
+    [
+      ...aboutText(sentence),
+      { name: "criteria", text: criteria.join("\n") },
+      ...examples.map((example) => exampleText(example)),
+    ],
     `Write one eval that looks at this: ${VARIATIONS[variation]}. Call record_eval once.`,
   );
   return forcedToolCall({ system: WRITE_SYSTEM, content, tool: WRITE_TOOL, maxTokens: 8_192 });
+}
+
+function aboutText(sentence: string | null): UntrustedText[] {
+  return sentence === null ? [] : [{ name: "sentence", text: sentence }];
 }
 
 /** Asks for a better version of an eval, by what contradicts it. */

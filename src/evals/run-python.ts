@@ -9,6 +9,7 @@ import { questionOf } from "../tasks/question.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
+import { mailboxOf, withParsedResults } from "./features.js";
 
 /** A file of the sandbox may have 16 MiB. */
 const MAX_BATCH_BYTES = 15 * 2 ** 20;
@@ -254,21 +255,23 @@ interface EvalArguments {
 /** What a written eval sees of a trace. Gold, scores and verdicts only if it is marked `reference`. */
 function evalArguments(trace: EvaluatedTrace, reference: boolean): EvalArguments {
   const { scores, messages, ...rest } = trace;
-  const visible: Record<string, unknown> = { ...rest, messages: messages.map(withoutProviderState) };
+  const visible: Record<string, unknown> = {
+    ...rest,
+    messages: messages.map(withoutProviderState),
+    toolCalls: withParsedResults(trace.toolCalls),
+  };
   for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
+  const { inbox, queryDate } = mailboxOf(trace);
+  const asked = { user_message: askedOf(trace), inbox, query_date: queryDate };
   if (isChatTrace(trace)) {
-    const { inbox, queryDate } = trace;
-    const task = { user_message: askedOf(trace), task_id: null, inbox, query_date: queryDate, suite: null };
-    return { task, task_metadata: reference ? { scores } : {}, trace: visible };
+    return {
+      task: { ...asked, task_id: null, suite: null },
+      task_metadata: reference ? { scores } : {},
+      trace: visible,
+    };
   }
   const question = questionOf(trace.task);
-  const task = {
-    user_message: askedOf(trace),
-    task_id: trace.taskId,
-    inbox: question?.inbox_address ?? null,
-    query_date: question?.query_date ?? null,
-    suite: isSuiteTrace(trace) ? trace.task.suite : null,
-  };
+  const task = { ...asked, task_id: trace.taskId, suite: isSuiteTrace(trace) ? trace.task.suite : null };
   if (!reference) return { task, task_metadata: {}, trace: visible };
   const metadata = {
     expected_output: question?.answer ?? null,

@@ -1,64 +1,20 @@
-import { performance } from "node:perf_hooks";
+import { createContext, Script } from "node:vm";
+import { parseJsonOrNull } from "../platform/json.js";
 import { isDontKnow } from "../text/abstention.js";
 import { matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";
 import { STOP_WORDS } from "../text/stop-words.js";
 import { isChatTrace, isSuiteTrace, type QuestionTrace } from "../traces/trace.js";
 import {
+  type Assertion,
   type Condition,
   type DataEval,
-  type EvalDefinition,
   type EvalOf,
   type EvaluatedTrace,
-  isDataEval,
+  patternParts,
   type RegressionCase,
 } from "./definition.js";
-import type { EvalOutcome, MeasuredOutcome } from "./eval-outcome.js";
+import type { EvalOutcome } from "./eval-outcome.js";
 import { featureOf, type Measurement, type VisibleTrace, viewOf } from "./features.js";
-
-/** What is read of an eval of one kind that needs more than this process. */
-interface BackendInput {
-  readonly python: Pick<EvalOf<"python">, "code" | "reference">;
-  readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
-}
-
-/** Runs an eval of one kind over traces; an outcome for each. Throws only the signal's reason. */
-export type EvalBackend<K extends keyof BackendInput> = (
-  definition: BackendInput[K],
-  traces: readonly EvaluatedTrace[],
-  signal: AbortSignal,
-) => Promise<MeasuredOutcome[]>;
-
-/** What runs the kinds of evals that need more than this process. */
-export interface EvalBackends {
-  readonly python: EvalBackend<"python">;
-  readonly rubric: EvalBackend<"rubric">;
-}
-
-/** Runs evals over traces: an outcome for each trace, of each eval in order. */
-export async function runEvals(
-  definitions: readonly EvalDefinition[],
-  traces: readonly EvaluatedTrace[],
-  backends: EvalBackends,
-  signal: AbortSignal,
-): Promise<MeasuredOutcome[][]> {
-  const columns = new Map<EvalDefinition, readonly MeasuredOutcome[]>();
-  for (const definition of definitions) {
-    if (definition.kind === "python") columns.set(definition, await backends.python(definition, traces, signal));
-    if (definition.kind === "rubric") columns.set(definition, await backends.rubric(definition, traces, signal));
-  }
-  const data = definitions.filter(isDataEval);
-  return traces.map((trace, i) => {
-    const ofData = data.length === 0 ? [] : runMeasured(data, trace);
-    return definitions.flatMap((definition) => columns.get(definition)?.[i] ?? ofData.shift() ?? []);
-  });
-}
-
-function runMeasured(definitions: readonly DataEval[], trace: EvaluatedTrace): MeasuredOutcome[] {
-  const start = performance.now();
-  const outcomes = runRulesAndCases(definitions, trace);
-  const ms = (performance.now() - start) / definitions.length;
-  return outcomes.map((outcome) => ({ ...outcome, ms, costUsd: 0 }));
-}
 
 /** Words of gold besides numbers and dates. */
 const MAX_WORDS = 3;
@@ -95,15 +51,16 @@ export function hasGold(trace: EvaluatedTrace): trace is QuestionTrace {
   return !isChatTrace(trace) && !isSuiteTrace(trace) && trace.task.answer.trim() !== "";
 }
 
-/** Runs rules and cases over one trace, which is prepared once for all of them. */
-export function runRulesAndCases(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
+/** Runs evals that are data over one trace, which is prepared once for all of them. */
+export function runDataEvals(definitions: readonly DataEval[], trace: EvaluatedTrace): EvalOutcome[] {
   const view = viewOf(trace);
   return definitions.map((definition) => runOne(definition, trace, view));
 }
 
 function runOne(definition: DataEval, trace: EvaluatedTrace, view: VisibleTrace): EvalOutcome {
   try {
-    return definition.kind === "rules" ? runRules(definition, view) : runCases(definition, trace);
+    if (definition.kind === "rules") return runRules(definition, view);
+    return definition.kind === "cases" ? runCases(definition, trace) : runAssertions(definition, view);
   } catch (error) {
     // An eval of a later version, or an odd trace: neither may cost a run or a chat its result.
     return { score: null, reason: "", error: error instanceof Error ? error.message : String(error) };
@@ -132,6 +89,50 @@ function missedText(condition: Condition, { value, detail }: Measurement): strin
   const bound = "at_least" in condition ? `at least ${condition.at_least}` : `at most ${condition.at_most}`;
   const shown = Number((value ?? 0).toPrecision(4));
   return `${condition.feature} is ${shown}, ${bound} wanted${detail ? `: ${detail}` : ""}`;
+}
+
+/** 1 where all that is said of the answer is so, else 0 with the first that is not. */
+export function runAssertions(
+  { answer: { all } }: Pick<EvalOf<"assertions">, "answer">,
+  { answer }: Pick<VisibleTrace, "answer">,
+): EvalOutcome {
+  const missed = all.find((assertion) => !isSo(assertion, answer.trim()));
+  const reason = missed === undefined ? "all that is said of the answer is so" : `not so: ${assertionText(missed)}`;
+  return { score: missed === undefined ? 1 : 0, reason, error: null };
+}
+
+/** `the answer contains "Regards"` */
+export function assertionText(assertion: Assertion): string {
+  if ("contains" in assertion) return `the answer contains "${assertion.contains}"`;
+  if ("lacks" in assertion) return `the answer does not contain "${assertion.lacks}"`;
+  if ("matches" in assertion) return `the answer matches ${assertion.matches}`;
+  return `the answer is JSON${assertion.json.length === 0 ? "" : ` with ${assertion.json.join(", ")}`}`;
+}
+
+function isSo(assertion: Assertion, answer: string): boolean {
+  if ("contains" in assertion) return plain(answer).includes(plain(assertion.contains));
+  if ("lacks" in assertion) return !plain(answer).includes(plain(assertion.lacks));
+  if ("matches" in assertion) return matchesPattern(assertion.matches, answer);
+  const value = parseJsonOrNull(answer);
+  if (value === null) return answer === "null" && assertion.json.length === 0;
+  return assertion.json.every((key) => typeof value === "object" && Object.hasOwn(value, key));
+}
+
+function plain(text: string): string {
+  return text.replace(/\s+/g, " ").toLowerCase();
+}
+
+/** Some patterns take exponential time: such a one is stopped, and is an error of its trace. */
+const PATTERN_MS = 250;
+const PATTERN_TEST = new Script("new RegExp(source, flags).test(text)");
+
+function matchesPattern(pattern: string, text: string): boolean {
+  const [source, flags] = patternParts(pattern);
+  try {
+    return PATTERN_TEST.runInContext(createContext({ source, flags, text }), { timeout: PATTERN_MS }) as boolean;
+  } catch {
+    throw new Error(`the pattern ${pattern} took longer than ${PATTERN_MS} ms`);
+  }
 }
 
 /** 1 where the answer holds what the case of its task demands; does not apply to other tasks. */

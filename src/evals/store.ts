@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
@@ -6,11 +7,12 @@ import {
   type EvalStatus,
   type EvalTest,
   evalDefinitionSchema,
+  type FileValidation,
   type StoredEval,
 } from "./definition.js";
 import { hashHeldOut } from "./labels.js";
 
-const SELECT = "SELECT id, definition, status, proved_for AS provedFor, created_at AS createdAt FROM evals";
+const SELECT = "SELECT id, definition, status, proved_for AS validatedFor, created_at AS createdAt FROM evals";
 
 type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 
@@ -72,6 +74,11 @@ export function saveDraft(
     .immediate();
 }
 
+/** Names what an eval does. */
+export function hashDefinition(definition: Omit<EvalDefinition, "version">): string {
+  return `sha256:${createHash("sha256").update(contentOf(definition)).digest("hex")}`;
+}
+
 /** What an eval does, without its version and where it came from. */
 function contentOf(definition: Omit<EvalDefinition, "version">): string {
   const { version: _, origin: __, ...content } = definition as EvalDefinition;
@@ -89,14 +96,14 @@ function flatten(value: unknown, keys: Record<string, true> = {}): Record<string
 }
 
 /** Puts a version into use for what its test of a criterion proved, and retires the one that was. */
-export function activateEval(db: Db, { id, definition }: StoredEval, provedFor: string | null): void {
+export function activateEval(db: Db, { id, definition }: StoredEval, validatedFor: string | null): void {
   db.transaction(() => {
     db.prepare("UPDATE evals SET status = 'retired' WHERE name = ? AND status = 'active' AND id <> ?").run(
       definition.name,
       id,
     );
     setStatus(db, id, "active");
-    db.prepare("UPDATE evals SET proved_for = ? WHERE id = ?").run(provedFor, id);
+    db.prepare("UPDATE evals SET proved_for = ? WHERE id = ?").run(validatedFor, id);
   }).immediate();
 }
 
@@ -136,16 +143,29 @@ export function saveEvalTest(
         readsByThisEval:
           readBy("eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))", evalId) + 1,
       };
-      db.prepare("INSERT INTO eval_tests (eval_id, criterion, passed, report, created_at) VALUES (?, ?, ?, ?, ?)").run(
-        evalId,
-        test.criterion,
-        Number(test.rejections.length === 0),
-        JSON.stringify(report),
-        createdAt,
-      );
+      insertTest(db, evalId, report, createdAt);
       return report;
     })
     .immediate();
+}
+
+function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string): void {
+  const { criterion, rejections } = report;
+  db.prepare("INSERT INTO eval_tests (eval_id, criterion, passed, report, created_at) VALUES (?, ?, ?, ?, ?)").run(
+    ...[evalId, criterion, Number(rejections.length === 0), JSON.stringify(report), createdAt],
+  );
+}
+
+/** Keeps the test that came with an eval's file, unless it was tested here or says something else now. */
+export function saveImportedTest(
+  db: Db,
+  stored: StoredEval,
+  { definitionHash, testedAt, ...report }: FileValidation,
+): "kept" | "tested here" | "of another version" {
+  if (definitionHash !== hashDefinition(stored.definition)) return "of another version";
+  if (latestTest(db, stored, null) !== null) return "tested here";
+  insertTest(db, stored.id, { ...report, isImported: true }, testedAt);
+  return "kept";
 }
 
 /** Counts that these traces were read once more, and returns how often the most read one was. */
@@ -159,18 +179,22 @@ function countReads(db: Db, traceIds: readonly string[]): number {
 /** The newest test of an eval, of the criterion that it is in use for; null: it was never tested. */
 export function latestTest(
   db: Db,
-  { id, provedFor }: Pick<StoredEval, "id" | "provedFor">,
-  criterion: string | null = provedFor,
+  { id, validatedFor }: Pick<StoredEval, "id" | "validatedFor">,
+  criterion: string | null = validatedFor,
 ): StoredEvalTest | null {
-  const row = db
-    .prepare(
-      `SELECT report, created_at AS createdAt FROM eval_tests
-       WHERE eval_id = ? AND (? IS NULL OR criterion = ?) ORDER BY id DESC LIMIT 1`,
-    )
-    .get(id, criterion, criterion) as { report: string; createdAt: string } | undefined;
-  if (row === undefined) return null;
-  const report = JSON.parse(row.report) as EvalTest;
-  return { report, createdAt: row.createdAt, isStale: hashHeldOut(db, report.criterion) !== report.labelsHash };
+  return allTests(db, { id }).findLast(({ report }) => criterion === null || report.criterion === criterion) ?? null;
+}
+
+/** All tests of a version, the first first. */
+export function allTests(db: Db, { id }: Pick<StoredEval, "id">): StoredEvalTest[] {
+  const rows = db
+    .prepare("SELECT report, created_at AS createdAt FROM eval_tests WHERE eval_id = ? ORDER BY id")
+    .all(id) as { report: string; createdAt: string }[];
+  return rows.map(({ report: json, createdAt }) => {
+    const report = JSON.parse(json) as EvalTest;
+    const isStale = report.isImported !== true && hashHeldOut(db, report.criterion) !== report.labelsHash;
+    return { report, createdAt, isStale };
+  });
 }
 
 /** The criteria that an eval was tested for. */

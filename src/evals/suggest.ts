@@ -14,10 +14,11 @@ import {
 } from "./choose-templates.js";
 import type { EvalDefinition, EvalOf, RegressionCase, StoredEval } from "./definition.js";
 import { FEATURES, viewOf } from "./features.js";
-import { type EffectiveLabel, hashLabels, iterateLabelled, requireLabels, wordFrequency } from "./labels.js";
+import { type EffectiveLabel, hashLabels, iterateLabelled } from "./labels.js";
 import { hasGold, regressionCaseOf } from "./run-rules.js";
 import { getEval, saveDraft } from "./store.js";
-import { conditionOf, type EvalTemplate, TEMPLATES } from "./templates.js";
+import { TEMPLATES, templateEval } from "./templates.js";
+import { requireLabels } from "./thresholds.js";
 
 interface SuggestOptions {
   readonly criterion: string;
@@ -49,11 +50,11 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     const origin = { by: "templates", seed: options.seed, labels: hash, parent: null } as const;
     const chosen = choice.candidates.filter(({ rejection }) => rejection === null);
     const drafts: Omit<EvalDefinition, "version">[] = chosen.map(({ measured: { template }, cut }) =>
-      rulesDraft(template.name, [{ template, cut: cut ?? 0 }], origin),
+      templateEval(template.name, [{ template, cut: cut ?? 0 }], origin),
     );
     if (chosen.length > 1) {
       const all = chosen.map(({ measured: { template }, cut }) => ({ template, cut: cut ?? 0 }));
-      drafts.push(rulesDraft(options.name, all, origin));
+      drafts.push(templateEval(options.name, all, origin));
     }
     const cases = options.cases ? collectCases(db, options.criterion) : [];
     if (cases.length > 0) drafts.push(casesDraft(cases, { ...origin, seed: null }));
@@ -61,45 +62,6 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     const evals = drafts.map((draft) => saveDraft(db, draft, createdAt));
     return { good, bad, candidates: choice.candidates, together: choice.together, evals };
   });
-}
-
-/** Saves a template as it is, as a draft; `bound`: of one that has none of its own. */
-export function addTemplate(
-  name: string,
-  bound: number | null,
-  settings: AppSettings,
-): Promise<{ readonly stored: StoredEval; readonly isNew: boolean }> {
-  const template = TEMPLATES.find((one) => one.name === name);
-  if (template === undefined) {
-    throw new UserError(
-      "template_unknown",
-      `There is no template "${name}".`,
-      `There are ${TEMPLATES.map((one) => one.name).join(", ")}.`,
-    );
-  }
-  if ((template.bound === "cut") !== (bound !== null)) {
-    const message = bound === null ? `${name} has no bound of its own` : `--at-most: ${name} has a bound of its own`;
-    const hint = bound === null ? "Give it: --at-most N." : "Leave it out.";
-    throw new UserError("template_bound", `${message}.`, hint);
-  }
-  const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
-  const draft = rulesDraft(name, [{ template, cut: bound ?? 0 }], origin);
-  return withStore(settings, (db) => saveDraft(db, draft, new Date().toISOString()));
-}
-
-function rulesDraft(
-  name: string,
-  parts: readonly { readonly template: EvalTemplate; readonly cut: number }[],
-  origin: EvalDefinition["origin"],
-): Omit<EvalOf<"rules">, "version"> {
-  return {
-    name,
-    kind: "rules",
-    reference: false,
-    criterion: parts.map(({ template }) => template.criterion).join(" "),
-    pass: { all: parts.map(({ template, cut }) => conditionOf(template, cut)) },
-    origin,
-  };
 }
 
 function casesDraft(
@@ -196,4 +158,19 @@ function collectCases(db: Db, criterion: string): RegressionCase[] {
     if (made !== null) cases.set(question, made);
   }
   return [...cases.values()];
+}
+
+/** In more mails than this a word counts as common, and is not counted further. */
+const COMMON = 1_000;
+
+/** Counts the mails that hold a word, in any of its forms, up to `COMMON`. */
+export function wordFrequency(db: Db): (word: string) => number {
+  const [newer, older] = (["emails_fts", "emails_fts_older"] as const).map((table) =>
+    db.prepare(`SELECT count(*) FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ?)`).pluck(),
+  );
+  return (word) => {
+    const term = `"${word.replaceAll('"', "")}"`;
+    const mails = newer?.get(term, COMMON) as number;
+    return mails + (older?.get(term, COMMON - mails) as number);
+  };
 }

@@ -1,4 +1,4 @@
-import type { Condition } from "./definition.js";
+import type { Condition, EvalDefinition, EvalOf } from "./definition.js";
 
 /** An eval that is right by construction. Labels only decide whether it is wanted, and where its cut lies. */
 export interface EvalTemplate {
@@ -42,6 +42,24 @@ export const TEMPLATES: readonly EvalTemplate[] = [
     criterion: "No tool returned a newer mail with the subject of a source.",
     feature: "newer_in_thread",
     bound: { at_most: 0 },
+  },
+  {
+    name: "mails_before_cutoff",
+    criterion: "No mail that was opened or cited is newer than the day of the question.",
+    feature: "mails_after_cutoff",
+    bound: { at_most: 0 },
+  },
+  {
+    name: "own_mailbox",
+    criterion: "Every tool call that names a mailbox names that of the question.",
+    feature: "other_mailbox_calls",
+    bound: { at_most: 0 },
+  },
+  {
+    name: "addresses_from_tools",
+    criterion: "Every e-mail address of the answer stands in the question or in the result of a tool.",
+    feature: "addresses_in_results",
+    bound: { at_least: 1 },
   },
   {
     name: "answer_complete",
@@ -108,4 +126,20 @@ export const TEMPLATES: readonly EvalTemplate[] = [
 /** The template's condition; `cut` only where its bound is set by labels. */
 export function conditionOf({ feature, bound }: EvalTemplate, cut: number): Condition {
   return bound === "cut" ? { feature, at_most: cut } : { feature, ...bound };
+}
+
+/** An eval of templates, that demands all of them. */
+export function templateEval(
+  name: string,
+  parts: readonly { readonly template: EvalTemplate; readonly cut: number }[],
+  origin: EvalDefinition["origin"],
+): Omit<EvalOf<"rules">, "version"> {
+  return {
+    name,
+    kind: "rules",
+    reference: false,
+    criterion: parts.map(({ template }) => template.criterion).join(" "),
+    pass: { all: parts.map(({ template, cut }) => conditionOf(template, cut)) },
+    origin,
+  };
 }

@@ -6,26 +6,23 @@ import type { Estimate } from "../statistics/estimate.js";
 import { quantile } from "../statistics/intervals.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
-import { openEvalBackends, requireRunnable } from "./backends.js";
 import { labelShuffler } from "./choose-templates.js";
+import { criterionSentence } from "./criteria.js";
 import type { Agreement, Confusion, Contradiction, EvalTest, StoredEval, ThresholdName } from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
-import type { Half } from "./halves.js";
+import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
+import { type EvalBackends, openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
+import type { Half } from "./split-questions.js";
+import { getEval, listEvals, saveEvalTest } from "./store.js";
 import {
   ceilingOf,
-  type EffectiveLabel,
   FEW_OF_A_KIND,
-  hashLabels,
-  type LabelledTrace,
   LOW_SELF_AGREEMENT,
-  labelledPages,
+  labelAgreement,
   MIN_OF_A_KIND,
   rejectionsOf,
   requireLabels,
-  summarizeLabels,
-} from "./labels.js";
-import { type EvalBackends, runEvals } from "./run-rules.js";
-import { getEval, listEvals, saveEvalTest } from "./store.js";
+} from "./thresholds.js";
 import { evalsWithoutModels } from "./use-evals.js";
 
 interface EvalReview {
@@ -134,7 +131,7 @@ export function testEval(
     requireOutcomes(stored, half, agreement, criterion);
     if (stored.definition.kind === "python") await refuseFlaky(db, stored, half, { criterion, settings }, signal);
     const { latencyMs, costUsdPerTrace, labelsHash } = half;
-    const ceiling = ceilingOf(summarizeLabels(db, criterion).selfAgreement, countLabels(half.tested));
+    const ceiling = ceilingOf(labelAgreement(summarizeLabels(db, criterion)), countLabels(half.tested));
     const measured = { agreement, ceiling };
     const test = saveEvalTest(
       db,
@@ -226,7 +223,7 @@ async function runOnHalf(
     unknownDraws: used.filter(({ drawn }) => drawn === "unknown").length,
     latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
     costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
-    labelsHash: hashLabels(used),
+    labelsHash: hashLabels(used, criterionSentence(db, criterion)),
   };
 }
 
@@ -267,7 +264,7 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
 }
 
 function warningsOf(db: Db, criterion: string, { tested, unknownDraws }: HalfRun, { good, bad }: Agreement): string[] {
-  const { value, n } = summarizeLabels(db, criterion).selfAgreement;
+  const { value, n } = labelAgreement(summarizeLabels(db, criterion));
   return [
     ...(unknownDraws > 0
       ? [

@@ -60,7 +60,25 @@ def sources_of(trace):
 
 
 def calls_of(trace):
-    return trace.get("toolCalls") or []
+    return [{**call, "result": parsed(call.get("result"))} for call in trace.get("toolCalls") or []]
+
+
+def parsed(result):
+    """Other programs' traces have results as texts: JSON in them is read, so that mails are found in it."""
+    if not isinstance(result, str) or not regex(r"^~*[\[{]").search(result):
+        return result
+    try:
+        return json.loads(result)
+    except ValueError:
+        return result
+
+
+def inbox_of(trace):
+    return trace.get("inbox") or (trace.get("task") or {}).get("inbox_address")
+
+
+def query_date_of(trace):
+    return trace.get("query_date") or trace.get("queryDate") or (trace.get("task") or {}).get("query_date")
 
 
 def is_suite(trace):
@@ -374,8 +392,23 @@ def numbers_in_mail(trace):
 
 
 def numbers_in_results(trace):
-    results = ["" if call.get("result") is None else call["result"] for call in calls_of(trace)]
-    return numbers_found_in(trace, [text if isinstance(text, str) else compact_json(text) for text in results])
+    return numbers_found_in(trace, [result_text(call) for call in calls_of(trace)])
+
+
+def result_text(call):
+    texts = []
+
+    def collect(value):
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            texts.append(f"{value:.0f}" if value == int(value) and abs(value) < 1e21 else repr(value))
+        elif isinstance(value, (list, dict)):
+            for item in value.values() if isinstance(value, dict) else value:
+                collect(item)
+
+    collect(call.get("result"))
+    return "\n".join(texts)
 
 
 def compact_json(value):
@@ -424,6 +457,42 @@ def mails_listed_before_abstaining(trace):
         return None, ""
     listed = ids_of(listed_mails(trace))
     return len(listed), list_of(listed)
+
+
+def mails_after_cutoff(trace):
+    day, cited = query_date_of(trace), sources_of(trace)
+    used = [*opened_mails(trace), *(mail for mail in listed_mails(trace) if mail["message_id"] in cited)]
+    dates = [(mail["message_id"], mail["date"][:10]) for mail in used
+             if isinstance(mail.get("date"), str) and regex(r"^\d{4}-\d{2}-\d{2}").search(mail["date"])]
+    if not day or not dates:
+        return None, ""
+    late = unique(mail for mail, date in dates if date > day)
+    return len(late), list_of(late)
+
+
+MAILBOX_ARGUMENT = r"^(inbox|mailbox|account)(_?(id|address))?\Z"
+
+
+def other_mailbox_calls(trace):
+    inbox = inbox_of(trace)
+    if not inbox:
+        return None, ""
+    calls = [call["arguments"] for call in calls_of(trace) if isinstance(call.get("arguments"), dict)]
+    named = [strip(value) for given in calls for key, value in given.items()
+             if regex(MAILBOX_ARGUMENT, re.IGNORECASE).search(key) and isinstance(value, str)]
+    others = [name for name in named if name != "" and name.lower() != inbox.lower()]
+    return len(others), list_of(others)
+
+
+def addresses_of(text):
+    return [address.lower() for address in regex(r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+").findall(text)]
+
+
+def addresses_in_results(trace):
+    claimed = unique(addresses_of(answer_of(trace)[:MAX_CHARS]))
+    texts = [question_of(trace), inbox_of(trace) or "", *(result_text(call) for call in calls_of(trace))]
+    known = {address for text in texts for address in addresses_of(text)} if claimed else set()
+    return share_of(claimed, lambda address: address in known)
 
 
 # The answer.
@@ -573,3 +642,18 @@ def contains_term(text, term):
         values = set(values_of(rest))
         return all(number & values for number in numbers)
     return term.lower() in words_of(text)
+
+
+# What assertions say of an answer.
+
+
+def contains_text(text, wanted):
+    return collapse(wanted).lower() in regex("~+").sub(" ", text).lower()
+
+
+def is_json(text, keys):
+    try:
+        value = json.loads(text, parse_constant=lambda name: json.loads("none"))
+    except ValueError:
+        return False
+    return all(isinstance(value, dict) and key in value for key in keys)

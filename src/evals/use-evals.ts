@@ -6,8 +6,6 @@ import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
-import type { RunRow } from "../traces/runs-store.js";
-import { BACKENDS_WITHOUT_MODELS, openEvalBackends, requireRunnable } from "./backends.js";
 import {
   type Agreement,
   type EvalDefinition,
@@ -19,10 +17,17 @@ import {
   scoreNameOf,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { type EvalBackends, runEvals } from "./run-rules.js";
+import {
+  BACKENDS_WITHOUT_MODELS,
+  type EvalBackends,
+  openEvalBackends,
+  requireRunnable,
+  runEvals,
+} from "./run-evals.js";
 import {
   activateEval,
   activeEval,
+  allTests,
   findEval,
   getEval,
   latestTest,
@@ -46,8 +51,9 @@ export interface PassRates {
 export class PassTally {
   private readonly trials: { readonly success: boolean; readonly cluster: string }[] = [];
 
-  add(taskId: TaskId, score: number): void {
-    this.trials.push({ success: isPass(score), cluster: JSON.stringify(taskId) });
+  /** `question`: scores of one are dependent. */
+  add(question: TaskId, score: number): void {
+    this.trials.push({ success: isPass(score), cluster: JSON.stringify(question) });
   }
 
   get passed(): number {
@@ -134,16 +140,17 @@ export function withVersions(scorers: readonly string[], evals: readonly EvalDef
   return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
 }
 
+/** What is read of a run that was scored. */
+interface ScoredRun {
+  readonly settings: { readonly scorers: readonly string[] };
+}
+
 /**
  * The version of an eval that a run's scores are of, with its newest test: the version on record, else the newest one.
  * Null: there is none of this name here.
  */
-export function describedEvalOfRun(
-  db: Db,
-  score: EvalScore,
-  { settings }: Pick<RunRow, "settings">,
-): DescribedEval | null {
-  const onRecord = settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
+export function describedEvalOfRun(db: Db, score: EvalScore, run: ScoredRun | null): DescribedEval | null {
+  const onRecord = run?.settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
   const stored = findEval(db, evalOfScore(onRecord ?? score));
   return stored === null ? null : withLatestTest(db, stored);
 }
@@ -203,6 +210,33 @@ export function describeEval(
   });
 }
 
+/** The versions of a name, each with all of its tests. */
+export function evalHistory(
+  name: string,
+  settings: AppSettings,
+): Promise<readonly { readonly stored: StoredEval; readonly tests: readonly StoredEvalTest[] }[]> {
+  return withStore(settings, (db) => {
+    const { definition } = getEval(db, name);
+    return listEvals(db, definition.name).map((stored) => ({ stored, tests: allTests(db, stored) }));
+  });
+}
+
+/**
+ * What the newest test of an eval found, by which a rate is corrected: of the version on record for a run, else of the
+ * one in use. Throws a UserError where there is none, or its labels have changed.
+ */
+export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
+  const active = run === null ? activeEval(db, evalOfScore(score)) : null;
+  const described = active === null ? describedEvalOfRun(db, score, run) : withLatestTest(db, active);
+  if (described?.test?.isStale === false) return described.test.report.agreement;
+  const name = evalOfScore(score);
+  throw new UserError(
+    "eval_uncorrected",
+    `The pass rate of ${name} cannot be corrected: ${described?.test ? "its test is stale" : "it was never tested"}.`,
+    `Test it (${commandLine`art-e evals test ${name}`}), or import its file with the test in it.`,
+  );
+}
+
 function withLatestTest(db: Db, stored: StoredEval): DescribedEval {
   return { stored, test: latestTest(db, stored) };
 }
@@ -234,8 +268,8 @@ export function useEval(
         "Say what it is used for: --criterion NAME.",
       );
     }
-    const provedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
-    const test = latestTest(db, stored, provedFor);
+    const validatedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
+    const test = latestTest(db, stored, validatedFor);
     if (!anyway && definition.kind !== "cases") {
       if (test === null) {
         throw new UserError(
@@ -260,7 +294,7 @@ export function useEval(
       }
     }
     const former = activeEval(db, definition.name);
-    activateEval(db, stored, provedFor);
+    activateEval(db, stored, validatedFor);
     return { stored: getEval(db, label), former: former?.id === stored.id ? null : former };
   });
 }

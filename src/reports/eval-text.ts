@@ -15,6 +15,7 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     "",
     agreementTable(agreement),
     "",
+    ...(test.isImported ? ["This test came with the eval's file: its labels are elsewhere."] : []),
     `The held-out traces were tested on ${times(heldOutReads)}, for any criterion; this eval was tested ${times(readsByThisEval)}.`,
     ...ceilingLines(test),
     ...warnings.map((warning) => `Note: ${warning}.`),
@@ -25,6 +26,65 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
       ? [`Passed the thresholds "${thresholds}".`]
       : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
   ].join("\n");
+}
+
+interface EvalVersion {
+  readonly stored: StoredEval;
+  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
+}
+
+/** The versions of an eval with what changed in each, and what their tests said, as they came. */
+export function evalHistoryText(
+  versions: readonly EvalVersion[],
+  readable: (definition: StoredEval["definition"]) => string,
+): string {
+  const events = versions.flatMap(({ stored, tests }, i) => {
+    const { version, origin } = stored.definition;
+    const before = versions[i - 1]?.stored.definition;
+    const from = origin.parent === null ? "" : `, from version ${origin.parent}`;
+    const made = [
+      `version ${version}, by ${origin.by}${from} (${stored.status})`,
+      ...(before === undefined ? [] : changedLines(readable(before), readable(stored.definition))),
+    ];
+    return [
+      { at: stored.createdAt, lines: made },
+      ...tests.map(({ report, createdAt, isStale }, k) => ({
+        at: createdAt,
+        lines: [`test of version ${version}: ${testLine(report, isStale, tests[k - 1]?.report)}`, ...report.rejections],
+      })),
+    ];
+  });
+  return events
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+    .flatMap(({ at, lines: [first = "", ...rest] }) => [
+      `${at.slice(0, 16).replace("T", " ")}  ${first}`,
+      ...rest.map((line) => `    ${line}`),
+    ])
+    .join("\n");
+}
+
+function testLine(
+  { criterion, rejections, agreement, ...test }: EvalTest,
+  isStale: boolean,
+  before?: EvalTest,
+): string {
+  const { good, bad, truePositiveRate, trueNegativeRate, kappa } = agreement;
+  const labels =
+    before !== undefined && before.labelsHash !== test.labelsHash ? "; other labels than in the test before" : "";
+  return [
+    `${rejections.length === 0 ? "passed" : "rejected"} (${test.thresholds}) for ${criterion}${test.isImported ? ", elsewhere" : ""}:`,
+    `TPR ${share(truePositiveRate.value)}, TNR ${share(trueNegativeRate.value)}, kappa ${share(kappa.value)},`,
+    `${good} good, ${bad} bad${labels}${isStale ? "; stale now" : ""}`,
+  ].join(" ");
+}
+
+/** Lines that went and lines that came. */
+function changedLines(before: string, after: string): string[] {
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  return [
+    ...old.filter((line) => !now.includes(line)).map((line) => `- ${line.trim()}`),
+    ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line.trim()}`),
+  ];
 }
 
 /** What the labels themselves allow. */

@@ -1,22 +1,31 @@
-import { openEvalBackends, requireRunnable } from "../evals/backends.js";
-import { type EvalDefinition, type Proof, proofOf, type StoredEval } from "../evals/definition.js";
+import {
+  type EvalDefinition,
+  type EvaluatedTrace,
+  type StoredEval,
+  type Validation,
+  validationOf,
+} from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
+import { traceIdsToLabel } from "../evals/labels.js";
+import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
+import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
 import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { withStore } from "../store/open-store.js";
+import { type Db, withStore } from "../store/open-store.js";
 import { count } from "../text/format.js";
+import { saveChatScores } from "../traces/chats-store.js";
 import { releaseRun, saveScoringSettings } from "../traces/results-store.js";
 import { acquireRunLock, getRun, thisProcess } from "../traces/runs-store.js";
-import type { Trace } from "../traces/trace.js";
-import { getTrace } from "../traces/traces-store.js";
+import type { ChatTrace, Trace } from "../traces/trace.js";
+import { getTrace, readTraces } from "../traces/traces-store.js";
 import { rewriteScores, withEvals } from "./score-traces.js";
 
 export interface EvalRunFigures extends PassRates {
   readonly stored: StoredEval;
   /** What its newest test says of it; `stale`: its labels have changed since. */
-  readonly proof: Proof;
+  readonly validation: Validation;
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
@@ -25,7 +34,8 @@ export interface EvalRunFigures extends PassRates {
 }
 
 export interface EvalRun {
-  readonly runId: string;
+  /** Null: chats. */
+  readonly runId: string | null;
   readonly traces: number;
   readonly evals: readonly EvalRunFigures[];
 }
@@ -56,52 +66,82 @@ export function runEvalsOnTrace(
 export function runEvalsOverRun(names: readonly string[], runName: string, context: AppContext): Promise<EvalRun> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
-    const evals = openEvals(db, names);
     const run = getRun(db, runName);
-    const definitions = evals.map(({ definition }) => definition);
-    const tallies = evals.map((stored) => ({
-      stored,
-      passes: new PassTally(),
-      ...{ notApplicable: 0, errors: 0, firstError: null as string | null },
-    }));
-    await requireRunnable(definitions, settings);
+    const evals = await openEvalRun(db, names, context);
     const bar = context.progress("Evals");
-    const scoring = scoringEvals(definitions, openEvalBackends(settings));
-    const score = async (traces: readonly Trace[]): Promise<Trace[]> => {
-      const outcomes = await scoring.run(traces, signal);
-      for (const [k, { taskId }] of traces.entries()) {
-        for (const [i, tally] of tallies.entries()) {
-          const { score = null, error = null } = outcomes[k]?.[i] ?? {};
-          tally.firstError ??= error;
-          if (error !== null) tally.errors++;
-          else if (score === null) tally.notApplicable++;
-          else tally.passes.add(taskId, score);
-        }
-      }
-      return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
-    };
     acquireRunLock(db, run.id, thisProcess);
     try {
       const onProgress = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
+      const score = (traces: readonly Trace[]) => evals.score(traces);
       const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
       if (stopped) throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Go on with the same command.`);
       if (scored === 0)
         throw new UserError("run_empty", `Run ${run.id} has no traces to run evals over.`, "Name another run.");
-      const scorers = withVersions(run.settings.scorers, definitions);
+      const scorers = withVersions(run.settings.scorers, evals.definitions);
       saveScoringSettings(db, run.id, { ...run.settings, scorers });
-      return {
-        runId: run.id,
-        traces: scored,
-        evals: tallies.map(({ stored, passes, ...counts }) => {
-          const { passed, failed } = passes;
-          const proof = latestTest(db, stored);
-          const agreement = proof === null || proof.isStale ? null : proof.report.agreement;
-          return { stored, proof: proofOf(proof), passed, failed, ...counts, ...passes.figures(agreement) };
-        }),
-      };
+      return { runId: run.id, traces: scored, evals: evals.figures() };
     } finally {
       bar.stop();
       releaseRun(db, run.id, thisProcess.name);
     }
   });
+}
+
+/** The same over all chats, and traces of other programs that belong to no run. */
+export function runEvalsOverChats(names: readonly string[], context: AppContext): Promise<EvalRun> {
+  const { settings, signal } = context;
+  return withStore(settings, async (db) => {
+    const evals = await openEvalRun(db, names, context);
+    const ids = traceIdsToLabel(db, null);
+    const bar = context.progress("Evals");
+    try {
+      for (let done = 0; done < ids.length; done += BATCH) {
+        bar.update(done, ids.length, `${count(done)} chats`);
+        const batch = [...readTraces<ChatTrace>(db, ids.slice(done, done + BATCH))];
+        saveChatScores(db, await evals.score(batch));
+        if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Go on with the same command.`);
+      }
+      if (ids.length === 0) throw new UserError("chats_none", "There are no chats to run evals over.", "Name a run.");
+      return { runId: null, traces: ids.length, evals: evals.figures() };
+    } finally {
+      bar.stop();
+    }
+  });
+}
+
+/** Evals with what they said so far. */
+async function openEvalRun(db: Db, names: readonly string[], { settings, signal }: AppContext) {
+  const tallies = openEvals(db, names).map((stored) => ({
+    stored,
+    passes: new PassTally(),
+    ...{ notApplicable: 0, errors: 0, firstError: null as string | null },
+  }));
+  const definitions = tallies.map(({ stored }) => stored.definition);
+  await requireRunnable(definitions, settings);
+  const scoring = scoringEvals(definitions, openEvalBackends(settings));
+  return {
+    definitions,
+    /** The traces with the scores of the evals. */
+    async score<T extends EvaluatedTrace>(traces: readonly T[]): Promise<T[]> {
+      const outcomes = await scoring.run(traces, signal);
+      for (const [k, trace] of traces.entries()) {
+        for (const [i, tally] of tallies.entries()) {
+          const { score = null, error = null } = outcomes[k]?.[i] ?? {};
+          tally.firstError ??= error;
+          if (error !== null) tally.errors++;
+          else if (score === null) tally.notApplicable++;
+          else tally.passes.add("taskId" in trace ? trace.taskId : questionKeys(trace)[0], score);
+        }
+      }
+      return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
+    },
+    figures(): EvalRunFigures[] {
+      return tallies.map(({ stored, passes, ...counts }) => {
+        const { passed, failed } = passes;
+        const test = latestTest(db, stored);
+        const agreement = test === null || test.isStale ? null : test.report.agreement;
+        return { stored, validation: validationOf(test), passed, failed, ...counts, ...passes.figures(agreement) };
+      });
+    },
+  };
 }

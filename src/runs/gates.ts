@@ -1,4 +1,5 @@
 import { appendFileSync } from "node:fs";
+import { z } from "zod";
 import {
   type ComparableRun,
   comparableRun,
@@ -7,7 +8,8 @@ import {
   type MetricComparison,
   type RunHead,
 } from "../analysis/compare.js";
-import { isEvalScore } from "../evals/definition.js";
+import { type EvalScore, isEvalScore } from "../evals/definition.js";
+import { agreementFor, PassTally } from "../evals/use-evals.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
@@ -16,9 +18,11 @@ import { junit } from "../reports/junit-report.js";
 import { stepSummary } from "../reports/markdown-report.js";
 import { gateText } from "../reports/run-text.js";
 import { SCORES } from "../scoring/scorers.js";
-import { NO_ESTIMATE } from "../statistics/estimate.js";
+import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
+import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
 import { type Gate, METRIC_ALIASES, scaleOf, scaleText, scorerOfMetric, type Threshold } from "../traces/score.js";
+import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./totals.js";
 
 const DEFAULT_MARGIN = 0.02;
@@ -26,6 +30,12 @@ const DEFAULT_MARGIN = 0.02;
 /** The gates of a run. Reads the baseline, before anything is spent. */
 export async function openGates(options: GateOptions, context: AppContext): Promise<Gates> {
   checkGateOptions(options);
+  for (const { metric } of options.failUnder ?? []) {
+    const scorer = uncorrected(metric);
+    if (scorer !== metric && isEvalScore(scorer)) {
+      await withStore(context.settings, (db) => agreementFor(db, scorer, null));
+    }
+  }
   return new Gates(
     options,
     context,
@@ -61,7 +71,12 @@ class Gates {
   async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
     const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
-    const gates = (this.options.failUnder ?? []).map((threshold) => failUnder(threshold, head, minCoverage));
+    const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
+      const scorer = uncorrected(metric);
+      if (scorer === metric || !isEvalScore(scorer)) return failUnder({ metric, limit }, head, minCoverage);
+      const figure = correctedFigure(scorer, head, results(), this.context);
+      return { ...failUnder({ metric: scorer, limit }, head, minCoverage, figure), metric };
+    });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
     // What the files call wrong is what the gates are about.
     const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
@@ -80,6 +95,35 @@ class Gates {
     if (comparison === undefined) throw new Error("a comparison has the metric that was asked for");
     const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
     return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
+  }
+}
+
+const CORRECTED = /^(eval:[^:]+):corrected$/;
+
+/** The score whose corrected rate a metric is: of `eval:NAME:corrected` `eval:NAME`; of another metric itself. */
+function uncorrected(metric: string): string {
+  return CORRECTED.exec(metric)?.[1] ?? metric;
+}
+
+const scored = z.looseObject({ scorers: z.array(z.string()).catch([]) });
+
+/** The pass rate of an eval without the errors that its newest test found. */
+function correctedFigure(
+  score: EvalScore,
+  { settings }: Pick<RunHead, "settings">,
+  results: Iterable<TaskResult>,
+  context: AppContext,
+): Estimate {
+  const db = openStore(context.settings.db, { mustExist: true });
+  try {
+    const passes = new PassTally();
+    for (const { taskId, scores } of results) {
+      const value = scores[score] ?? null;
+      if (value !== null) passes.add(taskId, value);
+    }
+    return passes.figures(agreementFor(db, score, { settings: scored.parse(settings) })).corrected ?? NO_ESTIMATE;
+  } finally {
+    db.close();
   }
 }
 
@@ -195,12 +239,14 @@ export function failUnder(
   { metric, limit }: Threshold,
   { scores, totalTasks }: Pick<RunHead, "scores" | "totalTasks">,
   minCoverage: number,
+  /** Instead of the score's own figure. */
+  corrected?: Estimate,
 ): Gate {
   const scorer = scorerOfMetric(metric, scores);
   const score = scores[scorer];
   const better = score?.better ?? "higher";
-  const { value, n, low, high } = score ?? NO_ESTIMATE;
-  const coverage = isEvalScore(scorer) ? { judged: n, tasks: totalTasks, least: minCoverage } : null;
+  const { value, n, low, high } = corrected ?? score ?? NO_ESTIMATE;
+  const coverage = isEvalScore(scorer) ? { judged: score?.n ?? 0, tasks: totalTasks, least: minCoverage } : null;
   const isCovered = coverage === null || coverage.judged >= coverage.least * coverage.tasks;
   const isReached = value !== null && (better === "higher" ? value >= limit : value <= limit);
   return {

@@ -137,6 +137,14 @@ export function saveChat(db: Db, trace: ChatTrace): void {
   save.immediate();
 }
 
+/** Saves chats that were scored again. */
+export function saveChatScores(db: Db, traces: readonly ChatTrace[]): void {
+  const update = db.prepare("UPDATE traces SET trace = json_set(trace, '$.scores', json(?)) WHERE id = ?");
+  db.transaction(() => {
+    for (const { traceId, scores } of traces) update.run(JSON.stringify(scores), traceId);
+  }).immediate();
+}
+
 export interface FeedbackLine extends Feedback {
   readonly agentId: string;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataEval, EvaluatedTrace } from "../../src/evals/definition.js";
-import { runRulesAndCases } from "../../src/evals/run-rules.js";
+import { runDataEvals } from "../../src/evals/run-rules.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
 import { openStore } from "../../src/store/open-store.js";
 
@@ -40,7 +40,7 @@ function measure(
   const run = (count: number) => {
     for (let i = 0; i < count; i++) {
       const trace = JSON.parse(texts[i % texts.length] ?? "") as EvaluatedTrace;
-      for (const { error } of runRulesAndCases(definitions, trace)) if (error !== null) throw new Error(error);
+      for (const { error } of runDataEvals(definitions, trace)) if (error !== null) throw new Error(error);
     }
   };
   // So that the code is compiled.

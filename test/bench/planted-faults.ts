@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { runRulesAndCases } from "../../src/evals/run-rules.js";
+import { runDataEvals } from "../../src/evals/run-rules.js";
 import { getEval, saveDraft } from "../../src/evals/store.js";
 import { suggestEvals } from "../../src/evals/suggest.js";
 import { conditionOf, TEMPLATES } from "../../src/evals/templates.js";
@@ -117,7 +117,7 @@ async function inTurn<T>(names: readonly string[], seeds: number, make: (name: s
 /** A trace that no template with a fixed bound fails. */
 function isClean(trace: QuestionTrace): boolean {
   const rules = TEMPLATES.filter(({ name, bound }) => bound !== "cut" && name in FAULTS).map(ruleOf);
-  return runRulesAndCases(rules, trace).every(({ score }) => score === 1) && trace.sources.length > 0;
+  return runDataEvals(rules, trace).every(({ score }) => score === 1) && trace.sources.length > 0;
 }
 
 function ruleOf(template: (typeof TEMPLATES)[number]) {
@@ -182,7 +182,7 @@ function truthOf(db: Db, name: string, bad: ReadonlyMap<string, boolean>) {
     .all(TRACES / 3) as string[];
   const told = rows.map((row) => {
     const trace = JSON.parse(row) as QuestionTrace;
-    return { passed: runRulesAndCases([definition], trace)[0]?.score === 1, isBad: bad.get(trace.traceId) === true };
+    return { passed: runDataEvals([definition], trace)[0]?.score === 1, isBad: bad.get(trace.traceId) === true };
   });
   const rate = (isBad: boolean, passed: boolean) => {
     const some = told.filter((one) => one.isBad === isBad);
@@ -242,7 +242,7 @@ async function label(
   { labels, noise, seed }: { readonly labels: number; readonly noise: number; readonly seed: number },
 ): Promise<void> {
   const random = chance(seed + 7_777);
-  const labelling = await openLabelling(db, { run: null, criterion: "overall", seed, hard: false });
+  const labelling = await openLabelling(db, { run: null, criterion: "overall", seed, annotator: null, hard: false });
   let given = 0;
   db.exec("BEGIN");
   for (const item of labelling.queue) {

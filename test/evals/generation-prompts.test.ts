@@ -39,8 +39,8 @@ describe("what a trace says in a prompt stays within its marks:", () => {
     costUsd: 0,
   }));
   it.each([
-    ["of criteria", criteriaRequest(examples)],
-    ["of a first version", writeRequest("safety", [HOSTILE], examples)],
+    ["of criteria", criteriaRequest(examples, HOSTILE)],
+    ["of a first version", writeRequest("safety", { sentence: HOSTILE, criteria: [HOSTILE] }, examples)],
     ["of a further version", reflectRequest("safety", DRAFT, measureDraft(examples, wrong))],
   ])("%s", (_, { messages: [message] }) => checkMarks(message?.content ?? "", 4));
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement } from "../../src/evals/definition.js";
-import { ceilingOf, rejectionsOf } from "../../src/evals/labels.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
+import { ceilingOf, rejectionsOf } from "../../src/evals/thresholds.js";
 
 /** 40 good, of which 34 pass; 25 bad, of which 5 pass. */
 const COUNTS = [

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openRubricModel } from "../../src/evals/backends.js";
+import { openRubricModel } from "../../src/evals/run-evals.js";
 
 it("takes the slashes off a server's address, by which results are cached", async () => {
   const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: "http://localhost:1/" };

@@ -54,6 +54,7 @@ const ANSWERS = [
   "It is as the mail\u00a0says:\u2003see below tomorrow",
   "",
   "x",
+  "Ask nobody@nowhere.example, or Marcus.Hale@kestrelplains.example.",
 ];
 
 /** Demo traces as they are, and with other answers, sources and endings. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { wordFrequency } from "../../src/evals/labels.js";
+import { wordFrequency } from "../../src/evals/suggest.js";
 import { openArtSearch } from "../../src/mail/art-search.js";
 import { checkHealth, repairIndex } from "../../src/mail/health.js";
 import { type importCorpus, prepareSource } from "../../src/mail/import.js";

@@ -1,15 +1,16 @@
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { Candidate } from "../../evals/choose-templates.js";
+import { criterionNameSchema, sentenceSchema } from "../../evals/criteria.js";
 import { type EvaluatedTrace, evalNameSchema } from "../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../evals/generate.js";
 import type { Labelling, TraceToLabel } from "../../evals/labelling.js";
-import type { EvalLabel, LabelSummary } from "../../evals/labels.js";
+import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "../../evals/labels.js";
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { stripControls } from "../../platform/text.js";
-import { estimateText, oneLine } from "../../reports/text.js";
+import { estimateText } from "../../reports/text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
@@ -17,19 +18,19 @@ import type { CommandContext } from "../command.js";
 import { defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
+const suggestEvalsSchema = z.object({
+  name: evalNameSchema.default("suggested").meta({ description: "Name of the eval of all chosen conditions together" }),
+  cases: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Make regression cases too, of good answers to questions with gold" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
 export const suggestEvalsCommand = defineCommand(
   "evals suggest",
-  z.object({
-    name: evalNameSchema
-      .default("suggested")
-      .meta({ description: "Name of the eval of all chosen conditions together" }),
-    cases: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Make regression cases too, of good answers to questions with gold" }),
-    ...criterionShape,
-    ...seedShape,
-  }),
+  suggestEvalsSchema,
   async (flags, { settings, out }) => {
     const { suggestEvals } = await import("../../evals/suggest.js");
     const suggestion = await suggestEvals(flags, settings);
@@ -85,63 +86,70 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
   return `  ${label}${isNew ? "" : ` (was there: ${status})`}   next: ${next}`;
 }
 
-export const labelTracesCommand = defineCommand(
-  "evals label [run]",
-  z.object({
-    run: text.optional().meta({ description: "A run: its id, the beginning of it, or latest [default: latest]" }),
-    from: text
-      .optional()
-      .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
-    score: text.optional().meta({
-      description:
-        "With --from scores: above 0.8 is good, below 0.5 bad [default: judgeCorrect, exactMatch without a judge, of suites taskScore]",
-    }),
-    chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
-    hard: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Ask hard cases, which count in no figure, instead of a random sample" }),
-    ...criterionShape,
-    ...seedShape,
+const annotatorName = text.max(100, "expected at most 100 characters");
+
+const labelTracesSchema = z.object({
+  run: text.optional().meta({ description: "A run: its id, the beginning of it, or latest [default: latest]" }),
+  from: text
+    .optional()
+    .meta({ description: "Label by feedback, judge, scores, or a file of JSON lines, instead of asking" }),
+  score: text.optional().meta({
+    description:
+      "With --from scores: above 0.8 is good, below 0.5 bad [default: judgeCorrect, exactMatch without a judge, of suites taskScore]",
   }),
-  async (flags, context) => {
-    const { from, run, chats, hard, score, criterion } = flags;
-    if (score !== undefined && from !== "scores") {
-      throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
-    }
-    if (chats && (run !== undefined || from !== undefined)) {
-      throw new UserError("flags_contradict", "--chats goes with neither a run nor --from.", "Give one of them.");
-    }
-    if (hard && from !== undefined) {
-      throw new UserError("flags_contradict", "--hard does not go with --from.", "Give one of them.");
-    }
-    const { importLabels } = await import("../../evals/import-labels.js");
-    if (from !== undefined) {
-      const imported = await importLabels({ ...flags, from }, context.settings);
-      const { labels, unlabelled, score: by } = imported;
-      context.out.result(imported, () => `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}`);
-      return;
-    }
-    const { withStore } = await import("../../store/open-store.js");
-    const { openLabelling } = await import("../../evals/labelling.js");
-    await withStore(context.settings, async (db) => {
-      const options = { run: chats ? null : (run ?? "latest"), criterion, seed: flags.seed, hard: flags.hard };
-      const labelling = await openLabelling(db, options);
-      context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
-      const labelled = await askLabels(labelling, context);
-      printSummary(labelled, labelling.summary(), context);
-    });
-  },
-);
+  chats: z.boolean().default(false).meta({ description: "Label chats instead of a run" }),
+  hard: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Ask hard cases, which count in no figure, instead of a random sample" }),
+  annotator: annotatorName
+    .optional()
+    .meta({ description: "Who labels: asks what others labelled too, for their agreement" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
+export const labelTracesCommand = defineCommand("evals label [run]", labelTracesSchema, async (flags, context) => {
+  const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
+  if (score !== undefined && from !== "scores") {
+    throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
+  }
+  if (chats && (run !== undefined || from !== undefined)) {
+    throw new UserError("flags_contradict", "--chats goes with neither a run nor --from.", "Give one of them.");
+  }
+  if (hard && from !== undefined) {
+    throw new UserError("flags_contradict", "--hard does not go with --from.", "Give one of them.");
+  }
+  const { importLabels } = await import("../../evals/import-labels.js");
+  if (from !== undefined) {
+    const imported = await importLabels({ ...flags, from }, context.settings);
+    const { labels, unlabelled, score: by } = imported;
+    context.out.result(imported, () => `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}`);
+    return;
+  }
+  const { withStore } = await import("../../store/open-store.js");
+  const { openLabelling } = await import("../../evals/labelling.js");
+  await withStore(context.settings, async (db) => {
+    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard };
+    const labelling = await openLabelling(db, options);
+    if (labelling.sentence !== null) context.out.note(`Good is: ${stripControls(labelling.sentence)}`);
+    context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
+    const labelled = await askLabels(labelling, context);
+    printSummary(labelled, labelling.summary(), context);
+  });
+});
 
 function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
-  const { labels, selfAgreement } = summary;
+  const { labels, selfAgreement, betweenAnnotators } = summary;
   out.result({ labelled, ...summary }, () =>
     [
       `Labelled ${labelled}. In all: ${countsText(labels, 0)}`,
       ...(selfAgreement.n === 0
         ? []
         : [`Self-agreement over ${selfAgreement.n} asked again: ${estimateText(selfAgreement)}`]),
+      ...(betweenAnnotators.n === 0
+        ? []
+        : [`Agreement between annotators over ${betweenAnnotators.n}: ${estimateText(betweenAnnotators)}`]),
     ].join("\n"),
   );
 }
@@ -155,30 +163,28 @@ function countsText(labels: LabelSummary["labels"], unlabelled: number): string 
   ].join("; ");
 }
 
-export const generateEvalsCommand = defineCommand(
-  "evals generate",
-  z.object({
-    model: text.meta({ description: "The model that writes, as provider/name; required" }),
-    price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
-    maxCost: numberAbove(0, 10_000)
-      .default(1)
-      .meta({ description: "Make no call that could bring the cost above so many US dollars" }),
-    name: evalNameSchema
-      .optional()
-      .meta({ description: "What the names begin with [default: the criterion, or generated]" }),
-    rounds: wholeNumber(0, 3)
-      .default(3)
-      .meta({ description: "Rewrite each eval so often by what contradicts it, up to 3" }),
-    ...criterionShape,
-    ...seedShape,
-  }),
-  async (flags, context) => {
-    const { generateEvals } = await import("../../evals/generate.js");
-    const generation = await generateEvals(flags, context);
-    const { variations, ...rest } = generation;
-    context.out.result({ ...rest, variations: variations.map(toJson) }, () => generationText(generation));
-  },
-);
+const generateEvalsSchema = z.object({
+  model: text.meta({ description: "The model that writes, as provider/name; required" }),
+  price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
+  maxCost: numberAbove(0, 10_000)
+    .default(1)
+    .meta({ description: "Make no call that could bring the cost above so many US dollars" }),
+  name: evalNameSchema
+    .optional()
+    .meta({ description: "What the names begin with [default: the criterion, or generated]" }),
+  rounds: wholeNumber(0, 3)
+    .default(3)
+    .meta({ description: "Rewrite each eval so often by what contradicts it, up to 3" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
+export const generateEvalsCommand = defineCommand("evals generate", generateEvalsSchema, async (flags, context) => {
+  const { generateEvals } = await import("../../evals/generate.js");
+  const generation = await generateEvals(flags, context);
+  const { variations, ...rest } = generation;
+  context.out.result({ ...rest, variations: variations.map(toJson) }, () => generationText(generation));
+});
 
 function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedVariation) {
   const { alignment, coverage, falseFailures, failedOn } = best?.measured ?? {};
@@ -206,11 +212,11 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     `Training half: ${good} good, ${bad} bad. The figures below are on these labels, which the model saw: no proof.`,
     "",
     "Criteria:",
-    ...criteria.map((criterion) => `  ${oneLine(criterion, 200)}`),
+    ...criteria.map((criterion) => `  ${oneLine(criterion)}`),
     ...(saved.length === 0 ? ["", "Nothing is saved."] : ["", savedTable(saved)]),
     ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
     ...variations.flatMap(({ variation, rejection }) =>
-      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection, 200)}`],
+      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection)}`],
     ),
     "",
     `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
@@ -235,9 +241,13 @@ function savedTable(saved: readonly SavedVariation[]): string {
       share(measured.coverage),
       share(measured.falseFailures),
       String(rounds),
-      oneLine(ended, 200),
+      oneLine(ended),
     ]),
   );
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, 200);
 }
 
 const KEYS: Readonly<Record<string, EvalLabel>> = {
@@ -319,43 +329,154 @@ function summaryOf(trace: EvaluatedTrace): string {
   ].join("\n");
 }
 
-/** The labels that count, one a line: of each trace the newest of its best source. */
+const listLabelsSchema = z.object({
+  traces: z.array(text).default([]).meta({ description: "Only those of these traces" }),
+  annotator: annotatorName.optional().meta({ description: "Only those of this person" }),
+  delete: z.boolean().default(false).meta({ description: "Delete them: of traces or of an annotator" }),
+  output: text.optional().meta({ description: "Write them into a file, as lines that --from takes", alias: "o" }),
+  ...criterionShape,
+});
+
 export const listLabelsCommand = defineCommand(
-  "evals labels",
-  z.object({ ...criterionShape }),
-  async ({ criterion }, { settings, out }) => {
+  "evals labels [traces..]",
+  listLabelsSchema,
+  async ({ criterion, traces, annotator = null, output, ...flags }, { settings, out }) => {
+    if (flags.delete && traces.length === 0 && annotator === null) {
+      throw new UserError(
+        "labels_unnamed",
+        "--delete goes with traces or --annotator.",
+        "Say whose labels, or of what.",
+      );
+    }
     const { withStore } = await import("../../store/open-store.js");
-    const { effectiveLabels } = await import("../../evals/labels.js");
-    const labels = await withStore(settings, (db) => effectiveLabels(db, criterion));
-    const lines = labels.map(({ traceId, drawn, ...label }) => ({
-      trace: traceId,
-      ...label,
-      ...(drawn === "random" || drawn === "all" ? { drawn } : {}),
-    }));
-    out.result(lines, () => lines.map((line) => JSON.stringify(line)).join("\n"));
+    const { agreementOfAnnotators, allLabels, deleteLabels } = await import("../../evals/labels.js");
+    const { getTrace } = await import("../../traces/traces-store.js");
+    await withStore(settings, async (db) => {
+      const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
+      if (flags.delete) {
+        const deleted = deleteLabels(db, criterion, ids, annotator);
+        out.result({ deleted }, () => `${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion} deleted.`);
+        return;
+      }
+      const labels = allLabels(db, criterion).filter(
+        (label) => (ids?.includes(label.traceId) ?? true) && (annotator === null || label.annotator === annotator),
+      );
+      if (output !== undefined) {
+        const { labelLine } = await import("../../evals/import-labels.js");
+        const { writeFileAtomically } = await import("../../platform/files.js");
+        await writeFileAtomically(
+          output,
+          labels.map((label) => `${labelLine(label)}\n`),
+        );
+      }
+      const agreement = agreementOfAnnotators(db, criterion);
+      out.result({ criterion, labels, agreement, output: output ?? null }, () =>
+        output === undefined ? labelsText(labels, agreement) : `${output}: ${labels.length} labels`,
+      );
+    });
   },
 );
 
-export const addTemplateCommand = defineCommand(
-  "evals add [template]",
-  z.object({
-    template: text.optional().meta({ description: "Its name" }),
-    atMost: z.number().optional().meta({ description: "The bound of a template that has none of its own" }),
-  }),
-  async ({ template: name, atMost }, { settings, out }) => {
-    const { TEMPLATES } = await import("../../evals/templates.js");
-    if (name === undefined) {
-      const listed = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
-      out.result(listed, () =>
-        table(
-          ["template", "needs", "criterion"],
-          listed.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
-        ),
-      );
-      return;
+function labelsText(labels: readonly TraceLabel[], agreement: readonly AnnotatorAgreement[]): string {
+  if (labels.length === 0) return "There are no labels.";
+  return [
+    table(
+      ["trace", "label", "by", "drawn", "given", "why"],
+      labels.map(({ traceId, label, source, annotator, isRepeat, drawn, createdAt, note }) => [
+        ...[traceId, label, annotator ?? source, isRepeat ? "asked again" : drawn, createdAt.slice(0, 16)],
+        oneLine(note ?? "").slice(0, 60),
+      ]),
+    ),
+    ...(agreement.length === 0
+      ? []
+      : [
+          "",
+          table(
+            ["annotators", "traces of both", "same label (95 %)", "kappa (95 %)"],
+            agreement.map(({ annotators, agreement: rate, kappa }) => [
+              ...[annotators.join(" and "), String(rate.n), estimateText(rate), estimateText(kappa)],
+            ]),
+          ),
+        ]),
+  ].join("\n");
+}
+
+const criteriaSchema = z.object({
+  name: criterionNameSchema.optional().meta({ description: "A criterion" }),
+  sentence: sentenceSchema.optional().meta({ description: "What a good trace does; written anew where there is one" }),
+});
+
+export const criteriaCommand = defineCommand(
+  "evals criteria [name] [sentence]",
+  criteriaSchema,
+  async ({ name, sentence }, { settings, out }) => {
+    const { listCriteria, writeCriterion } = await import("../../evals/criteria.js");
+    if (name !== undefined && sentence !== undefined) {
+      const { withStore } = await import("../../store/open-store.js");
+      await withStore(settings, (db) => writeCriterion(db, name, sentence));
     }
-    const { addTemplate } = await import("../../evals/suggest.js");
-    const { stored, isNew } = await addTemplate(name, atMost ?? null, settings);
-    out.result({ ...stored.definition, status: stored.status, isNew }, () => savedLine({ stored, isNew }).trim());
+    const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
+    if (name !== undefined && criteria.length === 0) {
+      throw new UserError(
+        "criterion_unknown",
+        `There is no criterion "${name}".`,
+        `Write it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
+      );
+    }
+    out.result(criteria, () =>
+      criteria.length === 0
+        ? "There are no criteria."
+        : table(
+            ["criterion", "labelled traces", "a good trace"],
+            criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
+          ),
+    );
   },
 );
+
+const addEvalSchema = z.object({
+  name: evalNameSchema.optional().meta({ description: "Of a template, or of the new eval" }),
+  atMost: z.number().optional().meta({ description: "The bound of a template that has none of its own" }),
+  contains: z.array(text).default([]).meta({ description: "The answer contains this" }),
+  lacks: z.array(text).default([]).meta({ description: "The answer does not contain this" }),
+  matches: z
+    .array(text)
+    .default([])
+    .meta({ description: "The answer matches this regular expression; (?i) before it: any capitals" }),
+  isJson: z.boolean().default(false).meta({ description: "The answer is JSON" }),
+  jsonKey: z.array(text).default([]).meta({ description: "The answer is JSON with this key at its top" }),
+  rubric: text.optional().meta({ description: "This model, provider/name, checks the sentence of the criterion" }),
+  criterion: criterionNameSchema.optional().meta({ description: "What the eval is about, see evals criteria" }),
+});
+
+export const addEvalCommand = defineCommand("evals add [name]", addEvalSchema, async (flags, { settings, out }) => {
+  const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
+  const assertions = [
+    ...flags.contains.map((contains) => ({ contains })),
+    ...flags.lacks.map((lacks) => ({ lacks })),
+    ...flags.matches.map((matches) => ({ matches })),
+    ...(flags.isJson || flags.jsonKey.length > 0 ? [{ json: flags.jsonKey }] : []),
+  ];
+  const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
+  if (kinds > 1 || (name === undefined && kinds > 0)) {
+    throw new UserError(
+      "flags_contradict",
+      kinds > 1 ? "--at-most, --rubric and what is said of the answer do not go together." : "The eval has no name.",
+      "An eval is one of them: art-e evals add NAME --contains TEXT.",
+    );
+  }
+  if (name === undefined) {
+    const { TEMPLATES } = await import("../../evals/templates.js");
+    const listed = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
+    out.result(listed, () =>
+      table(
+        ["template", "needs", "criterion"],
+        listed.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
+      ),
+    );
+    return;
+  }
+  const { addEval } = await import("../../evals/add-eval.js");
+  const { stored, isNew } = await addEval({ name, bound, assertions, rubricModel, criterion }, settings);
+  out.result({ ...stored.definition, status: stored.status, isNew }, () => savedLine({ stored, isNew }).trim());
+});

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { EVAL_FORMATS, evalFiles } from "../../evals/as-python.js";
-import { type EvalDefinition, type Proof, proofOf, scoreNameOf, THRESHOLD_NAMES } from "../../evals/definition.js";
-import { criterionNameSchema, OVERALL } from "../../evals/labels.js";
+import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
+import {
+  type EvalDefinition,
+  scoreNameOf,
+  THRESHOLD_NAMES,
+  type Validation,
+  validationOf,
+} from "../../evals/definition.js";
 import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
@@ -12,24 +18,25 @@ import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 
-const evalName = text.meta({ description: "Its name; NAME@2 names a version" });
+const runEvalsSchema = z.object({
+  names: z
+    .array(text)
+    .min(1, "expected the name of an eval")
+    .meta({ description: "Evals that are in use; NAME@2 names a version" }),
+  run: text.optional().meta({ description: "Its id, the beginning of it, or latest [default: latest]" }),
+  chats: z.boolean().default(false).meta({ description: "Chats instead, and traces of other programs without a task" }),
+  trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
+});
 
 export const runEvalsCommand = defineCommand(
   "evals run <names..>",
-  z.object({
-    names: z
-      .array(text)
-      .min(1, "expected the name of an eval")
-      .meta({ description: "Evals that are in use; NAME@2 names a version" }),
-    run: text.optional().meta({ description: "Its id, the beginning of it, or latest [default: latest]" }),
-    trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
-  }),
-  async ({ names, run, trace }, context) => {
-    const { runEvalsOnTrace, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+  runEvalsSchema,
+  async ({ names, run, chats, trace }, context) => {
+    const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+    if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
+      throw new UserError("flags_contradict", "--run, --chats and --trace do not go together.", "Give one of them.");
+    }
     if (trace !== undefined) {
-      if (run !== undefined) {
-        throw new UserError("flags_contradict", "--trace does not go with --run.", "Give one of them.");
-      }
       const told = await runEvalsOnTrace(names, trace, context);
       context.out.result(
         told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
@@ -45,7 +52,7 @@ export const runEvalsCommand = defineCommand(
       );
       return;
     }
-    const done = await runEvalsOverRun(names, run ?? "latest", context);
+    const done = await (chats ? runEvalsOverChats(names, context) : runEvalsOverRun(names, run ?? "latest", context));
     const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
       name: definition.name,
       version: definition.version,
@@ -58,14 +65,14 @@ export const runEvalsCommand = defineCommand(
 
 function runText({ runId, traces, evals }: EvalRun): string {
   return [
-    `${traces} traces of ${runId}`,
+    runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
     table(
       ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
       evals.map(
         ({
           stored: { definition },
-          proof,
+          validation,
           passed,
           failed,
           notApplicable,
@@ -80,8 +87,8 @@ function runText({ runId, traces, evals }: EvalRun): string {
           String(notApplicable),
           String(errors),
           estimateText(passRate),
-          corrected === null ? UNPROVED[proof] : estimateText(corrected),
-          falseAlarms === null ? UNPROVED[proof] : estimateText(falseAlarms),
+          corrected === null ? NOT_CORRECTED[validation] : estimateText(corrected),
+          falseAlarms === null ? NOT_CORRECTED[validation] : estimateText(falseAlarms),
         ],
       ),
     ),
@@ -92,76 +99,81 @@ function runText({ runId, traces, evals }: EvalRun): string {
 }
 
 /** Why there is no corrected rate. */
-const UNPROVED: Readonly<Record<Proof, string>> = {
+const NOT_CORRECTED: Readonly<Record<Validation, string>> = {
   none: "not tested",
   stale: "test is stale",
   passed: "-",
   rejected: "-",
 };
 
+const importEvalsSchema = z.object({
+  files: z
+    .array(text)
+    .min(1, "expected files or folders")
+    .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
+});
+
 export const importEvalsCommand = defineCommand(
   "evals import <files..>",
-  z.object({
-    files: z
-      .array(text)
-      .min(1, "expected files or folders")
-      .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
-  }),
+  importEvalsSchema,
   async ({ files }, { settings, out }) => {
-    const { importEvals } = await import("../../evals/files.js");
+    const { importEvals } = await import("../../evals/eval-files.js");
     const imported = await importEvals(files, settings);
     out.result(
-      imported.map(({ path, stored: { definition, status }, isNew }) => ({
+      imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
         path,
         name: definition.name,
         version: definition.version,
         status,
         isNew,
+        validation,
       })),
       () =>
         imported
-          .map(({ path, stored: { definition, status }, isNew }) => {
+          .map(({ path, stored: { definition, status }, isNew, validation }) => {
             const label = `${definition.name}@${definition.version}`;
-            return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}`;
+            return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
           })
           .join("\n"),
     );
   },
 );
 
+const VALIDATION_TEXT = {
+  kept: "",
+  "tested here": "",
+  "of another version": "; the test in the file is of another version, and is left out",
+} as const;
+
+const exportEvalsSchema = z.object({
+  names: z.array(text).default([]).meta({ description: "Evals in use, or NAME@2 [default: all that are not retired]" }),
+  output: text.default("evals").meta({ description: "Folder to write to", alias: "o" }),
+  format: oneOf(EVAL_FORMATS)
+    .default("json")
+    .meta({ description: "json, to import again; python, promptfoo or inspect, as code" }),
+});
+
 export const exportEvalsCommand = defineCommand(
   "evals export [names..]",
-  z.object({
-    names: z
-      .array(text)
-      .default([])
-      .meta({ description: "Evals in use, or NAME@2 [default: all that are not retired]" }),
-    output: text.default("evals").meta({ description: "Folder to write to", alias: "o" }),
-    format: oneOf(EVAL_FORMATS)
-      .default("json")
-      .meta({ description: "json, to import again; python, promptfoo or inspect, as code" }),
-  }),
+  exportEvalsSchema,
   async ({ names, output, format }, { settings, out }) => {
-    const { evalsToExport, writeFolder } = await import("../../evals/files.js");
-    const definitions = await evalsToExport(names, settings);
-    const files = await writeFolder(output, evalFiles(definitions, format));
+    const { evalsToExport, writeFolder } = await import("../../evals/eval-files.js");
+    const files = await writeFolder(output, evalFiles(await evalsToExport(names, settings), format));
     out.result({ files }, () => files.join("\n"));
   },
 );
 
-export const listEvalsCommand = defineCommand(
-  "evals list",
-  z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) }),
-  async ({ all }, { settings, out }) => {
-    const { describeEvals } = await import("../../evals/use-evals.js");
-    const evals = await describeEvals(all, settings);
-    out.result(
-      evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
-      () =>
-        evals.length === 0 ? `There are no evals. Make some: ${commandLine`art-e evals suggest`}` : evalTable(evals),
-    );
-  },
-);
+const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) });
+
+export const listEvalsCommand = defineCommand("evals list", listEvalsSchema, async ({ all }, { settings, out }) => {
+  const { describeEvals } = await import("../../evals/use-evals.js");
+  const evals = await describeEvals(all, settings);
+  out.result(
+    evals.map(({ stored: { definition, status, createdAt }, test }) => ({ ...definition, status, createdAt, test })),
+    () =>
+      evals.length === 0 ? `There are no evals. Make some: ${commandLine`art-e evals suggest`}` : evalTable(evals),
+  );
+});
 
 /** Also of one name's versions. */
 function evalTable(evals: readonly DescribedEval[]): string {
@@ -171,7 +183,7 @@ function evalTable(evals: readonly DescribedEval[]): string {
       `${definition.name}@${definition.version}`,
       status,
       definition.reference ? `${definition.kind}, reference` : definition.kind,
-      proofOf(test),
+      validationOf(test),
       share(test?.report.agreement.truePositiveRate.value ?? null),
       share(test?.report.agreement.trueNegativeRate.value ?? null),
       share(test?.report.agreement.kappa.value ?? null),
@@ -192,46 +204,47 @@ export const seedShape = {
     .meta({ description: "Of everything that is drawn" }),
 };
 
-export const useEvalCommand = defineCommand(
-  "evals use <name>",
-  z.object({
-    name: evalName,
-    anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
-    criterion: criterionNameSchema
-      .optional()
-      .meta({ description: "What it is used for, where it was tested for several criteria" }),
-  }),
-  async (flags, { settings, out }) => {
-    const { useEval } = await import("../../evals/use-evals.js");
-    const { stored, former } = await useEval(flags, settings);
-    const { definition } = stored;
-    const retired = former === null ? null : former.definition.version;
-    out.result({ name: definition.name, version: definition.version, retired }, () =>
-      [
-        `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
-        `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
-        ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
-      ].join("\n"),
-    );
-  },
-);
+const useEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
+  criterion: criterionNameSchema
+    .optional()
+    .meta({ description: "What it is used for, where it was tested for several criteria" }),
+});
 
-export const testEvalCommand = defineCommand(
-  "evals test <name>",
-  z.object({
-    name: evalName,
-    thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
-    ...criterionShape,
-  }),
-  async (flags, context) => {
-    const { testEval } = await import("../../evals/test-eval.js");
-    const { stored, test } = await testEval(flags, context);
-    const { name, version } = stored.definition;
-    const passed = test.rejections.length === 0;
-    context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
-    return passed ? EXIT.done : EXIT.gate;
-  },
-);
+export const useEvalCommand = defineCommand("evals use <name>", useEvalSchema, async (flags, { settings, out }) => {
+  const { useEval } = await import("../../evals/use-evals.js");
+  const { stored, former } = await useEval(flags, settings);
+  const { definition } = stored;
+  const retired = former === null ? null : former.definition.version;
+  out.result({ name: definition.name, version: definition.version, retired }, () =>
+    [
+      `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+      `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
+      ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
+    ].join("\n"),
+  );
+});
+
+const testEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
+  ...criterionShape,
+});
+
+export const testEvalCommand = defineCommand("evals test <name>", testEvalSchema, async (flags, context) => {
+  const { testEval } = await import("../../evals/test-eval.js");
+  const { stored, test } = await testEval(flags, context);
+  const { name, version } = stored.definition;
+  const passed = test.rejections.length === 0;
+  context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
+  return passed ? EXIT.done : EXIT.gate;
+});
+
+const showEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  code: z.boolean().default(false).meta({ description: "As a function to read" }),
+});
 
 /** Code and rubrics as they were written, the rest as in an eval's file. */
 function definitionLines(definition: EvalDefinition): string[] {
@@ -242,10 +255,7 @@ function definitionLines(definition: EvalDefinition): string[] {
 
 export const showEvalCommand = defineCommand(
   "evals show <name>",
-  z.object({
-    name: evalName,
-    code: z.boolean().default(false).meta({ description: "As a function to read" }),
-  }),
+  showEvalSchema,
   async ({ name, code }, { settings, out }) => {
     const { describeEval } = await import("../../evals/use-evals.js");
     const { stored, test, versions } = await describeEval(name, settings);
@@ -270,15 +280,39 @@ export const showEvalCommand = defineCommand(
   },
 );
 
+const historySchema = z.object({ name: text.meta({ description: "Its name" }) });
+
+export const evalHistoryCommand = defineCommand(
+  "evals history <name>",
+  historySchema,
+  async ({ name }, { settings, out }) => {
+    const { evalHistory } = await import("../../evals/use-evals.js");
+    const { readableFunction } = await import("../../evals/as-python.js");
+    const { evalHistoryText } = await import("../../reports/eval-text.js");
+    const versions = await evalHistory(name, settings);
+    out.result(
+      versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
+        ...definition,
+        status,
+        createdAt,
+        tests,
+      })),
+      () => evalHistoryText(versions, readableFunction),
+    );
+  },
+);
+
+const reviewEvalSchema = z.object({
+  name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
+  ...criterionShape,
+});
+
 /** Traces that are listed; --json lists all. */
 const LISTED = 20;
 
 export const reviewEvalCommand = defineCommand(
   "evals review [name]",
-  z.object({
-    name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
-    ...criterionShape,
-  }),
+  reviewEvalSchema,
   async ({ name, criterion }, context) => {
     const { out } = context;
     const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
@@ -315,9 +349,11 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   ].join("\n");
 }
 
+const retireEvalSchema = z.object({ name: text.meta({ description: "Its name; NAME@2 names a version" }) });
+
 export const retireEvalCommand = defineCommand(
   "evals retire <name>",
-  z.object({ name: evalName }),
+  retireEvalSchema,
   async ({ name }, { settings, out }) => {
     const { retireEval } = await import("../../evals/use-evals.js");
     const { definition } = await retireEval(name, settings);
@@ -328,13 +364,15 @@ export const retireEvalCommand = defineCommand(
   },
 );
 
+const refineEvalSchema = z.object({
+  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  ...criterionShape,
+  ...seedShape,
+});
+
 export const refineEvalCommand = defineCommand(
   "evals refine <name>",
-  z.object({
-    name: evalName,
-    ...criterionShape,
-    ...seedShape,
-  }),
+  refineEvalSchema,
   async ({ name, criterion, seed }, { settings, out }) => {
     const { refineEval } = await import("../../evals/suggest.js");
     const { parent, refined } = await refineEval(name, criterion, seed, settings);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import { criterionNameSchema, deletePersonLabel, LABEL_DRAWS, OVERALL, summarizeLabels } from "../../evals/labels.js";
+import { deletePersonLabel, LABEL_DRAWS, summarizeLabels } from "../../evals/labels.js";
 import { estimateSchema } from "../../statistics/estimate.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
@@ -138,7 +139,10 @@ const criterion = criterionNameSchema.default(OVERALL).meta({ description: "The 
 const summaryShape = z.strictObject({
   labels: z.record(z.string(), z.number().int()).meta({ description: "Traces that are good, bad, neutral or skipped" }),
   self_agreement: estimateSchema.meta({ description: "How often the same was said of a trace that was asked again" }),
+  between_annotators: estimateSchema.meta({ description: "How often two people said the same of a trace" }),
 });
+
+const annotator = z.string().trim().min(1).max(100).optional().meta({ description: "Who labels; left out: not said" });
 
 const drawn = z.enum(LABEL_DRAWS).meta({ description: "How the trace was drawn, as the queue says" });
 const drawnFrom = z.number().int().positive().nullable().meta({ description: "Random: among how many traces" });
@@ -159,6 +163,7 @@ export function labelRoutes({ db }: Services): Route[] {
         criterion,
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
+        annotator,
         order: z
           .enum(["random", "hard"])
           .default("random")
@@ -167,15 +172,18 @@ export function labelRoutes({ db }: Services): Route[] {
       status: 200,
       response: summaryShape.extend({
         run_id: z.string().nullable(),
-        waiting: z.number().int().meta({ description: "Traces that no person has labelled" }),
+        sentence: z.string().nullable().meta({ description: "What the criterion means; null: nobody wrote it" }),
+        waiting: z.number().int().meta({ description: "Traces that no person has labelled, or not this annotator" }),
         queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean(), drawn, drawn_from: drawnFrom })),
       }),
       async handle({ query }) {
-        const { run_id = null, limit, order, ...options } = query;
-        const { runId, waiting, queue } = await openLabelling(db, { run: run_id, hard: order === "hard", ...options });
+        const { run_id: run = null, limit, order, annotator = null, ...options } = query;
+        const labelling = await openLabelling(db, { run, hard: order === "hard", annotator, ...options });
+        const { runId, sentence, waiting, queue } = labelling;
         const first = [...queue].slice(0, limit);
         return {
           run_id: runId,
+          sentence,
           waiting,
           queue: first.map((item) => ({
             trace_id: item.traceId,
@@ -200,14 +208,30 @@ export function labelRoutes({ db }: Services): Route[] {
         is_repeat: z.boolean().default(false).meta({ description: "It was labelled before, and asked again" }),
         drawn: drawn.default("unknown"),
         drawn_from: drawnFrom.default(null),
+        annotator,
       }),
       status: 201,
       response: summaryShape.extend({ id: z.number().int() }),
       handle({ body }) {
-        const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, label, drawn } = body;
+        const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, annotator = null } = body;
+        const { criterion, label, drawn } = body;
         const note = body.note?.trim() || null;
-        const id = saveGivenLabel(db, { traceId, criterion: body.criterion, label, note, isRepeat, drawn, drawnFrom });
+        const id = saveGivenLabel(db, { traceId, criterion, label, note, annotator, isRepeat, drawn, drawnFrom });
         return { id, ...summaryJson(db, body.criterion) };
+      },
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/api/evals/criteria/:name",
+      tag,
+      summary: "Write what a criterion means",
+      body: z.object({ sentence: sentenceSchema.meta({ description: "What a good trace does" }) }),
+      status: 204,
+      response: null,
+      handle({ params, body }) {
+        const { data: name, error } = criterionNameSchema.safeParse(params.name);
+        if (name === undefined) throw new ApiError("VALIDATION_ERROR", error.issues[0]?.message ?? "");
+        writeCriterion(db, name, body.sentence);
       },
     }),
     defineRoute({
@@ -227,8 +251,8 @@ export function labelRoutes({ db }: Services): Route[] {
 }
 
 function summaryJson(db: Db, criterion: string) {
-  const { labels, selfAgreement } = summarizeLabels(db, criterion);
-  return { labels, self_agreement: selfAgreement };
+  const { labels, selfAgreement, betweenAnnotators } = summarizeLabels(db, criterion);
+  return { labels, self_agreement: selfAgreement, between_annotators: betweenAnnotators };
 }
 
 const feedbackFields = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };

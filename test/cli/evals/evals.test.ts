@@ -1,12 +1,12 @@
 import { mkdirSync } from "node:fs";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
-import { QUESTIONS, workFolder } from "../art-e.js";
+import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 
-const json = async (line: string) => {
-  const { code, stdout, stderr } = await artE(`${line} --json`);
+const json = async (line: string | readonly string[]) => {
+  const { code, stdout, stderr } = await artE(typeof line === "string" ? `${line} --json` : [...line, "--json"]);
   expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
   return JSON.parse(stdout);
 };
@@ -139,6 +139,9 @@ describe("from labels to a gate", () => {
     expect(recorded.filter((name: string) => name.startsWith("eval:"))).toEqual(["eval:short_answer@1"]);
     expect(await artE(`gate ${runId} --fail-under eval:short_answer=1.0`)).toMatchObject({ code: 3 });
     expect(await artE(`gate ${runId} --fail-under eval:short_answer=0.1`)).toMatchObject({ code: 0 });
+    expect(await artE(`gate ${runId} --fail-under eval:short_answer:corrected=1.0`)).toMatchObject({ code: 3 });
+    const corrected = await artE(`gate ${runId} --fail-under eval:short_answer:corrected=0.1`);
+    expect(corrected).toMatchObject({ code: 0, stdout: expect.stringContaining("eval:short_answer:corrected") });
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
   });
 
@@ -214,9 +217,18 @@ describe("versions", () => {
     expect(await json("evals retire brief")).toMatchObject({ version: 2, status: "retired" });
     expect((await artE("evals run brief")).stderr).toContain("No version of the eval brief is in use");
     const { stdout } = await artE("evals show brief@1 --code");
-    expect(stdout).toContain("def brief(trace):");
+    expect(stdout).toContain("def eval_function(task, task_metadata, trace, ctx):");
     expect(stdout).toContain("if value is not None and value > 25:");
     expect((await artE("evals show brief")).stdout).toContain('"parent": 1');
+  });
+
+  it("have a history: what changed, and what each test said", async () => {
+    const history = await json("evals history brief");
+    const text = JSON.stringify(history);
+    expect(text).toContain('"version":1');
+    expect(text).toContain('"version":2');
+    expect((await artE("evals history brief")).stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}version 1, by /m);
+    expect((await artE("evals history nothing")).code).toBe(2);
   });
 
   it("bad traces that nothing fails are listed", async () => {
@@ -238,6 +250,7 @@ describe("eval files", () => {
       version: 1,
       status: "active",
       isNew: false,
+      validation: "tested here",
     });
   });
 
@@ -285,12 +298,12 @@ describe("without labels", () => {
       pass: { all: [{ feature: "sources", at_least: 1 }] },
     });
     const { evals } = await json("evals run has_source@1");
-    expect(evals[0]).toMatchObject({ proof: "none", corrected: null });
+    expect(evals[0]).toMatchObject({ validation: "none", corrected: null });
     const [one] = await json("evals run has_source@1 --trace latest/1");
     expect(one).toMatchObject({ name: "has_source", version: 1, score: 1, error: null });
     expect((await artE("evals run has_source@1 --trace latest/1 --run latest")).code).toBe(2);
     expect((await json("evals add few_turns --at-most 3")).pass.all).toEqual([{ feature: "turns", at_most: 3 }]);
-    expect(await json("evals add")).toHaveLength(21);
+    expect(await json("evals add")).toHaveLength(24);
     expect((await artE("evals add few_turns")).stderr).toContain("few_turns has no bound of its own");
     expect((await artE("evals add has_source --at-most 3")).stderr).toContain("has_source has a bound of its own");
     expect((await artE("evals add nothing")).stderr).toContain('There is no template "nothing"');
@@ -298,10 +311,73 @@ describe("without labels", () => {
     await json("evals retire few_turns@1");
   });
 
-  it("labels come out as they went in", async () => {
+  it("what an answer holds is judged as it is said", async () => {
+    const said = ["--contains", "Monday", "--lacks", "don't know", "--matches", "(?i)at \\d+"];
+    expect((await json(["evals", "add", "names_day", ...said])).answer.all).toEqual([
+      { contains: "Monday" },
+      { lacks: "don't know" },
+      { matches: "(?i)at \\d+" },
+    ]);
+    await json("evals add short_words --matches ^.{1,80}$");
+    await json("evals add is_json --json-key total");
+    const passed = async (name: string) => (await json(`evals run ${name}@1`)).evals[0].passRate.value;
+    expect(await passed("is_json")).toBe(0);
+    const share = await passed("short_words");
+    expect(share).toBeGreaterThan(0);
+    expect(share).toBeLessThan(1);
+    expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
+    expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
+    expect((await artE("evals add --contains x")).stderr).toContain("The eval has no name");
+    for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
+  });
+
+  it("labels come out as they went in, and go where that is said", async () => {
     await json("evals label --from labels.jsonl --criterion out");
-    write("out.jsonl", (await artE("evals labels --criterion out")).stdout);
+    await json("evals labels --criterion out -o out.jsonl");
     await json("evals label --from out.jsonl --criterion back");
-    expect(await json("evals labels --criterion back")).toEqual(await json("evals labels --criterion out"));
+    const given = async (flags: string) =>
+      (await json(`evals labels ${flags}`)).labels.map(({ traceId, label, note, drawn }: Record<string, unknown>) => ({
+        ...{ traceId, label, note, drawn },
+      }));
+    expect(await given("--criterion back")).toEqual(await given("--criterion out"));
+    const { length } = await given("--criterion back");
+    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete goes with traces or");
+    const [{ traceId: first }] = await given("--criterion back");
+    expect(await json(`evals labels ${first} --criterion back --delete`)).toEqual({ deleted: 1 });
+    expect(await given("--criterion back")).toHaveLength(length - 1);
+  });
+
+  it("two people who label the same traces agree as far as they do", async () => {
+    const lines = jsonLines(read("labels.jsonl")) as { trace: string; label: string }[];
+    const turned = lines.map((line, i) => (i < 5 ? { ...line, label: line.label === "good" ? "bad" : "good" } : line));
+    write("ben.jsonl", turned.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await json("evals label --from labels.jsonl --criterion two --annotator ann");
+    await json("evals label --from ben.jsonl --criterion two --annotator ben");
+    const { labels, agreement } = await json("evals labels --criterion two");
+    expect(labels).toHaveLength(2 * lines.length);
+    expect(agreement).toMatchObject([{ annotators: ["ann", "ben"], agreement: { n: lines.length } }]);
+    expect(agreement[0].agreement.value).toBeCloseTo(1 - 5 / lines.length, 9);
+    expect(agreement[0].kappa.value).toBeLessThan(agreement[0].agreement.value);
+    expect(await json("evals labels --criterion two --annotator ben --delete")).toEqual({ deleted: lines.length });
+    expect((await json("evals labels --criterion two")).labels).toHaveLength(lines.length);
+  });
+});
+
+describe("a criterion", () => {
+  it("is a sentence that a person writes and rewrites", async () => {
+    expect((await artE("evals criteria polite")).stderr).toContain('There is no criterion "polite"');
+    await json(["evals", "criteria", "polite", "The answer is polite."]);
+    expect(await json("evals criteria polite")).toEqual([
+      { name: "polite", sentence: "The answer is polite.", labelled: 0 },
+    ]);
+    expect((await artE("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion rude")).stderr).toContain(
+      "Nobody wrote what rude means",
+    );
+    expect(await json("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion polite")).toMatchObject({
+      ...{ kind: "rubric", rubric: "The answer is polite.", model: "anthropic/claude-haiku-5-5" },
+    });
+    await json(["evals", "criteria", "polite", "The answer greets, and is polite."]);
+    expect((await json("evals criteria polite"))[0].sentence).toBe("The answer greets, and is polite.");
+    await json("evals retire kind_words@1");
   });
 });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/names.js";
@@ -7,11 +8,56 @@ import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
-import type { EvalDefinition } from "./definition.js";
-import { failedOutcome } from "./eval-outcome.js";
+import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
+import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
 import { runPythonEval } from "./run-python.js";
 import { runRubric } from "./run-rubric.js";
-import type { EvalBackend, EvalBackends } from "./run-rules.js";
+import { runDataEvals } from "./run-rules.js";
+
+/** What is read of an eval of one kind that needs more than this process. */
+interface BackendInput {
+  readonly python: Pick<EvalOf<"python">, "code" | "reference">;
+  readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
+}
+
+/** Runs an eval of one kind over traces; an outcome for each. Throws only the signal's reason. */
+type EvalBackend<K extends keyof BackendInput> = (
+  definition: BackendInput[K],
+  traces: readonly EvaluatedTrace[],
+  signal: AbortSignal,
+) => Promise<MeasuredOutcome[]>;
+
+/** What runs the kinds of evals that need more than this process. */
+export interface EvalBackends {
+  readonly python: EvalBackend<"python">;
+  readonly rubric: EvalBackend<"rubric">;
+}
+
+/** Runs evals over traces: an outcome for each trace, of each eval in order. */
+export async function runEvals(
+  definitions: readonly EvalDefinition[],
+  traces: readonly EvaluatedTrace[],
+  backends: EvalBackends,
+  signal: AbortSignal,
+): Promise<MeasuredOutcome[][]> {
+  const columns = new Map<EvalDefinition, readonly MeasuredOutcome[]>();
+  for (const definition of definitions) {
+    if (definition.kind === "python") columns.set(definition, await backends.python(definition, traces, signal));
+    if (definition.kind === "rubric") columns.set(definition, await backends.rubric(definition, traces, signal));
+  }
+  const data = definitions.filter(isDataEval);
+  return traces.map((trace, i) => {
+    const ofData = data.length === 0 ? [] : runMeasured(data, trace);
+    return definitions.flatMap((definition) => columns.get(definition)?.[i] ?? ofData.shift() ?? []);
+  });
+}
+
+function runMeasured(definitions: readonly DataEval[], trace: EvaluatedTrace): MeasuredOutcome[] {
+  const start = performance.now();
+  const outcomes = runDataEvals(definitions, trace);
+  const ms = (performance.now() - start) / definitions.length;
+  return outcomes.map((outcome) => ({ ...outcome, ms, costUsd: 0 }));
+}
 
 const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) => {
   const choice = await chooseSandbox();

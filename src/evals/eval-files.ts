@@ -1,15 +1,22 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
+import { z } from "zod";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { withStore } from "../store/open-store.js";
-import { withoutMain } from "./as-python.js";
-import { type EvalDefinition, evalDefinitionSchema, type StoredEval } from "./definition.js";
+import { type ExportedEval, withoutMain } from "./as-python.js";
+import {
+  type EvalDefinition,
+  evalDefinitionSchema,
+  type FileValidation,
+  fileValidationSchema,
+  type StoredEval,
+} from "./definition.js";
 import { FEATURES } from "./features.js";
 import { describePython } from "./run-python.js";
-import { listEvals, saveDraft } from "./store.js";
+import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
 import { newestOf } from "./test-eval.js";
 import { openEvals } from "./use-evals.js";
 
@@ -18,18 +25,21 @@ interface ImportedEval {
   readonly stored: StoredEval;
   /** False: a version that says the same was there. */
   readonly isNew: boolean;
+  /** What became of the test that the file holds; null: it holds none. */
+  readonly validation: ReturnType<typeof saveImportedTest> | null;
 }
 
 /** Imports eval files, or all of a folder, as drafts; all or none. */
 export function importEvals(paths: readonly string[], settings: AppSettings): Promise<ImportedEval[]> {
-  const read = paths.flatMap(filesOf).map((path) => ({ path, definition: readEvalFile(path) }));
+  const read = paths.flatMap(filesOf).map((path) => ({ path, ...readEvalFile(path) }));
   return withStore(settings, (db) =>
     db
       .transaction(() =>
-        read.map(({ path, definition: { version: _, ...draft } }) => ({
-          path,
-          ...saveDraft(db, draft as Omit<EvalDefinition, "version">, new Date().toISOString()),
-        })),
+        read.map(({ path, definition: { version: _, ...draft }, validation }) => {
+          const saved = saveDraft(db, draft as Omit<EvalDefinition, "version">, new Date().toISOString());
+          const kept = validation === undefined ? null : saveImportedTest(db, saved.stored, validation);
+          return { path, ...saved, validation: kept };
+        }),
       )
       .immediate(),
   );
@@ -49,7 +59,7 @@ function filesOf(path: string): string[] {
 }
 
 /** Evals to write: those named, else of each name the version in use or the newest. */
-export function evalsToExport(names: readonly string[], settings: AppSettings): Promise<EvalDefinition[]> {
+export function evalsToExport(names: readonly string[], settings: AppSettings): Promise<ExportedEval[]> {
   return withStore(settings, (db) => {
     const evals = names.length > 0 ? openEvals(db, names) : newestOf(listEvals(db));
     if (evals.length === 0) {
@@ -59,7 +69,14 @@ export function evalsToExport(names: readonly string[], settings: AppSettings): 
         `Make some: ${commandLine`art-e evals suggest`}`,
       );
     }
-    return evals.map(({ definition }) => definition);
+    return evals.map((stored) => {
+      const { definition } = stored;
+      const test = latestTest(db, stored);
+      if (test === null || test.isStale) return { definition, validation: null };
+      const { isImported: _, ...report } = test.report;
+      const validation = { definitionHash: hashDefinition(definition), testedAt: test.createdAt, ...report };
+      return { definition, validation };
+    });
   });
 }
 
@@ -82,8 +99,13 @@ export async function writeFolder(folder: string, files: ReadonlyMap<string, str
 
 const MAX_BYTES = 16_000_000;
 
+interface ReadEvalFile {
+  readonly definition: EvalDefinition;
+  readonly validation?: FileValidation | undefined;
+}
+
 /** Reads an eval's JSON file, or a Python file with an `eval_function`. Nothing in it is executed. */
-function readEvalFile(path: string): EvalDefinition {
+function readEvalFile(path: string): ReadEvalFile {
   const isPython = extname(path) === ".py";
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
@@ -103,8 +125,16 @@ function readEvalFile(path: string): EvalDefinition {
   }
 }
 
-function readDefinition(value: unknown): EvalDefinition {
-  const { data, error } = evalDefinitionSchema.safeParse(value);
+const fileSchema = z.looseObject({ validation: fileValidationSchema.optional() });
+
+function readDefinition(value: unknown): ReadEvalFile {
+  const file = fileSchema.safeParse(value);
+  if (file.data === undefined) {
+    const [issue] = file.error.issues;
+    throw new Error(`${issue?.path.join(".") || "the document"}: ${issue?.message}`);
+  }
+  const { validation, ...written } = file.data;
+  const { data, error } = evalDefinitionSchema.safeParse(written);
   if (data === undefined) {
     const [issue] = error.issues;
     throw new Error(`${issue?.path.join(".") || "the document"}: ${issue?.message}`);
@@ -114,7 +144,7 @@ function readDefinition(value: unknown): EvalDefinition {
     if (unknown !== undefined)
       throw new Error(`there is no feature "${unknown.feature}"; there are ${Object.keys(FEATURES).join(", ")}`);
   }
-  return data;
+  return { definition: data, validation };
 }
 
 function fromJson(text: string, extension: string): unknown {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvaluatedTrace } from "../../src/evals/definition.js";
-import { questionKeys } from "../../src/evals/halves.js";
 import { openLabelling } from "../../src/evals/labelling.js";
 import { hashHeldOut, iterateLabelled, labelledPages, saveLabels } from "../../src/evals/labels.js";
+import { questionKeys } from "../../src/evals/split-questions.js";
 import type { Db } from "../../src/store/open-store.js";
 import { openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
@@ -41,7 +41,14 @@ describe("labels in a database", () => {
       db,
       ids.map((traceId, i) => ({
         ...{ traceId, criterion, label: isBad(i) ? ("bad" as const) : ("good" as const), source: "person" as const },
-        ...{ note: null, isRepeat: false, drawn: "random" as const, drawnFrom: ids.length, createdAt: "2026-01-01" },
+        ...{
+          note: null,
+          annotator: null,
+          isRepeat: false,
+          drawn: "random" as const,
+          drawnFrom: ids.length,
+          createdAt: "2026-01-01",
+        },
       })),
     );
   const halfOf = () =>
@@ -114,7 +121,7 @@ describe("labels in a database", () => {
       "ask",
     );
     const open = (hard: boolean, seed = 1) =>
-      openLabelling(db, { run: null, criterion: "asked", seed, hard }).then(({ queue }) =>
+      openLabelling(db, { run: null, criterion: "asked", seed, annotator: null, hard }).then(({ queue }) =>
         [...queue].filter(({ traceId, isRepeat }) => !isRepeat && traceId.startsWith("ask_")),
       );
     const random = await open(false);
@@ -128,7 +135,14 @@ describe("labels in a database", () => {
     saveLabels(
       db,
       hard.map(({ traceId, drawn }) => ({
-        ...{ traceId, criterion: "asked", label: "bad" as const, source: "person" as const, note: null },
+        ...{
+          traceId,
+          criterion: "asked",
+          label: "bad" as const,
+          source: "person" as const,
+          note: null,
+          annotator: null,
+        },
         ...{ isRepeat: false, drawn, drawnFrom: null, createdAt: "2026-01-01" },
       })),
     );

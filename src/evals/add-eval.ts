@@ -1,0 +1,78 @@
+import { commandLine } from "../platform/command-line.js";
+import type { AppSettings } from "../platform/context.js";
+import { UserError } from "../platform/errors.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { criterionSentence, OVERALL } from "./criteria.js";
+import { type Assertion, type EvalDefinition, evalDefinitionSchema, type StoredEval } from "./definition.js";
+import { assertionText } from "./run-rules.js";
+import { saveDraft } from "./store.js";
+import { TEMPLATES, templateEval } from "./templates.js";
+
+interface AddOptions {
+  /** Of a template, or of a new eval. */
+  readonly name: string;
+  /** The bound of a template that has none of its own. */
+  readonly bound: number | null;
+  /** What must be so of an answer; empty: nothing is said of its words. */
+  readonly assertions: readonly Assertion[];
+  /** The model that reads the rubric; null: it is none. */
+  readonly rubricModel: string | null;
+  /** The criterion whose sentence the eval is about; a rubric without one is about all in all. */
+  readonly criterion?: string | undefined;
+}
+
+/** Saves an eval that needs no labels to be made, as a draft: a template, assertions, or a criterion as a rubric. */
+export function addEval(
+  options: AddOptions,
+  settings: AppSettings,
+): Promise<{ readonly stored: StoredEval; readonly isNew: boolean }> {
+  return withStore(settings, (db) => {
+    const draft = draftOf(db, options);
+    const { error } = evalDefinitionSchema.safeParse({ ...draft, version: 1 });
+    const [issue] = error?.issues ?? [];
+    if (issue !== undefined) {
+      const where = issue.path.filter((part) => typeof part === "string").at(-1) ?? "the eval";
+      throw new UserError("eval_invalid", `${where}: ${issue.message}.`, "See art-e evals add --help.");
+    }
+    return saveDraft(db, draft, new Date().toISOString());
+  });
+}
+
+function draftOf(db: Db, options: AddOptions): Omit<EvalDefinition, "version"> {
+  const { name, bound, assertions, rubricModel, criterion } = options;
+  const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+  if (rubricModel !== null) {
+    const about = criterion ?? OVERALL;
+    const sentence = criterionSentence(db, about);
+    if (sentence === null) {
+      throw new UserError(
+        "criterion_unwritten",
+        `Nobody wrote what ${about} means, so there is nothing for a model to check.`,
+        `Write it: ${commandLine`art-e evals criteria ${about} ${"The answer is polite."}`}`,
+      );
+    }
+    const written = { criterion: sentence, rubric: sentence, model: rubricModel };
+    return { name, kind: "rubric", reference: false, ...written, origin } as Omit<EvalDefinition, "version">;
+  }
+  if (assertions.length > 0) {
+    const text = assertions.map(assertionText).join(", and ");
+    const sentence = criterion === undefined ? null : criterionSentence(db, criterion);
+    const about = sentence ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.slice(0, 1_000);
+    const draft = { name, kind: "assertions", reference: false, criterion: about, answer: { all: [...assertions] } };
+    return { ...draft, origin } as Omit<EvalDefinition, "version">;
+  }
+  const template = TEMPLATES.find((one) => one.name === name);
+  if (template === undefined) {
+    throw new UserError(
+      "template_unknown",
+      `There is no template "${name}".`,
+      `There are ${TEMPLATES.map((one) => one.name).join(", ")}. Other evals say what must be so: --contains, --lacks, --matches, --is-json, --json-key, --rubric.`,
+    );
+  }
+  if ((template.bound === "cut") !== (bound !== null)) {
+    const message = bound === null ? `${name} has no bound of its own` : `--at-most: ${name} has a bound of its own`;
+    const hint = bound === null ? "Give it: --at-most N." : "Leave it out.";
+    throw new UserError("template_bound", `${message}.`, hint);
+  }
+  return templateEval(name, [{ template, cut: bound ?? 0 }], { ...origin, by: "templates" });
+}
