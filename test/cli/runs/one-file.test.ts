@@ -134,7 +134,7 @@ describe("a database that is lost during a run", LONG, () => {
     expect(rest).toEqual([""]);
     const traces = jsonLines(read(kept));
     expect(said).toContain(`its ${traces.length} traces are in ${db}.run_`);
-    expect(traces.length).toBeGreaterThanOrEqual(3);
+    expect(traces.length).toBeGreaterThanOrEqual(2);
     for (const trace of traces) expect(trace).toMatchObject({ ending: "answered", answer: "an answer" });
   });
 });
