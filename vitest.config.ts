@@ -40,7 +40,7 @@ export default defineConfig({
     ...{ tagsFilter: [isSlow ? "slow" : "!slow"] },
     reporters: ["default", "./test/skips-reporter.ts"],
     // Most tests wait for a process or a server: one at a time would leave the cores idle.
-    maxWorkers: Math.max(6, availableParallelism()),
+    maxWorkers: Math.max(4, availableParallelism()),
     sequence: { sequencer: SlowestFirst },
     // Each worker loads the source, and the processes that run command lines, once for all its files.
     isolate: false,
