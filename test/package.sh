@@ -13,4 +13,5 @@ npx --no-install art-e demo --quiet --no-progress
 test -s demo-output/results.json && test -s demo-output/traces.jsonl
 du -sm node_modules | sed 's/node_modules/MB installed/'
 # What only some commands need is asked for by name.
-npx --no-install art-e worker --queue redis://127.0.0.1:1 2>&1 | grep -q "npm install bullmq@"
+asked="$(npx --no-install art-e worker --queue redis://127.0.0.1:1 2>&1 || true)"
+grep -q "npm install bullmq@" <<<"$asked" || { echo "$asked"; exit 1; }
