@@ -7,7 +7,7 @@ import { table } from "../text/format.js";
 const LISTED = 10;
 
 /** The findings of a suite by code, errors first. */
-export function checkText({ suite, tasks, errors, warnings }: SuiteCheck): string {
+export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteCheck): string {
   const groups = [...byCode(errors), ...byCode(warnings)].map(([code, findings]) => {
     const more = findings.length - LISTED;
     return [
@@ -17,7 +17,12 @@ export function checkText({ suite, tasks, errors, warnings }: SuiteCheck): strin
     ].join("\n");
   });
   const summary = `${suite}: ${tasks} tasks read, ${errors.length} errors, ${warnings.length} warnings`;
-  return [...groups, summary].join("\n\n");
+  const lines = notReady.map(
+    ({ snapshot, tasks: count, why }) => `  ${snapshot}, of ${count} ${count === 1 ? "task" : "tasks"}: ${why}`,
+  );
+  const missing =
+    lines.length === 0 ? [] : [["Snapshots that cannot be had here (art-e doctor):", ...lines].join("\n")];
+  return [...groups, ...missing, summary].join("\n\n");
 }
 
 function byCode(findings: readonly SuiteFinding[]): Map<string, SuiteFinding[]> {

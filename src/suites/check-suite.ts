@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { didYouMean } from "../platform/text.js";
-import { readSnapshots } from "../sandbox/snapshots.js";
+import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accounts.js";
@@ -31,6 +31,8 @@ export interface SuiteCheck {
   readonly tasks: number;
   readonly errors: readonly SuiteFinding[];
   readonly warnings: readonly SuiteFinding[];
+  /** The snapshots of its tasks that cannot be had here. */
+  readonly notReady: readonly { readonly snapshot: string; readonly tasks: number; readonly why: string }[];
 }
 
 /** `functions`: the user's module. */
@@ -51,7 +53,24 @@ export async function checkSuiteFolder(folder: string, functions: string | undef
     tasks: read.tasks.length,
     errors: findings.filter(({ level }) => level === "error"),
     warnings: findings.filter(({ level }) => level === "warning"),
+    notReady: isBroken ? [] : await snapshotsNotReady(read.tasks, snapshots),
   };
+}
+
+async function snapshotsNotReady(
+  tasks: readonly ReadTask[],
+  snapshots: ReadonlyMap<string, Snapshot>,
+): Promise<SuiteCheck["notReady"]> {
+  const names = tasks.filter(({ task }) => needsMachine(task)).map(({ task }) => task.snapshot);
+  const used = [...new Set(names)].flatMap((name) => snapshots.get(name) ?? []);
+  const { snapshots: statuses } = await checkSnapshots(used);
+  return statuses
+    .filter(({ ready }) => !ready)
+    .map(({ name, why }) => ({
+      snapshot: name,
+      tasks: names.filter((one) => one === name).length,
+      why: why ?? "",
+    }));
 }
 
 /** Everything wrong or odd about a suite that can be seen from its files; what could not be read comes first. */

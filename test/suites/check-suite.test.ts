@@ -42,6 +42,17 @@ const step = (type: string, parameters: object) => ({ config: [{ type, parameter
 const graded = (changes: object) => ({ evaluator: { ...MINIMAL.evaluator, ...changes } });
 
 describe("a check of a task of one's own", () => {
+  it("names its snapshot where that cannot be had here, and why", async () => {
+    const mine = { commands: { "no-such-program": "no-such-package" } };
+    const folder = writeSuite({
+      ...taskFiles("own", { ...MINIMAL, snapshot: "mine" }),
+      "snapshots.json": JSON.stringify({ mine }),
+    });
+    const { errors, notReady } = await checkSuiteFolder(folder, undefined);
+    expect(errors).toEqual([]);
+    expect(notReady).toEqual([{ snapshot: "mine", tasks: 1, why: expect.stringContaining("no-such-program") }]);
+  });
+
   it("asks for no tags, pairs and numbers that no task of the suite has", async () => {
     expect(await checkMinimal({})).toEqual([]);
   });
