@@ -1,5 +1,6 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeCriterion } from "../../src/evals/criteria.js";
 import { CHROMIUM, needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
@@ -102,6 +103,15 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     for (let left = TRACES - 2; left >= TRACES - 10; left--) await press(page, "g", `${left} to label.`);
     await press(page, "g", "the same said again of 1 of 1");
     expect(labelled("again").at(-1)).toEqual({ ...labelled("again")[0], isRepeat: 1 });
+    await close();
+  });
+
+  it("says of a run its name, and of a criterion what it means", async () => {
+    server.db.exec("UPDATE runs SET name = 'nightly' WHERE id = 'run_a'");
+    writeCriterion(server.db, "polite", "The answer is <b>polite</b>.");
+    const { page, close } = await openPage("label/run_a?criterion=polite");
+    await page.getByText("nightly, for polite, in random order: The answer is <b>polite</b>.").waitFor();
+    server.db.exec("UPDATE runs SET name = NULL WHERE id = 'run_a'");
     await close();
   });
 

@@ -44,8 +44,9 @@ const graded = (changes: object) => ({ evaluator: { ...MINIMAL.evaluator, ...cha
 describe("a check of a task of one's own", () => {
   it("names its snapshot where that cannot be had here, and why", async () => {
     const mine = { commands: { "no-such-program": "no-such-package" } };
+    const task: { id: string } = Object.assign({}, MINIMAL, { snapshot: "mine" });
     const folder = writeSuite({
-      ...taskFiles("own", { ...MINIMAL, snapshot: "mine" }),
+      ...taskFiles("own", task),
       "snapshots.json": JSON.stringify({ mine }),
     });
     const { errors, notReady } = await checkSuiteFolder(folder, undefined);

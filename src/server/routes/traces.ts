@@ -16,6 +16,7 @@ import {
   saveFeedback,
   updateFeedback,
 } from "../../traces/chats-store.js";
+import { getRun } from "../../traces/runs-store.js";
 import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../api-error.js";
@@ -172,6 +173,7 @@ export function labelRoutes({ db }: Services): Route[] {
       status: 200,
       response: summaryShape.extend({
         run_id: z.string().nullable(),
+        run_name: z.string().nullable(),
         sentence: z.string().nullable().meta({ description: "What the criterion means; null: nobody wrote it" }),
         waiting: z.number().int().meta({ description: "Traces that no person has labelled, or not this annotator" }),
         queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean(), drawn, drawn_from: drawnFrom })),
@@ -183,6 +185,7 @@ export function labelRoutes({ db }: Services): Route[] {
         const first = [...queue].slice(0, limit);
         return {
           run_id: runId,
+          run_name: runId === null ? null : getRun(db, runId).name,
           sentence,
           waiting,
           queue: first.map((item) => ({

@@ -57,12 +57,15 @@ class Labelling {
         queue,
         waiting,
         run_id: found,
+        run_name: name,
+        sentence,
         ...summary
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
       this.queue = [...queue];
       this.waiting = waiting;
       const how = order === "hard" ? ", hard cases" : ", in random order";
-      this.source.textContent = `${found ?? "chats"}${criterion === OVERALL ? "" : `, for ${criterion}`}${how}`;
+      const about = criterion === OVERALL ? "" : `, for ${criterion}`;
+      this.source.textContent = `${name ?? found ?? "chats"}${about}${how}${sentence === null ? "" : `: ${sentence}`}`;
       this.showProgress(summary);
     }
     const [next] = this.queue;
@@ -282,6 +285,9 @@ interface QueuedTraceJson {
 
 interface LabelQueueJson extends LabelSummaryJson {
   readonly run_id: string | null;
+  readonly run_name: string | null;
+  /** What the criterion means; null: nobody wrote it. */
+  readonly sentence: string | null;
   readonly waiting: number;
   readonly queue: readonly QueuedTraceJson[];
 }
