@@ -145,7 +145,7 @@ export function requireRegularFile(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || stats.isFile() || stats.isDirectory() || OPEN_ALREADY.test(path)) return;
   const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
-  throw new Error(`it is ${kind}, not a file`);
+  throw Object.assign(new Error(`it is ${kind}, not a file`), { syscall: "open" });
 }
 
 /** The bytes of a file that the user named. Throws what reading throws, and an Error where it is no regular file. */
