@@ -15,7 +15,7 @@ import { showDatabase } from "./platform/command-line.js";
 import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode } from "./platform/errors.js";
 import { missingPackage } from "./platform/optional-packages.js";
-import { stripControls } from "./platform/text.js";
+import { stripControls } from "./platform/strings.js";
 import { databaseError } from "./store/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */

@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
+import { flagName, splitShellWords } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { ModuleFailed } from "../platform/module-workers.js";
-import { flagName, redact, splitShellWords, trimEndOf } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
+import { trimEndOf } from "../platform/strings.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open-store.js";
 import { type ExternalResources, openExternalResources } from "../tools/external-resources.js";

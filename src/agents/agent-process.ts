@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ModelError, type ModelErrorKind } from "../models/model.js";
 import { firstIssue, type JsonObject, parseJsonOrNull } from "../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
-import { redact } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
 
 const tokens = z.number().int().nonnegative();
 

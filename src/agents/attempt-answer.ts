@@ -1,4 +1,4 @@
-import { openDeadline, timeLimitReached } from "../models/http.js";
+import { openDeadline, timeLimitReached } from "../models/provider-http.js";
 import { openWorkspace, type Workspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";
 import type { Rollout, Transcript } from "./agent.js";

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
-import { jsonBytes, jsonHeaders, postJson } from "../models/http.js";
 import { ModelError, type Usage, usageSchema } from "../models/model.js";
 import { toModelError } from "../models/provider-errors.js";
+import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
-import { retryFollowed } from "../models/retry.js";
+import { retryFollowed } from "../models/retry-completion.js";
 import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
-import { redact } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
 import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf, type Transcript } from "./agent.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */

@@ -4,7 +4,7 @@ import { toModelError } from "../models/provider-errors.js";
 import { readServerSentEvents } from "../models/sse.js";
 import { readArguments } from "../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../platform/json.js";
-import { redact, redactJson } from "../platform/text.js";
+import { redact, redactJson } from "../platform/secrets.js";
 import { ENDINGS, type Ending, isFailure } from "../tasks/ending.js";
 import {
   type AgentBackend,

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, didYouMean } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
-import { didYouMean } from "../platform/text.js";
 import { type Db, openStore } from "../store/open-store.js";
 import {
   type Agent,

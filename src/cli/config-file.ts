@@ -1,6 +1,6 @@
 import { join, parse } from "node:path";
+import { didYouMean, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { didYouMean, flagName } from "../platform/text.js";
 import type { CommandContext } from "./command.js";
 import type { RunFlags } from "./commands/run-flags.js";
 import type { ConfigFile, ConfigSetting, SectionName } from "./config.js";

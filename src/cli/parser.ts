@@ -1,8 +1,8 @@
 import yargs, { type Argv } from "yargs";
+import { didYouMean } from "../platform/command-line.js";
 import { Interrupted } from "../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-version.js";
-import { didYouMean } from "../platform/text.js";
 import {
   type Command,
   type CommandEntry,

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { flagName } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
-import { flagName } from "../platform/text.js";
 import type { Command, CommandContext, Flags } from "./command.js";
 
 declare module "zod" {

@@ -4,7 +4,7 @@ import type { MultiBar } from "cli-progress";
 import { type AppSettings, Interrupted } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { EXIT, UserError } from "../platform/errors.js";
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import { isAnyThreadBusy } from "../platform/worker-rpc.js";
 import { onMigrationIndexing } from "../store/migrate.js";
 import { duration, mailProgress } from "../text/format.js";

@@ -15,7 +15,7 @@ import { replaceFile } from "../platform/files.js";
 import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
 import { programVersion } from "../platform/program-version.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
-import { trimEndOf } from "../platform/text.js";
+import { trimEndOf } from "../platform/strings.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
 import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";

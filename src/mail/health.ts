@@ -1,7 +1,7 @@
 import { commandLine } from "../platform/command-line.js";
 import { type Db, isUnwritable } from "../store/open-store.js";
 import { updateFingerprint } from "./corpus.js";
-import { LISTING_SQL, LOOKUP_SQL } from "./mailbox.js";
+import { LISTING_SQL, LOOKUP_SQL } from "./mail-lookup.js";
 import { SEARCH_SQL } from "./search.js";
 import { POSTINGS_SQL } from "./search-postings.js";
 import { DATE_RANGE_SQL } from "./search-query.js";

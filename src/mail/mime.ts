@@ -1,7 +1,7 @@
 import { isAscii } from "node:buffer";
 import { createHash } from "node:crypto";
 import { addressParser, decodeWords } from "postal-mime";
-import { trimEndOf } from "../platform/text.js";
+import { trimEndOf } from "../platform/strings.js";
 import type { AsWritten, Email } from "./email.js";
 
 // An escaped byte, or a soft line break with trailing white space added in transport.

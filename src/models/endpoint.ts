@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
-import { trimEndOf } from "../platform/text.js";
+import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
 import { httpError } from "./provider-errors.js";
 

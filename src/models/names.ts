@@ -1,5 +1,5 @@
+import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { didYouMean } from "../platform/text.js";
 
 /**
  * o1, o3, o4, codex and GPT-5 upward (not its `-chat` models) refuse `temperature` and `max_tokens`. Routers put the

@@ -4,16 +4,16 @@ import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "../p
 import { UserError } from "../platform/errors.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../platform/huggingface.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { warnOfOtherModel } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./cost-limit.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
 import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider, successorOf } from "./names.js";
-import { warnOfOtherModel } from "./other-model.js";
 import { priceOfReply, withPrices } from "./prices.js";
 import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
-import { withRetry } from "./retry.js";
+import { withRetry } from "./retry-completion.js";
 
 interface OpenOptions {
   /** Address of a compatible server; null: the provider's own. */

@@ -1,7 +1,7 @@
 import { createParser } from "eventsource-parser";
 import { Agent, request } from "undici";
 import { parseJsonOrNull } from "../platform/json.js";
-import { redactStart } from "../platform/text.js";
+import { redactStart } from "../platform/secrets.js";
 import { ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 

@@ -1,3 +1,6 @@
+import { distance } from "fastest-levenshtein";
+import { UserError } from "./errors.js";
+
 /** The database that command lines in messages name; null: the one that a call without --db opens. */
 let shownDatabase: string | null = null;
 
@@ -18,4 +21,54 @@ export function commandLine(words: TemplateStringsArray, ...values: readonly (st
 /** As one word for bash, zsh and fish. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Splits a command line into words: white space separates them, quotes keep them together, nothing is expanded.
+ * The library string-argv does the same, but accepts a quote that is not closed.
+ */
+export function splitShellWords(line: string, flag: string): string[] {
+  if (!/^(?:[^"']|"[^"]*"|'[^']*')*$/.test(line)) {
+    throw new UserError("flag_invalid", `${flag}: a quote is not closed.`, "Close it, or leave it out.");
+  }
+  const words = line.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+  return words.map((word) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""),
+  );
+}
+
+/** How many letters may be wrong: a third of the word, and one of a short one. */
+const wrongLetters = (name: string) => Math.max(1, Math.floor(name.length / 3));
+
+/** The known names that a mistyped one was probably meant as, most like it first; at most three. */
+export function nearestNames(mistyped: string, known: Iterable<string>): string[] {
+  const word = mistyped.toLowerCase();
+  const limit = wrongLetters(word);
+  return [...known]
+    .map((name) => ({ name, wrong: wrongIn(word, name.toLowerCase()) }))
+    .filter(({ wrong }) => wrong <= limit)
+    .sort((a, b) => a.wrong - b.wrong)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+function wrongIn(word: string, name: string): number {
+  if (word.length >= 2 && name.startsWith(word)) return 0;
+  // Letters in another order count as one mistake, not as two.
+  return sorted(word) === sorted(name) ? 1 : distance(word, name);
+}
+
+function sorted(word: string): string {
+  return [...word].sort().join("");
+}
+
+/** `Did you mean --limit? `, with a space after it; nothing where no name is near. */
+export function didYouMean(mistyped: string, known: Iterable<string>): string {
+  const near = nearestNames(mistyped, known);
+  return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+}
+
+/** An option's name as the user types it: `maxTaskCost` becomes `--max-task-cost`. */
+export function flagName(option: string): string {
+  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -7,7 +7,7 @@ import { UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
 import { authorization, getJson, RequestFailed } from "./http.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
-import { trimEndOf } from "./text.js";
+import { trimEndOf } from "./strings.js";
 
 export const DEFAULT_ENDPOINT = "https://huggingface.co";
 export const DEFAULT_ROWS_ENDPOINT = "https://datasets-server.huggingface.co";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { bareMessageId, type Email, formatMail } from "../mail/email.js";
 import { argumentsOf, type Completion, delimitUntrusted, forcedToolCall, type ModelRequest } from "../models/model.js";
 import type { Question } from "../tasks/question.js";
-import type { Checker, CheckerAnswer, PosedQuestion } from "./checks.js";
+import type { Checker, CheckerAnswer, PosedQuestion } from "./check-by-rules.js";
 import type { QuestionCheck } from "./provenance.js";
 
 interface QuestionMails {

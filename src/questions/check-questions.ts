@@ -9,7 +9,7 @@ import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkByModel, UNREADABLE_REPLY } from "./check-by-model.js";
-import { type Checker, checkGold } from "./checks.js";
+import { type Checker, checkGold } from "./check-by-rules.js";
 import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "./dataset.js";
 import { callOrFailure, FailureStreak } from "./draft-questions.js";
 import type { QuestionCheck } from "./provenance.js";

@@ -1,4 +1,4 @@
-import type { MailLookup, StoredMail } from "../mail/mailbox.js";
+import type { MailLookup, StoredMail } from "../mail/mail-lookup.js";
 import { splitPassages, stemsOf } from "../models/passages.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";

@@ -1,5 +1,5 @@
 import { checkMailboxes } from "../mail/corpus.js";
-import { questionQuery } from "../mail/mailbox.js";
+import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/context.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean, quantile } from "../statistics/intervals.js";

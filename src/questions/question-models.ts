@@ -9,7 +9,7 @@ import { UserError } from "../platform/errors.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { answerRequest, readCheckerAnswer } from "./check-by-model.js";
-import type { Checker } from "./checks.js";
+import type { Checker } from "./check-by-rules.js";
 
 /** The models that make and check questions; null: patterns make them, rules alone check them. */
 export interface OpenedModels {

@@ -1,10 +1,9 @@
 import { type Email, ownText } from "../mail/email.js";
 import { listImportedInboxes } from "../mail/import-owners.js";
-import { openMailboxListing, questionQuery } from "../mail/mailbox.js";
+import { openMailboxListing, questionQuery } from "../mail/mail-lookup.js";
 import { contentWords, stemsOf, wordsOf } from "../models/passages.js";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { didYouMean } from "../platform/text.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";

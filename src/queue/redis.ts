@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import type { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
-import { redact } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
 
 /** Names of what this program has in Redis. BullMQ's own keys begin alike, with its names behind. */
 

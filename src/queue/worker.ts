@@ -8,7 +8,7 @@ import { BudgetReached, type CallBudget } from "../models/cost-limit.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-version.js";
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import { questionOpener } from "../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";
 import { type LimitReached, limitReached } from "../runs/budget.js";

@@ -1,8 +1,8 @@
-import type { Flip, PublishedResults, RunComparison, RunHead } from "../analysis/compare.js";
-import { stripControls } from "../platform/text.js";
+import type { Flip, PublishedResults, RunComparison, RunHead } from "../analysis/paired-comparison.js";
+import { stripControls } from "../platform/strings.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/score.js";
-import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./text.js";
+import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./wording.js";
 
 /** An overview of the runs, then each compared with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {

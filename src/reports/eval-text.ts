@@ -1,7 +1,7 @@
 import type { Agreement, Contradiction, EvalTest, StoredEval } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
 import { share, table } from "../text/format.js";
-import { estimateText, oneLine } from "./text.js";
+import { estimateText, oneLine } from "./wording.js";
 
 /** Of contradictions as many are listed; --json has all. */
 const LISTED = 10;

@@ -1,7 +1,7 @@
-import type { RunHead } from "../analysis/compare.js";
+import type { RunHead } from "../analysis/paired-comparison.js";
 import { type TaskOutcome, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
-import { runTitle } from "./text.js";
+import { runTitle } from "./wording.js";
 
 /** Characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;

@@ -1,5 +1,5 @@
-import type { RunHead } from "../analysis/compare.js";
-import { stripControls } from "../platform/text.js";
+import type { RunHead } from "../analysis/paired-comparison.js";
+import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
 import { type Gate, taskOutcome } from "../traces/score.js";
 import { SLICES, type SliceName } from "../traces/slice.js";
@@ -15,7 +15,7 @@ import {
   type TaskNoun,
   verdictSentence,
   workTime,
-} from "./text.js";
+} from "./wording.js";
 
 /** Tasks shown, and characters of each text: GitHub limits a step summary to 1 MiB. */
 const SHOWN_TASKS = 20;

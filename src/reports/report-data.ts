@@ -1,5 +1,5 @@
-import type { MetricComparison } from "../analysis/compare.js";
-import type { SuiteAnalysis } from "../analysis/suite.js";
+import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
+import type { MetricComparison } from "../analysis/paired-comparison.js";
 import type { SliceName } from "../traces/slice.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 

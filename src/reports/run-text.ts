@@ -1,7 +1,7 @@
 import type { CorpusStats } from "../mail/corpus.js";
-import { otherModels } from "../models/other-model.js";
+import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -20,7 +20,7 @@ import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
-import { datasetText, endingsText, runTitle, timePerTask, UNJUDGED } from "./text.js";
+import { datasetText, endingsText, runTitle, timePerTask, UNJUDGED } from "./wording.js";
 
 /** A run as lists show it. */
 interface RunLine {

@@ -3,7 +3,7 @@ import { POSTING_LIST_LIMIT } from "../mail/search-postings.js";
 import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
 import { commandLine } from "../platform/command-line.js";
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import { count, table } from "../text/format.js";
 
 const hitsSchema = z.array(

@@ -1,11 +1,11 @@
-import type { MetricComparison } from "../analysis/compare.js";
-import type { GuidanceComparison, SuiteAnalysis } from "../analysis/suite.js";
-import { stripControls } from "../platform/text.js";
+import type { GuidanceComparison, SuiteAnalysis } from "../analysis/analyse-suite.js";
+import type { MetricComparison } from "../analysis/paired-comparison.js";
+import { stripControls } from "../platform/strings.js";
 import { count, duration, oneDecimal, share, table } from "../text/format.js";
 import type { RunTotals, SuiteTotals } from "../traces/run-totals.js";
 import { BANDS } from "../traces/score.js";
 import type { ToolUse } from "./report-data.js";
-import { differenceText, pText, sliceTable } from "./text.js";
+import { differenceText, pText, sliceTable } from "./wording.js";
 
 /** `success 12, timeout 3 (1 not graded), unsupported 4 (not graded)`: the most frequent state first. */
 export function statesText(states: SuiteTotals["states"]): string {

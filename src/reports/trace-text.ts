@@ -1,14 +1,14 @@
+import { otherModels } from "../models/answering-model.js";
 import { type Message, repliesBy } from "../models/model.js";
-import { otherModels } from "../models/other-model.js";
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import { type ChatTrace, isChatTrace, isSuiteTrace, type Judgement, type Trace } from "../traces/trace.js";
-import { callLines } from "./text.js";
 import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
+import { callLines } from "./wording.js";
 
 /** Characters shown of one message; the exported trace has all of it. */
 const MAX_MESSAGE_CHARS = 1_500;

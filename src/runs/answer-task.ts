@@ -16,7 +16,7 @@ import { isProvider, isRemote } from "../models/names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/context.js";
 import type { JsonObject } from "../platform/json.js";
-import { redactJson } from "../platform/text.js";
+import { redactJson } from "../platform/secrets.js";
 import { findHostPython } from "../sandbox/run-python.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
 import { isScorerName } from "../scoring/scorers.js";
@@ -38,7 +38,7 @@ import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
 import { failsEveryTask, ServerWatch } from "./server-watch.js";
-import { agentOf } from "./settings.js";
+import { agentOf } from "./settings-from-options.js";
 
 export async function localAnswerer(
   { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },

@@ -2,18 +2,9 @@ import { readFingerprint } from "../mail/corpus.js";
 import { chunk, yieldBetween } from "../platform/async.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask, TaskSet } from "../tasks/question.js";
-import { attemptPages, remainingPositions, saveRunTasks, saveTasks, tasksAt } from "../traces/results-store.js";
+import { saveRunTasks, saveTasks, tasksAt } from "../traces/results-store.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import {
-  acquireRunLock,
-  addRunTags,
-  insertRun,
-  type RunChange,
-  type RunOwner,
-  type RunRow,
-  reopenRun,
-  setRunName,
-} from "../traces/runs-store.js";
+import { acquireRunLock, addRunTags, insertRun, type RunOwner, setRunName } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 
 /** The tasks of one attempt at a run, and the results of earlier ones. Both are read from the database one by one. */
@@ -91,37 +82,3 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
 }
 
 async function* noResults(): AsyncGenerator<TaskResult> {}
-
-/** Resumes a run: its tasks without a result and, with `retryFailed`, the failed ones. */
-export async function resumeRun(
-  db: Db,
-  run: RunRow,
-  request: RunChange & { retryFailed: boolean; worker: RunOwner; waiting?: LockWait },
-): Promise<RunSession> {
-  const { retryFailed, worker, waiting = WAIT_INDEFINITELY, ...change } = request;
-  await withWriteTransaction(db, waiting, () => {
-    acquireRunLock(db, run.id, worker);
-    reopenRun(db, run.id, change);
-  });
-  const positions = await findLeft(db, run.id, retryFailed);
-  return {
-    tasks: tasksAt(db, run.id, positions),
-    left: positions.length,
-    finished: run.totalTasks - positions.length,
-    done: finishedBefore(db, run.id, retryFailed),
-  };
-}
-
-export async function findLeft(db: Db, runId: string, retryFailed: boolean): Promise<number[]> {
-  const positions: number[] = [];
-  for await (const some of yieldBetween(remainingPositions(db, runId, retryFailed))) positions.push(...some);
-  return positions;
-}
-
-async function* finishedBefore(db: Db, runId: string, retryFailed: boolean): AsyncGenerator<TaskResult> {
-  for await (const page of yieldBetween(attemptPages(db, runId))) {
-    for (const { result, isFailed, isSuperseded } of page) {
-      if (!isSuperseded && !(isFailed && retryFailed)) yield result;
-    }
-  }
-}

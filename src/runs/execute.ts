@@ -31,10 +31,11 @@ import { checkPriced } from "./create-model.js";
 import { openGates } from "./gates.js";
 import { checkNewRunName } from "./manage.js";
 import type { RunOptions, RunRequest } from "./options.js";
-import { planNewRun, planRepeat, planResume, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan.js";
+import { planNewRun, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan.js";
+import { planRepeat, planResume } from "./resume.js";
+import { fromDatabase, saveResults } from "./run-sources.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
-import { notesOnSent } from "./settings.js";
-import { fromDatabase, saveResults } from "./totals.js";
+import { notesOnSent } from "./settings-from-options.js";
 
 export function runBenchmark(
   request: RunRequest,

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { AppContext, ProgressBar } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import type { Table, TableSource } from "../trace-formats/table.js";
+import type { Table, TableSource } from "../trace-formats/table-columns.js";
 import { encodeTable, type TableFormat, tasksTable, toolCallsTable, turnsTable } from "../trace-formats/tables.js";
-import { scoredNames } from "./report.js";
-import { countTasks, type RunSource, RunSources, refuseTwice } from "./totals.js";
+import { scoredNames } from "./collect-report.js";
+import { countTasks, type RunSource, RunSources, refuseTwice } from "./run-sources.js";
 
 interface TableRequest {
   /** Of runs in the database, or paths of results files. */

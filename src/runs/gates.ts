@@ -7,7 +7,7 @@ import {
   incomparable,
   type MetricComparison,
   type RunHead,
-} from "../analysis/compare.js";
+} from "../analysis/paired-comparison.js";
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
 import { agreementFor, PassTally } from "../evals/use-evals.js";
 import { commandLine } from "../platform/command-line.js";
@@ -23,7 +23,7 @@ import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
 import { type Gate, METRIC_ALIASES, scaleOf, scaleText, scorerOfMetric, type Threshold } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
-import { type RunSource, RunSources, unfinished } from "./totals.js";
+import { type RunSource, RunSources, unfinished } from "./run-sources.js";
 
 const DEFAULT_MARGIN = 0.02;
 

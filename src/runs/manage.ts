@@ -30,7 +30,7 @@ import {
 } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
-import { computeRunTotals } from "./totals.js";
+import { computeRunTotals } from "./run-sources.js";
 
 interface TaskOfRun {
   readonly taskId: TaskId;

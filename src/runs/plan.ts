@@ -2,32 +2,27 @@ import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
-import { getAgent, getVersion, saveCurrentVersion } from "../agents/registry-store.js";
+import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { isEvalScore } from "../evals/definition.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
-import { yieldBetween } from "../platform/async.js";
-import { commandLine } from "../platform/command-line.js";
+import { flagName } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { checkWritable } from "../platform/files.js";
-import { flagName } from "../platform/text.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
 import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
 import { openSuite } from "../suites/suite.js";
 import { openSuiteFolder } from "../suites/suite-folder.js";
 import { needsMachine } from "../suites/task-needs.js";
-import type { PlannedSuiteTask, PlannedTask } from "../tasks/question.js";
+import type { PlannedSuiteTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { toolsDigest } from "../tools/load-tools.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
-import { tasksAt } from "../traces/results-store.js";
 import { type AgentTarget, NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
-import { getRun, type RunOwner, type RunRow } from "../traces/runs-store.js";
+import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./agent-target.js";
 import { type CreatedModel, createModel, modelNameOf } from "./create-model.js";
-import { createRun, findLeft, type NewRunRequest, type RunSession, resumeRun } from "./create-run.js";
+import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
 import {
   agentOfNewRun,
   chosenScorers,
@@ -36,14 +31,7 @@ import {
   type RunRequest,
   recordedScorers,
 } from "./options.js";
-import {
-  differences,
-  externalAgentSettings,
-  newRunSettings,
-  oracleSettings,
-  refuseOracle,
-  requestedSettings,
-} from "./settings.js";
+import { externalAgentSettings, newRunSettings, oracleSettings, refuseOracle } from "./settings-from-options.js";
 
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
@@ -159,123 +147,6 @@ function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
   );
 }
 
-/**
- * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
- * incomparable: they are refused, unless --force records the difference.
- */
-export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  const run = getRun(db, name, "newest");
-  refuseOptionsOfNewRun(given, "resume", run.id);
-  refuseImported(run, "be resumed");
-  const requested = requestedSettings(run.settings, request, context);
-  const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
-  if (changes.length > 0 && !request.force) {
-    throw new UserError(
-      "run_differs",
-      `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      `Go on with what it was begun with, or go on all the same and have the difference recorded: ${commandLine`art-e run --resume ${run.id} --force`}`,
-    );
-  }
-  const settings =
-    changes.length === 0 ? run.settings : { ...requested, changes: [...(run.settings.changes ?? []), ...changes] };
-  const limits = limitsOf(request, run.limits);
-  const output = outputToKeep(request.output) ?? run.output;
-  if (request.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
-  return {
-    runId: run.id,
-    settings,
-    suite: await suiteOfRun({ ...run, settings }, request, context),
-    model: await createModel(settings, { ...request, concurrency }, context),
-    tasks: async () => (await findLeft(db, run.id, request.retryFailed)).length,
-    tools: settings.repeats === undefined ? toolsNow(db, settings) : toolsOfRun(db, run),
-    limits,
-    output: request.output ?? output ?? undefined,
-    over: run,
-    begin: (owner, waiting) =>
-      resumeRun(db, run, { settings, limits, output, retryFailed: request.retryFailed, worker: owner, waiting }),
-  };
-}
-
-function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
-  return [
-    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["the mail has grown since"]),
-    // A repeat has the tools of the run that it repeats, whatever has been made of them since.
-    ...(settings.repeats !== undefined ||
-    settings.elsewhere !== undefined ||
-    toolsDigest(db, settings.agentId) === settings.toolsDigest
-      ? []
-      : ["the agent's tools have changed since"]),
-  ];
-}
-
-/**
- * A new run over the questions of an old one, with its prompt, model, settings and tools, even where the agent has
- * changed since. Where the mail has changed it is refused, unless --force records the difference.
- */
-export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  const run = getRun(db, name);
-  refuseOptionsOfNewRun(given, "repeat", run.id);
-  refuseImported(run, "be repeated");
-  const requested = requestedSettings(run.settings, request, context);
-  const changes = [
-    ...differences(run.settings, requested),
-    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
-  ];
-  if (changes.length > 0 && !request.force) {
-    throw new UserError(
-      "run_differs",
-      `Run ${run.id} cannot be repeated as it was: ${changes.join("; ")}.`,
-      "Leave out what differs, or add --force to repeat it all the same and have the difference recorded.",
-    );
-  }
-  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
-  const settings = {
-    ...requested,
-    concurrency,
-    repeats: run.id,
-    ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),
-  };
-  const tasks: PlannedTask[] = [];
-  const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
-  for await (const task of yieldBetween(tasksAt(db, run.id, positions))) tasks.push(task);
-  const runId = newRunId();
-  const limits = limitsOf(request, run.limits);
-  const output = outputToKeep(request.output);
-  const set = { ...run.dataset, split: run.split };
-  return {
-    runId,
-    settings,
-    suite: await suiteOfRun({ ...run, settings }, request, context),
-    model: await createModel(settings, { ...request, concurrency }, context),
-    tasks: async () => run.totalTasks,
-    tools: toolsOfRun(db, run),
-    limits,
-    output: request.output,
-    over: { ...run, corpusFingerprint: readFingerprint(db) ?? "" },
-    begin: createRunOnce(db, { runId, name: request.name, set, tasks, settings, limits, output }),
-  };
-}
-
-/** The agent of an imported run, with its prompt and tools, is where the run was made: here are its traces only. */
-function refuseImported({ id, settings: { imported, environment } }: RunRow, what: string): void {
-  if (environment !== undefined) {
-    throw new UserError(
-      "run_of_environment",
-      `Run ${id} cannot ${what}: its tasks were episodes of a training environment, and its model was a trainer's.`,
-      "Serve the environment again: art-e env serve.",
-    );
-  }
-  if (imported === undefined) return;
-  throw new UserError(
-    "run_imported",
-    `Run ${id} cannot ${what}: it was imported from ${imported.file}, and its agent is not in this database.`,
-    "Do it where the run was made, or answer its questions anew: art-e run -a AGENT --dataset FILE.",
-  );
-}
-
 const ONLY_FOR_SUITES: readonly RunOptionName[] = [
   "task",
   "tool",
@@ -344,20 +215,6 @@ function contradiction(what: string): UserError {
   );
 }
 
-/** What opens the tasks of a stored run: they are in the database, and are not listed again. */
-async function suiteOfRun(
-  { split, dataset, settings }: RunRow,
-  options: RunOptions,
-  context: AppContext,
-): Promise<Suite> {
-  if (split !== "suite") return artESuite(settings.cutoff, options, context);
-  // Runs over questions start without loading what machines are made of.
-  const { openSuite } = await import("../suites/suite.js");
-  const { functions, oracle, cutoff } = settings;
-  const { accountSettings } = options;
-  return openSuite(dataset.source, { limit: null, functions, oracle, cutoff, accountSettings }, context);
-}
-
 function newRunPlan(
   db: Db,
   { suite, list, settings, model }: Pick<RunPlan, "suite" | "settings" | "model"> & { readonly list: TaskList },
@@ -411,47 +268,8 @@ export interface RunPlan {
   begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
 }
 
-/** Options that choose what is answered: a run that was created has them in the database. */
-const SELECTS_TASKS: readonly RunOptionName[] = [
-  "split",
-  "dataset",
-  "useJson",
-  "revision",
-  "limit",
-  "minRealism",
-  "maxSources",
-  "ids",
-  "inbox",
-  "excludeKnownBad",
-  "shuffle",
-  "seed",
-  "epochs",
-  "price",
-  "protocol",
-  "suite",
-  "task",
-  "tool",
-  "tag",
-  "index",
-  "counterparts",
-  "runnable",
-];
-
-const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
-
-function refuseOptionsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", runId: string): void {
-  const names = how === "resume" ? SELECTS_TASKS : [...SELECTS_TASKS, ...RESUME_ONLY];
-  const other = names.find((name) => given.has(name));
-  if (other === undefined) return;
-  const message =
-    how === "resume"
-      ? `--resume answers what is missing of run ${runId}: ${flagName(other)} cannot choose anything else.`
-      : `--repeat asks what run ${runId} asked, with the agent it had: ${flagName(other)} cannot change that.`;
-  throw new UserError("flags_contradict", message, "Leave it out, or begin a new run.");
-}
-
 /** Creates the run on the first call, and frees the tasks then: they are in the database from there on. */
-function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
+export function createRunOnce(db: Db, run: Omit<NewRunRequest, "worker" | "waiting">): RunPlan["begin"] {
   let { tasks } = run;
   const { tasks: _, ...rest } = run;
   return (owner, waiting) => {
@@ -467,13 +285,8 @@ export function newRunId(): string {
   return `run_${time}_${randomBytes(3).toString("hex")}`;
 }
 
-function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
+export function toolsNow(db: Db, settings: RunSettings): readonly AttachedTool[] {
   return settings.elsewhere === undefined ? attachedOrDefault(db, settings.agentId) : [];
-}
-
-function toolsOfRun(db: Db, { settings }: RunRow): readonly AttachedTool[] {
-  if (settings.elsewhere !== undefined) return [];
-  return getVersion(db, settings.agentId, settings.agentVersion).tools;
 }
 
 function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db: Db, { note }: AppContext): void {
@@ -483,7 +296,7 @@ function noteUnsetConditions({ protocol }: { protocol?: "art" | undefined }, db:
   );
 }
 
-function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
+export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   return {
     maxCostUsd: options.maxCost ?? stored.maxCostUsd,
     maxTokens: options.maxRunTokens ?? stored.maxTokens,
@@ -493,7 +306,7 @@ function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
 }
 
 /** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
-function outputToKeep(path: string | undefined): string | null {
+export function outputToKeep(path: string | undefined): string | null {
   if (path === undefined) return null;
   return (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) ? resolve(path) : null;
 }

@@ -37,7 +37,7 @@ import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { isSuiteTrace, type Judge, type Judgement, type JudgeSettings, type Trace } from "../traces/trace.js";
 import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./options.js";
-import { computeRunTotals, saveResults } from "./totals.js";
+import { computeRunTotals, saveResults } from "./run-sources.js";
 
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;

@@ -30,12 +30,13 @@ import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { createRun, resumeRun } from "./create-run.js";
+import { createRun } from "./create-run.js";
 import { Episode, type EpisodeRules, type EpisodeRun, JUDGE_MS } from "./episode.js";
 import { checkNewRunName } from "./manage.js";
 import { chosenScorers } from "./options.js";
 import { newRunId } from "./plan.js";
-import { differences } from "./settings.js";
+import { resumeRun } from "./resume.js";
+import { differences } from "./settings-from-options.js";
 
 /** Everything a user may ask of the environment. */
 export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {

@@ -9,8 +9,8 @@ import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-re
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
 import { count } from "../text/format.js";
-import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./report.js";
-import { countTasks } from "./totals.js";
+import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./collect-report.js";
+import { countTasks } from "./run-sources.js";
 
 const TASKS_FILE = "tasks.csv";
 

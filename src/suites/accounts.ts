@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, normalize, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { isShallow, type JsonValue } from "../platform/json.js";
-import { redact, redactBytes } from "../platform/text.js";
+import { redact, redactBytes } from "../platform/secrets.js";
 import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";

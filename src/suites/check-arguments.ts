@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { didYouMean } from "../platform/text.js";
+import { didYouMean } from "../platform/command-line.js";
 import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
 import { GETTER_ARGUMENTS } from "./getters.js";
 import { filePair } from "./grading-function.js";

@@ -4,7 +4,7 @@ import { basename, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { stringify } from "smol-toml";
 import { checkMailboxes } from "../mail/corpus.js";
-import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mailbox.js";
+import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";

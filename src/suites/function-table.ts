@@ -19,17 +19,17 @@ function lazily<Name extends string, Args extends unknown[]>(
   return async (...args: Args): Promise<number> => (await load())[name](...args);
 }
 
-const tables = () => import("./spider2v/compare-table.js");
-const files = () => import("./spider2v/compare-files.js");
-const flowbook = () => import("./flowbook/compare.js");
-const notebooks = () => import("./flowbook/notebooks.js");
+const tables = () => import("./functions/spider2v-tables.js");
+const files = () => import("./functions/spider2v-files.js");
+const flowbook = () => import("./functions/flowbook-files.js");
+const notebooks = () => import("./functions/flowbook-notebooks.js");
 
 /** Spider2-V's evaluation functions that grade files and texts, of the origin's commit c2a3a6c2. */
 export const SPIDER2V_FUNCTIONS: Readonly<Record<string, MetricFunction>> = {
   are_jupyter_outputs_cleared: lazily(files, "areOutputsCleared"),
   check_include_exclude: lazily(files, "checkIncludeExclude"),
-  check_local_database: lazily(() => import("./spider2v/databases.js"), "checkLocalDatabase"),
-  check_yaml_file: lazily(() => import("./spider2v/check-yaml.js"), "checkYamlFile"),
+  check_local_database: lazily(() => import("./functions/spider2v-databases.js"), "checkLocalDatabase"),
+  check_yaml_file: lazily(() => import("./functions/spider2v-yaml.js"), "checkYamlFile"),
   compare_csv: lazily(files, "spider2vCompareCsv"),
   compare_ipynb_files: lazily(files, "compareIpynbFiles"),
   compare_json_file: lazily(files, "compareJsonFile"),

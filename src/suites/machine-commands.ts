@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { splitShellWords } from "../platform/text.js";
+import { splitShellWords } from "../platform/command-line.js";
 import { type CommandResult, HOME, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 
 export const commandSchema = z.looseObject({

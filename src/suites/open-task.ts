@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { AppContext } from "../platform/context.js";
-import { redact } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
 import { missingForImage } from "../sandbox/docker-machine.js";
 import { chooseMachineHost, openDockerMachine, openTaskMachine } from "../sandbox/open-task-machine.js";
 import { checkSnapshots, missingOptional, readSnapshots, type Snapshot, snapshotOf } from "../sandbox/snapshots.js";

@@ -1,4 +1,4 @@
-import { trimEndOf } from "../platform/text.js";
+import { trimEndOf } from "../platform/strings.js";
 
 /** Longer texts say something. The expressions below are for texts up to this only. */
 const LONGEST = 600;

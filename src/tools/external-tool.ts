@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { runProcess } from "../platform/processes.js";
-import { redact, redactJson } from "../platform/text.js";
+import { redact, redactJson } from "../platform/secrets.js";
 import type { ExternalResources } from "./external-resources.js";
 import { compileResultSchema } from "./json-schema.js";
 import { toolError } from "./mailbox.js";

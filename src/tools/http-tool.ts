@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isPublicAddress } from "../platform/guarded-fetch.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
-import { redact } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
 import {
   defineExternalTool,
   fillInVariables,

@@ -1,4 +1,4 @@
-import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mailbox.js";
+import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";

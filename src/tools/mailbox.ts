@@ -1,5 +1,5 @@
 import { type ArtHit, type ArtQuery, openArtSearch } from "../mail/art-search.js";
-import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mailbox.js";
+import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../mail/search.js";
 import { type AddressBook, openAddressBook } from "../mail/search-query.js";
 import type { Db } from "../store/open-store.js";

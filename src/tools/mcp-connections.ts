@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
-import { longestSecret, redact, redactEnd } from "../platform/text.js";
+import { longestSecret, redact, redactEnd } from "../platform/secrets.js";
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 

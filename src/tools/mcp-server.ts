@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { bareMessageId, formatMail } from "../mail/email.js";
-import { openMailboxListing, resolveInbox } from "../mail/mailbox.js";
+import { openMailboxListing, resolveInbox } from "../mail/mail-lookup.js";
 import { ByteBudget } from "../platform/async.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH } from "../platform/json.js";

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonSchema, type JsonValue, jsonObjectSchema } from "../platform/json.js";
-import { didYouMean } from "../platform/text.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
 import type { Workspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open-store.js";

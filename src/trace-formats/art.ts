@@ -13,7 +13,7 @@ import {
   openaiTool,
   taskIdOf,
   toWellFormedJson,
-} from "./trace-format.js";
+} from "./exported-trace.js";
 
 /** Trajectory groups as ART reads them: the repeats of a question on one line, with the reward of each. */
 export const artFormat: LineFormat = {

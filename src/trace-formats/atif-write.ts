@@ -18,7 +18,7 @@ import {
   knownTools,
   openaiTool,
   toWellFormedJson,
-} from "./trace-format.js";
+} from "./exported-trace.js";
 
 /** Later versions are refused by strict readers of this one, and add nothing that a trace has. */
 const VERSION = "ATIF-v1.7";

@@ -34,14 +34,14 @@ import {
   selectTraceIds,
   type TraceFilter,
 } from "../traces/traces-store.js";
-import { FORMATS, type Format } from "./formats.js";
 import {
   type ExportContext,
   type ExportedTrace,
   type ExportOptions,
   ExportReport,
   type TraceFormat,
-} from "./trace-format.js";
+} from "./exported-trace.js";
+import { FORMATS, type Format } from "./formats.js";
 
 interface ExportRequest {
   readonly source: ExportSource;

@@ -4,8 +4,6 @@ import type { JsonObject, JsonValue } from "../platform/json.js";
 import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
 import { artFormat } from "./art.js";
 import { atifTrajectory } from "./atif-write.js";
-import { inspectFormat, inspectJsonFormat } from "./inspect-write-log.js";
-import { otlpFormat } from "./otlp-write.js";
 import {
   type ExportContext,
   type ExportedTrace,
@@ -16,7 +14,9 @@ import {
   perTrace,
   type TraceFormat,
   toWellFormedJson,
-} from "./trace-format.js";
+} from "./exported-trace.js";
+import { inspectFormat, inspectJsonFormat } from "./inspect-write-log.js";
+import { otlpFormat } from "./otlp-write.js";
 
 /** The complete trace on one line: enough to replay it, to score it again and to write an eval from it. */
 function jsonLine(trace: ExportedTrace): string[] {

@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
 import { addCost, type RunStatus, sumCost, sumUsage } from "../traces/task-result.js";
-import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
 import {
   type BinaryFormat,
   type ExportContext,
@@ -12,7 +11,8 @@ import {
   type TextFormat,
   taskIdOf,
   toWellFormedJson,
-} from "./trace-format.js";
+} from "./exported-trace.js";
+import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
 
 /** Larger ones are shown without their samples. */

@@ -27,7 +27,7 @@ import {
   knownTools,
   taskIdOf,
   toWellFormedJson,
-} from "./trace-format.js";
+} from "./exported-trace.js";
 
 /** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {

@@ -8,6 +8,7 @@ import { type Db, withStore } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { readTraces } from "../traces/traces-store.js";
 import { type ExportSource, openTraceTools, selectTraces, type TraceSelection } from "./export-traces.js";
+import type { ExportedTrace } from "./exported-trace.js";
 import { type Span, type SpanBatch, SpanBatcher } from "./otlp-encode.js";
 import {
   addDelivery,
@@ -24,7 +25,6 @@ import {
 } from "./otlp-post.js";
 import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
 import { otlpSpans, scoreRecords, spanSource } from "./otlp-write.js";
-import type { ExportedTrace } from "./trace-format.js";
 
 export interface SendRequest {
   readonly source: ExportSource;

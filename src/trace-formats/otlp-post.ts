@@ -7,7 +7,8 @@ import { UserError } from "../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { retry } from "../platform/retry.js";
-import { redact, stripControls } from "../platform/text.js";
+import { redact } from "../platform/secrets.js";
+import { stripControls } from "../platform/strings.js";
 import {
   encodeRequest,
   RESPONSE_MESSAGE,

@@ -4,6 +4,7 @@ import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonValue } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
 import { askedOf, isChatTrace, type Turn } from "../traces/trace.js";
+import { type ExportContext, type ExportedTrace, perTrace } from "./exported-trace.js";
 import {
   type AnyValue,
   conventionalFinishReason,
@@ -16,7 +17,6 @@ import {
   STATUS_ERROR,
 } from "./otlp-encode.js";
 import type { ScoreRecord } from "./otlp-post.js";
-import { type ExportContext, type ExportedTrace, perTrace } from "./trace-format.js";
 
 /** The scores of a trace that could be told. */
 export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../platform/errors.js";
 import { checkWritable, isSameFile } from "../platform/files.js";
-import { PARQUET_TABLE_KEY } from "./table.js";
+import { PARQUET_TABLE_KEY } from "./table-columns.js";
 import { QUESTIONS_TABLE } from "./tables.js";
 
 /** Refuses a file in the place of a folder, and files of it that may not be written over. */

@@ -1,6 +1,6 @@
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { type CellValue, type Column, type ColumnType, PARQUET_TABLE_KEY } from "./table.js";
+import { type CellValue, type Column, type ColumnType, PARQUET_TABLE_KEY } from "./table-columns.js";
 
 /** A row group is complete with so many rows, or so many characters of text. One is in memory at a time. */
 const MAX_ROWS = 50_000;

@@ -4,8 +4,8 @@ import { isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
-import type { CellValue, Column, Table, TableSource } from "./table.js";
-import { toWellFormedJson } from "./trace-format.js";
+import { toWellFormedJson } from "./exported-trace.js";
+import type { CellValue, Column, Table, TableSource } from "./table-columns.js";
 
 export interface TaskResultRow {
   readonly run: TableSource["head"];

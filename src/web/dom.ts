@@ -1,4 +1,4 @@
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import { share, usd } from "../text/format.js";
 
 /** A score with three digits; a dash where there is none, and a typographic minus. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareRuns } from "../../src/analysis/compare.js";
+import { compareRuns } from "../../src/analysis/paired-comparison.js";
 import { gateText } from "../../src/reports/run-text.js";
 import { failUnder, noWorseThan } from "../../src/runs/gates.js";
 import { figures, run } from "./runs.js";

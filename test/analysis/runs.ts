@@ -1,4 +1,4 @@
-import { type ComparableRun, comparableRun, type RunHead } from "../../src/analysis/compare.js";
+import { type ComparableRun, comparableRun, type RunHead } from "../../src/analysis/paired-comparison.js";
 import type { ScoreFigures } from "../../src/traces/run-totals.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, SETTINGS } from "../traces/saved-runs.js";

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { openMailLookup } from "../../src/mail/mailbox.js";
+import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/mail/search.js";
 import { openAddressBook } from "../../src/mail/search-query.js";
 import { type Db, openStore } from "../../src/store/open-store.js";

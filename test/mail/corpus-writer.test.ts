@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readCorpusStats, readFingerprint } from "../../src/mail/corpus.js";
 import type { FiledEmail } from "../../src/mail/email.js";
-import { openMailLookup } from "../../src/mail/mailbox.js";
+import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { openCorpusWriter, toStorableMail } from "../../src/mail/store/corpus-writer.js";
 import { seeded } from "../bench/random.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";

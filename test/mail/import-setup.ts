@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
+import { openCorpus } from "../../src/mail/corpus-formats.js";
 import type { BadEmail, CorpusSource } from "../../src/mail/email.js";
 import {
   type ImportProgress,
@@ -11,7 +12,6 @@ import {
   importCorpus,
   prepareSource,
 } from "../../src/mail/import.js";
-import { openCorpus } from "../../src/mail/open-corpus.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 
 /** Imports into database files of their own, and what is left in them. */

@@ -10,7 +10,7 @@ import { openArtSearch } from "../../src/mail/art-search.js";
 import { checkHealth, repairIndex } from "../../src/mail/health.js";
 import { type importCorpus, prepareSource } from "../../src/mail/import.js";
 import { largestMailboxes } from "../../src/mail/import-command.js";
-import { openMailboxListing } from "../../src/mail/mailbox.js";
+import { openMailboxListing } from "../../src/mail/mail-lookup.js";
 import { openMailSearch } from "../../src/mail/search.js";
 import { largestInboxes } from "../../src/mail/search-postings.js";
 import type { openForImport } from "../../src/mail/store/atomic-import.js";

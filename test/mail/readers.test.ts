@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openCorpus } from "../../src/mail/open-corpus.js";
+import { openCorpus } from "../../src/mail/corpus-formats.js";
 import { type CsvRecord, CsvRecords, MAX_FIELD_BYTES } from "../../src/mail/readers/csv.js";
 import { openTarball } from "../../src/mail/readers/tar.js";
 import { UserError } from "../../src/platform/errors.js";

@@ -10,7 +10,7 @@ import {
   type RateLimiterOptions,
   withRateLimit,
 } from "../../src/models/rate-limiter.js";
-import { withRetry } from "../../src/models/retry.js";
+import { withRetry } from "../../src/models/retry-completion.js";
 import { load, MINUTE, refusal, SERVERS, SimulatedTime, settled } from "./simulated-time.js";
 
 const never = new AbortController().signal;

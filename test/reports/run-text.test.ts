@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { questionStatistics } from "../../src/questions/dataset.js";
 import { corpusSummary, datasetSummary, runSummary } from "../../src/reports/run-text.js";
-import { runLabels, runNameOrId, runTitle } from "../../src/reports/text.js";
+import { runLabels, runNameOrId, runTitle } from "../../src/reports/wording.js";
 import type { RunTotals, ScoreFigures } from "../../src/traces/run-totals.js";
 
 const AVERAGES = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/models/model.js";
-import { stripControls } from "../../src/platform/text.js";
+import { stripControls } from "../../src/platform/strings.js";
 import { traceText } from "../../src/reports/trace-text.js";
 import { traceView } from "../../src/reports/trace-view.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { checkMailboxes } from "../../src/mail/corpus.js";
 import { type Completion, type Model, ModelError } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
-import { createRun, resumeRun } from "../../src/runs/create-run.js";
+import { createRun } from "../../src/runs/create-run.js";
+import { resumeRun } from "../../src/runs/resume.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { attemptPages } from "../../src/traces/results-store.js";
 import { getRun, type RunOwner } from "../../src/traces/runs-store.js";

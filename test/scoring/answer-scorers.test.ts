@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import { type MailLookup, openMailLookup } from "../../src/mail/mailbox.js";
+import { type MailLookup, openMailLookup } from "../../src/mail/mail-lookup.js";
 import {
   dateMatch,
   exactMatch,

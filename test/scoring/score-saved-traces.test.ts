@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { NO_EVALS } from "../../src/evals/use-evals.js";
-import { openMailLookup } from "../../src/mail/mailbox.js";
+import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { ModelError } from "../../src/models/model.js";
 import { scoreRun } from "../../src/runs/score-traces.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/scoring/scorers.js";

@@ -4,9 +4,9 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
+import { checkLocalDatabase } from "../../src/suites/functions/spider2v-databases.js";
+import { compareTable } from "../../src/suites/functions/spider2v-tables.js";
 import { CollectedFile } from "../../src/suites/grading-function.js";
-import { compareTable } from "../../src/suites/spider2v/compare-table.js";
-import { checkLocalDatabase } from "../../src/suites/spider2v/databases.js";
 import { relationships, sheetData, workbookParts, zipParts } from "./make-workbook.js";
 import { temporaryFolder } from "./temporary-folder.js";
 

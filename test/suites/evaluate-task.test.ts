@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
 import { evaluateTask } from "../../src/suites/evaluate-task.js";
-import { scoreLog } from "../../src/suites/flowbook/compare.js";
-import { combineScores } from "../../src/suites/flowbook/notebooks.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { evaluationNeed, isImplemented, SPIDER2V_FUNCTIONS } from "../../src/suites/function-table.js";
+import { scoreLog } from "../../src/suites/functions/flowbook-files.js";
+import { combineScores } from "../../src/suites/functions/flowbook-notebooks.js";
 import { formatTime } from "../../src/suites/getters.js";
 import { CollectedFile } from "../../src/suites/grading-function.js";
 import type {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
-import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
 import { readArtGroups } from "./art-reader.js";
 import { type AtifTrajectory, readAtif } from "./atif-reader.js";
 import { contextOf } from "./context.js";

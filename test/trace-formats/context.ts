@@ -1,5 +1,5 @@
 import { SCORERS } from "../../src/scoring/scorers.js";
-import { type ExportContext, ExportReport } from "../../src/trace-formats/trace-format.js";
+import { type ExportContext, ExportReport } from "../../src/trace-formats/exported-trace.js";
 
 /** What formats get beside the traces. */
 export function contextOf(changes: Partial<ExportContext> = {}): ExportContext {

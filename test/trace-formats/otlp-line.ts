@@ -1,6 +1,6 @@
 import type { ToolSpec } from "../../src/models/model.js";
+import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import { otlpFormat } from "../../src/trace-formats/otlp-write.js";
-import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
 import { contextOf } from "./context.js";
 
 /** The lines of a trace, one each. */

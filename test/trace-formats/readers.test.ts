@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { openCorpus } from "../../src/mail/corpus-formats.js";
 import { CORPUS_FORMATS, type CorpusFormat, type FiledEmail } from "../../src/mail/email.js";
-import { openCorpus } from "../../src/mail/open-corpus.js";
 import { UserError } from "../../src/platform/errors.js";
+import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import { type ImportFormat, openImport } from "../../src/trace-formats/open-import.js";
-import type { ExportedTrace } from "../../src/trace-formats/trace-format.js";
 import { EXPORTS, needs } from "../machine-requirements.js";
 import {
   authoredMails,

@@ -7,7 +7,7 @@ import { parse } from "csv-parse/sync";
 import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { afterAll, describe, expect, it } from "vitest";
 import { parquetBytes } from "../../src/trace-formats/parquet.js";
-import type { CellValue, Column, Table, TableSource } from "../../src/trace-formats/table.js";
+import type { CellValue, Column, Table, TableSource } from "../../src/trace-formats/table-columns.js";
 import { csvRows, jsonLines, tasksTable, toolCallsTable, turnsTable } from "../../src/trace-formats/tables.js";
 import { directoryEnd, directoryEntry, dosTime, localHeader, ZipWriter } from "../../src/trace-formats/zip-writer.js";
 import { finished } from "../traces/saved-runs.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { stripControls } from "../../platform/text.js";
+import { stripControls } from "../../platform/strings.js";
 import type { CitedMail } from "../../server/chat.js";
 import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";

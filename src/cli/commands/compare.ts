@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { PUBLISHED } from "../../analysis/compare.js";
+import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
-import type { Comparison } from "../../runs/compare.js";
+import type { Comparison } from "../../runs/compare-stored-runs.js";
 import { defineCommand, wholeNumber } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 
@@ -33,7 +33,7 @@ export const compareCommand = defineCommand(
         "Name two or more runs, or add --published.",
       );
     }
-    const { compareStoredRuns } = await import("../../runs/compare.js");
+    const { compareStoredRuns } = await import("../../runs/compare-stored-runs.js");
     const compared = await compareStoredRuns(flags, context);
     context.out.result(compared, () => textOf(compared));
   },

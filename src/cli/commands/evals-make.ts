@@ -9,9 +9,9 @@ import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "..
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { stripControls } from "../../platform/text.js";
-import { estimateText } from "../../reports/text.js";
+import { stripControls } from "../../platform/strings.js";
 import { traceText } from "../../reports/trace-text.js";
+import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";

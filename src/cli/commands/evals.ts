@@ -13,7 +13,7 @@ import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
-import { estimateText, oneLine } from "../../reports/text.js";
+import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
-import { flagName } from "../../platform/text.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";

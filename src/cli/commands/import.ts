@@ -4,7 +4,7 @@ import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.j
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
-import { stripControls } from "../../platform/text.js";
+import { stripControls } from "../../platform/strings.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";

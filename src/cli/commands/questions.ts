@@ -4,10 +4,10 @@ import { EXIT, UserError } from "../../platform/errors.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { programVersion } from "../../platform/program-version.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
+import type { DatasetReview, ReviewSummary } from "../../questions/dataset-review.js";
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
 import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
-import type { DatasetReview, ReviewSummary } from "../../questions/review.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { overwriteShape, tokenOf } from "../flags.js";
 import { defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
@@ -30,9 +30,9 @@ export const reviewQuestionsCommand = defineCommand(
     const { settings, note, out, signal } = context;
     const { withStore } = await import("../../store/open-store.js");
     return withStore(settings, async (db) => {
-      const { DatasetReview } = await import("../../questions/review.js");
+      const { DatasetReview } = await import("../../questions/dataset-review.js");
       const review = await DatasetReview.open(file, db);
-      const { startReviewServer } = await import("../../server/review.js");
+      const { startReviewServer } = await import("../../server/review-page.js");
       const server = await startReviewServer(db, review, {
         version: programVersion(),
         port,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatMail } from "../../mail/email.js";
-import { stripControls } from "../../platform/text.js";
+import { stripControls } from "../../platform/strings.js";
 import { traceText } from "../../reports/trace-text.js";
 import { defineCommand, text } from "../read-flags.js";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { scorersAmong } from "../../analysis/compare.js";
+import { scorersAmong } from "../../analysis/paired-comparison.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { corpusSummary, datasetSummary, runSummary, runTable } from "../../reports/run-text.js";
 import { suiteAnalysisText } from "../../reports/suite-text.js";
-import { sliceTable } from "../../reports/text.js";
+import { sliceTable } from "../../reports/wording.js";
 import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/slice.js";
 import type { Command, CommandContext } from "../command.js";
@@ -93,7 +93,7 @@ async function printRun(name: string, flags: z.output<typeof schema>, context: C
   const { by, metric, csv, overwrite } = flags;
   // Before anything is printed: a folder that cannot be used is refused.
   if (csv !== undefined) await writeSummaries(csv, { runs: [name], overwrite }, context);
-  const { analyseRun } = await import("../../runs/report.js");
+  const { analyseRun } = await import("../../runs/collect-report.js");
   const { totals, analysis } = await analyseRun(name, context.settings);
   if (by === undefined) {
     const texts = () => [runSummary(totals), ...(analysis === null ? [] : [suiteAnalysisText(totals, analysis)])];

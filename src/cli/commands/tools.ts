@@ -3,7 +3,7 @@ import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { stripControls } from "../../platform/text.js";
+import { stripControls } from "../../platform/strings.js";
 import { table } from "../../text/format.js";
 import { day, defineCommand, jsonObject, numberAbove, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
 import { readText } from "../read-text.js";

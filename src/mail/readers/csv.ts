@@ -7,7 +7,7 @@ import { parseJsonOrNull } from "../../platform/json.js";
 import type { CorpusSource, Email } from "../email.js";
 import { buildEmailFromRow, type EmailFields, parseIsoDate, parseMailDate } from "../mime.js";
 import { parseEmail, TOO_LARGE } from "../mime-body.js";
-import { batchMails, fileEmail, isSystemError, locateMail, type ReadResult, readHead, unreadable } from "./source.js";
+import { batchMails, fileEmail, isSystemError, locateMail, type ReadResult, readHead, unreadable } from "./batches.js";
 
 /**
  * Parsed mails, one per row: `message_id,inbox,subject,sender,recipients,date,body` in any order. `recipients` (a

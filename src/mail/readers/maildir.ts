@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { CorpusSource } from "../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime-body.js";
-import { batchMails, fileEmail, locateMail, type ReadResult, unreadable } from "./source.js";
+import { batchMails, fileEmail, locateMail, type ReadResult, unreadable } from "./batches.js";
 
 /**
  * One file per mail: the CMU layout (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one

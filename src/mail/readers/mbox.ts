@@ -13,7 +13,7 @@ import {
   type ReadResult,
   readHead,
   unreadable,
-} from "./source.js";
+} from "./batches.js";
 
 /**
  * One or more mbox files (RFC 4155), gzipped or not. Mails have no path; the owner is the file name without

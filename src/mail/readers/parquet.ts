@@ -14,8 +14,8 @@ import { UserError } from "../../platform/errors.js";
 import { checkPages, checkRowCount } from "../../platform/parquet.js";
 import type { CorpusSource } from "../email.js";
 import { buildEmailFromRow, isoSeconds, parseIsoDate, parseMailDate } from "../mime.js";
+import { batchMails, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
 import { type Columns, type MailColumn, mailColumns } from "./csv.js";
-import { batchMails, brokenSource, fileEmail, locateMail, type ReadResult } from "./source.js";
 
 /** Rows in memory at once. Fewer would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;

@@ -16,7 +16,7 @@ import {
   type ReadResult,
   readHead,
   unreadable,
-} from "./source.js";
+} from "./batches.js";
 
 /**
  * A tar archive, gzipped or not, read as a stream; nothing is unpacked to disk. Progress counts bytes on disk.

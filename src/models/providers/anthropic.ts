@@ -2,7 +2,6 @@ import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
-import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
@@ -12,6 +11,7 @@ import {
   type SentParameters,
   type Usage,
 } from "../model.js";
+import { sdkFetch, withDeadline } from "../provider-http.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

@@ -2,8 +2,8 @@ import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
-import { jsonBytes, jsonHeaders, postJson } from "../http.js";
 import type { FinishReason, Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
+import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

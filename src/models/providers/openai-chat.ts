@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { chatUrl, type Endpoint, failureInReply, isOpenaiServer, openaiHeaders } from "../endpoint.js";
-import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
@@ -11,6 +10,7 @@ import {
   type SentParameters,
 } from "../model.js";
 import { isReasoningModel } from "../names.js";
+import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

@@ -2,7 +2,6 @@ import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
-import { sdkFetch, withDeadline } from "../http.js";
 import {
   cacheWrites,
   type FinishReason,
@@ -13,6 +12,7 @@ import {
 } from "../model.js";
 import { isReasoningModel } from "../names.js";
 import { httpError } from "../provider-errors.js";
+import { sdkFetch, withDeadline } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

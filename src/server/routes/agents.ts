@@ -21,7 +21,7 @@ import {
   versionedAgent,
 } from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
-import { trimEndOf } from "../../platform/text.js";
+import { trimEndOf } from "../../platform/strings.js";
 import { attachedOrDefault, getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "../responses.js";
 import { defineRoute, type Route, type Services } from "../route.js";

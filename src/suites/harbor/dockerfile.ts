@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { type Copy as CopyInstruction, DockerfileParser, type Env, type Instruction } from "dockerfile-ast";
-import { splitShellWords } from "../../platform/text.js";
+import { splitShellWords } from "../../platform/command-line.js";
 import { fileStateOf } from "../suite-folder.js";
 
 /** What an environment's Dockerfile puts on its base image, as far as that can be had without Docker. */

@@ -1,4 +1,4 @@
-import { datasetText } from "../../reports/text.js";
+import { datasetText } from "../../reports/wording.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";

@@ -1,4 +1,4 @@
-import { datasetText, UNJUDGED } from "../../reports/text.js";
+import { datasetText, UNJUDGED } from "../../reports/wording.js";
 import type { RunLineJson, RunPageJson } from "../../server/responses.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";

@@ -1,5 +1,5 @@
 import type * as DiffLibrary from "diff";
-import type { MetricComparison } from "../../analysis/compare.js";
+import type { MetricComparison } from "../../analysis/paired-comparison.js";
 import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
 import {
   differenceText,
@@ -8,7 +8,7 @@ import {
   significanceText,
   type TaskNoun,
   verdictSentence,
-} from "../../reports/text.js";
+} from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { COST, figureOf, LATENCY, tradeOffChart } from "./charts.js";

@@ -1,7 +1,7 @@
-import type { GuidanceComparison } from "../../analysis/suite.js";
+import type { GuidanceComparison } from "../../analysis/analyse-suite.js";
 import type { ReportHead, RunFigures, SuiteFigures } from "../../reports/report-data.js";
 import { leftOut, TEST_NAMES } from "../../reports/suite-text.js";
-import { differenceText, pText } from "../../reports/text.js";
+import { differenceText, pText } from "../../reports/wording.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import { type Child, h, scoreText, untrustedInline } from "../dom.js";
 import { barList } from "./bar-list.js";

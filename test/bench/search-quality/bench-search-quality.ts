@@ -1,4 +1,4 @@
-import { questionQuery } from "../../../src/mail/mailbox.js";
+import { questionQuery } from "../../../src/mail/mail-lookup.js";
 import { openMailSearch } from "../../../src/mail/search.js";
 import { RANKING_SIGNALS, type RankingSignal } from "../../../src/mail/search-signals.js";
 import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";

@@ -1,4 +1,4 @@
-import { differenceText } from "../../../src/reports/text.js";
+import { differenceText } from "../../../src/reports/wording.js";
 import { estimate, share, table } from "../../../src/text/format.js";
 import { benchMisspelled, type MisspelledQuality } from "./bench-misspelled.js";
 import { benchSearchQuality } from "./bench-search-quality.js";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { RunComparison } from "../../../src/analysis/compare.js";
+import type { RunComparison } from "../../../src/analysis/paired-comparison.js";
 import { KNOWN_BAD_IDS } from "../../../src/questions/dataset.js";
 import type { Question } from "../../../src/tasks/question.js";
 import { sendFile, sendJson, startHub } from "../../platform/hub-server.js";

@@ -7,8 +7,8 @@ import { runSchema } from "../../../src/cli/commands/run-flags.js";
 import { configSchema, parseConfig, refuseUntrusted, SECTIONS } from "../../../src/cli/config.js";
 import { mergeConfig, namesOfRuns, settingsOfRun } from "../../../src/cli/config-file.js";
 import { describe as describeFlag } from "../../../src/cli/read-flags.js";
+import { flagName } from "../../../src/platform/command-line.js";
 import { UserError } from "../../../src/platform/errors.js";
-import { flagName } from "../../../src/platform/text.js";
 
 function refusedBy(work: () => unknown): UserError {
   try {

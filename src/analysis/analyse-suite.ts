@@ -10,7 +10,7 @@ import {
 import { pairTasks, TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import { BANDS, type Band, bandOf } from "../traces/score.js";
 import { modelAndToolTimeOf, type TaskResult } from "../traces/task-result.js";
-import { comparePairs, type MetricComparison, type MetricDescription } from "./compare.js";
+import { comparePairs, type MetricComparison, type MetricDescription } from "./paired-comparison.js";
 
 /** Failures, steps, durations and styles of instruction, over all tasks of a run over a suite. */
 export function analyseSuite(tasks: readonly AnalysedTask[]): SuiteAnalysis {

@@ -10,10 +10,10 @@ import {
   scorersAmong,
   sharedMetrics,
   sharedScores,
-} from "../analysis/compare.js";
+} from "../analysis/paired-comparison.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
-import { RunSources, unfinished } from "./totals.js";
+import { RunSources, unfinished } from "./run-sources.js";
 
 export interface CompareOptions {
   /** The baseline first: run ids, latest, or results files. */

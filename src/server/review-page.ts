@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { DatasetReview, QuestionDetails } from "../questions/dataset-review.js";
 import { questionWordingSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
-import type { DatasetReview, QuestionDetails } from "../questions/review.js";
 import type { Db } from "../store/open-store.js";
 import { ApiError } from "./api-error.js";
 import { createApp } from "./create-app.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import pLimit from "p-limit";
 import type { z } from "zod";
-import { type MailLookup, openMailLookup } from "../mail/mailbox.js";
+import { type MailLookup, openMailLookup } from "../mail/mail-lookup.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";

@@ -1,4 +1,4 @@
-import type { MetricComparison, RunHead } from "../analysis/compare.js";
+import type { MetricComparison, RunHead } from "../analysis/paired-comparison.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { count, duration, estimate, share, table } from "../text/format.js";

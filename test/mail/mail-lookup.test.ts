@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { openMailboxListing, openMailLookup } from "../../src/mail/mailbox.js";
+import { openMailboxListing, openMailLookup } from "../../src/mail/mail-lookup.js";
 import { openMailSearch } from "../../src/mail/search.js";
 import { largestInboxes, openMailCount } from "../../src/mail/search-postings.js";
 import { openAddressBook } from "../../src/mail/search-query.js";

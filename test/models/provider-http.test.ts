@@ -11,6 +11,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { openaiHeaders } from "../../src/models/endpoint.js";
+import type { ModelError } from "../../src/models/model.js";
+import { resolveModel } from "../../src/models/open-model.js";
+import { toModelError } from "../../src/models/provider-errors.js";
 import {
   jsonBytes,
   jsonHeaders,
@@ -19,10 +22,7 @@ import {
   sdkFetch,
   timeLimitReached,
   withDeadline,
-} from "../../src/models/http.js";
-import type { ModelError } from "../../src/models/model.js";
-import { resolveModel } from "../../src/models/open-model.js";
-import { toModelError } from "../../src/models/provider-errors.js";
+} from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";

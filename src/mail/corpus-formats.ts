@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "./email.js";
 import { parseEmail } from "./mime-body.js";
+import { gunzip, isGzip, isSystemError, readHead, unreadable } from "./readers/batches.js";
 import {
   findColumns,
   isKaggleHeader,
@@ -15,7 +16,6 @@ import {
 import { openMaildir, walk } from "./readers/maildir.js";
 import { isMboxSeparator, openEml, openMbox } from "./readers/mbox.js";
 import { openParquet } from "./readers/parquet.js";
-import { gunzip, isGzip, isSystemError, readHead, unreadable } from "./readers/source.js";
 import { openTarball } from "./readers/tar.js";
 
 const OPENERS: Readonly<Record<CorpusFormat, (path: string, files: readonly string[]) => Promise<CorpusSource>>> = {

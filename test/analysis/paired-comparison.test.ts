@@ -7,7 +7,7 @@ import {
   incomparable,
   pairOutcomes,
   pairsOf,
-} from "../../src/analysis/compare.js";
+} from "../../src/analysis/paired-comparison.js";
 import { comparisonText } from "../../src/reports/comparison-text.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { expectBetween, LONG, TIMES, worlds } from "../statistics/simulated-runs.js";

@@ -12,7 +12,7 @@ import {
 import { equalValues, stripText } from "../formats/python-values.js";
 import { CannotGrade, collectFiles, type FlowbookFunction, filePair } from "../grading-function.js";
 import { parseArguments } from "../suite-folder.js";
-import { areOutputsCleared, compareImages, isCellExecuted } from "./compare.js";
+import { areOutputsCleared, compareImages, isCellExecuted } from "./flowbook-files.js";
 
 /** Flowbook's `compare_notebook_cells`: as many cells, equal types and stripped sources. Spider2-V does not strip. */
 export const compareNotebookCells: FlowbookFunction = async (args, context) => {

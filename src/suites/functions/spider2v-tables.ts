@@ -20,7 +20,7 @@ import {
   type StyleValue,
   type TableBooks,
   type TableRule,
-} from "./compare-sheets.js";
+} from "./spider2v-sheets.js";
 
 /** `sheet_data`: both sheets through `pandas.read_excel`, floats rounded to `precision` digits, then `equals`. */
 const compareSheetData: TableRule = (rule, books) => {

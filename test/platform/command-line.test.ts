@@ -1,9 +1,15 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { commandLine, shellWord, showDatabase } from "../../src/platform/command-line.js";
+import {
+  commandLine,
+  didYouMean,
+  nearestNames,
+  shellWord,
+  showDatabase,
+  splitShellWords,
+} from "../../src/platform/command-line.js";
 import { parseJsonOrNull } from "../../src/platform/json.js";
-import { didYouMean, nearestNames, splitShellWords } from "../../src/platform/text.js";
 
 it.each([
   ["rnu", ["run", "ask", "mcp"], ["run"]],

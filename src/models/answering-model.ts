@@ -1,4 +1,4 @@
-import { stripControls } from "../platform/text.js";
+import { stripControls } from "../platform/strings.js";
 import type { Completion, Model } from "./model.js";
 import { isProvider, isRemote } from "./names.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { analysedTask, analyseSuite } from "../../src/analysis/suite.js";
+import { analysedTask, analyseSuite } from "../../src/analysis/analyse-suite.js";
 import { mcnemar } from "../../src/statistics/tests.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { suiteResult } from "./suite-results.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { longestSecret, redact, redactBytes, redactEnd, redactJson } from "../../src/platform/text.js";
+import { longestSecret, redact, redactBytes, redactEnd, redactJson } from "../../src/platform/secrets.js";
 
 const SECRET = "pass/wörd+42!";
 const SECRETS = [SECRET];

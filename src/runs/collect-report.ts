@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { z } from "zod";
+import { type AnalysedTask, analysedTask, analyseSuite } from "../analysis/analyse-suite.js";
 import {
   type ComparableRun,
   compareRuns,
@@ -11,12 +12,11 @@ import {
   scorersAmong,
   sharedMetrics,
   sharedScores,
-} from "../analysis/compare.js";
-import { type AnalysedTask, analysedTask, analyseSuite } from "../analysis/suite.js";
+} from "../analysis/paired-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
-import { openMailLookup } from "../mail/mailbox.js";
-import { otherModels } from "../models/other-model.js";
+import { openMailLookup } from "../mail/mail-lookup.js";
+import { otherModels } from "../models/answering-model.js";
 import { yieldBetween } from "../platform/async.js";
 import type { AppSettings } from "../platform/context.js";
 import { programVersion } from "../platform/program-version.js";
@@ -33,8 +33,8 @@ import {
   traceKey,
 } from "../reports/report-data.js";
 import { RunTally, TaskRows, ToolUseTally } from "../reports/report-figures.js";
-import { runLabels } from "../reports/text.js";
 import { type MailSource, traceView } from "../reports/trace-view.js";
+import { runLabels } from "../reports/wording.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -52,7 +52,7 @@ import {
   refuseTwice,
   resultsWithTraces,
   storedSource,
-} from "./totals.js";
+} from "./run-sources.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;

@@ -1,0 +1,20 @@
+/**
+ * Replaces control characters and bidi marks, which could steer a terminal or reverse a line, by visible symbols
+ * (U+2400 and up) or U+FFFD.
+ */
+export function stripControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/gu, (control) =>
+    control.charCodeAt(0) < 0x20 ? String.fromCharCode(0x2400 + control.charCodeAt(0)) : "\ufffd",
+  );
+}
+
+/**
+ * The text without any of `characters` at its end. `/[...]+$/` would take quadratic time where many stand before the
+ * end.
+ */
+export function trimEndOf(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text[end - 1] ?? "")) end--;
+  return text.slice(0, end);
+}
