@@ -1,6 +1,6 @@
 import { COMPLETE } from "./cli/command.js";
 import { COMMANDS } from "./cli/command-table.js";
-import { configuredDatabase } from "./cli/open-config.js";
+import { configuredDatabase } from "./cli/find-config.js";
 import { buildParser, formatError, refuseEmptyValues } from "./cli/parser.js";
 import {
   handleClosedOutput,

@@ -5,7 +5,7 @@ import { readEnvironment } from "../platform/environment.js";
 import { EXIT, type ExitCode } from "../platform/errors.js";
 import { type Db, withReadOnly } from "../store/open-store.js";
 import { COMPLETE, type Command, type Flags, GLOBAL_FLAGS, nameOf, type TableEntry } from "./command.js";
-import { configuredDatabase } from "./open-config.js";
+import { configuredDatabase } from "./find-config.js";
 import { defineCommand, oneOf } from "./read-flags.js";
 import { readSettings } from "./terminal.js";
 

@@ -11,6 +11,7 @@ import type { Question } from "../tasks/question.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
 import { encodeTable, questionsTable } from "../trace-formats/tables.js";
 import { checkQuestion } from "./check-questions.js";
+import { checkRows, checkUniqueIds, jsonLinesRows, readQuestionFile, readRows } from "./dataset-files.js";
 import {
   type CheckerAgreement,
   checkerAgreement,
@@ -18,7 +19,6 @@ import {
   evidenceOf,
   replaceJsonTexts,
 } from "./evidence.js";
-import { checkRows, checkUniqueIds, jsonLinesRows, readQuestionFile, readRows } from "./files.js";
 import { provenancePath, sidecarPath } from "./make-questions.js";
 import {
   type QuestionCheck,

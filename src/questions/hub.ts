@@ -28,7 +28,7 @@ import {
 } from "../platform/huggingface.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
 import type { QuestionSet, Split } from "../tasks/question.js";
-import { jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./files.js";
+import { jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 
 export interface QuestionRequest extends HubRequest {
   /** A local file; null: the dataset of the hub. */

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import type { WorkersState } from "../runs/answer-task.js";
-import type { ServerFault } from "../runs/server-watch.js";
+import type { ServerFault } from "../runs/detect-dead-server.js";
 import type { Trace } from "../traces/trace.js";
 import {
   listPublishedRuns,

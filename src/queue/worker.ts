@@ -13,7 +13,7 @@ import { questionOpener } from "../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";
 import { type LimitReached, limitReached } from "../runs/budget.js";
 import { type CreatedModel, createModel } from "../runs/create-model.js";
-import { type ServerFault, ServerWatch } from "../runs/server-watch.js";
+import { type ServerFault, ServerWatch } from "../runs/detect-dead-server.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
 import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
 import { type IdentifiedSuite, identifySuite } from "../suites/suite.js";

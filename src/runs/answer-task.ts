@@ -34,10 +34,10 @@ import type { Judge, Trace } from "../traces/trace.js";
 import type { OpenAgentTarget } from "./agent-target.js";
 import type { Budget } from "./budget.js";
 import type { CreatedModel } from "./create-model.js";
+import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
-import { failsEveryTask, ServerWatch } from "./server-watch.js";
 import { agentOf } from "./settings-from-options.js";
 
 export async function localAnswerer(

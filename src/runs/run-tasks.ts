@@ -26,9 +26,9 @@ import { iterateTraces } from "../traces/traces-store.js";
 import type { TaskAnswerer } from "./answer-task.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { RunSession } from "./create-run.js";
+import type { ServerFault } from "./detect-dead-server.js";
 import { computeRunTotals } from "./run-sources.js";
 import { type Scoring, withScores } from "./score-traces.js";
-import type { ServerFault } from "./server-watch.js";
 
 const GROWN = "mail was imported while it ran";
 

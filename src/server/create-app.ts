@@ -32,7 +32,7 @@ import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/ma
 import { isReport, ReportLinks, runRoutes } from "./routes/runs.js";
 import { toolRoutes } from "./routes/tools.js";
 import { feedbackRoutes, labelRoutes, traceRoutes } from "./routes/traces.js";
-import { RunStreams, runStreamRoutes } from "./watch.js";
+import { RunStreams, runStreamRoutes } from "./run-page.js";
 
 /** Besides the one connection of each chat. */
 const MAX_OTHER_CONNECTIONS = 256;

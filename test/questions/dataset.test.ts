@@ -7,7 +7,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KNOWN_BAD_IDS, questionStatistics, selectQuestions, shuffled } from "../../src/questions/dataset.js";
-import { splitMessageIds } from "../../src/questions/files.js";
+import { splitMessageIds } from "../../src/questions/dataset-files.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/hub.js";
 import type { Question, Split } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";

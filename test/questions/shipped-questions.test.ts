@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Email } from "../../src/mail/email.js";
 import { checkGold } from "../../src/questions/check-by-rules.js";
-import { loadQuestionFile } from "../../src/questions/files.js";
+import { loadQuestionFile } from "../../src/questions/dataset-files.js";
 import { type QuestionMailbox, questionMailboxes } from "../../src/questions/usable-mail.js";
 import type { Db } from "../../src/store/open-store.js";
 import { type Question, questionSchema } from "../../src/tasks/question.js";

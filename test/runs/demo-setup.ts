@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { openCorpus } from "../../src/mail/corpus-formats.js";
 import { type ImportRequest, importCorpus, prepareSource } from "../../src/mail/import.js";
-import { loadQuestionFile } from "../../src/questions/files.js";
+import { loadQuestionFile } from "../../src/questions/dataset-files.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 

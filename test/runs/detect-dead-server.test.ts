@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, type Model, ModelError, NO_USAGE } from "../../src/models/model.js";
-import { ServerWatch } from "../../src/runs/server-watch.js";
+import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
 import { benchmark, resumed } from "./run-setup.js";

@@ -8,7 +8,7 @@ import { duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { Command } from "../command.js";
-import { type ConfiguredFlags, readConfig } from "../config-file.js";
+import { type ConfiguredFlags, readConfig } from "../merge-config.js";
 import { day, declaredIn, readFlags, text } from "../read-flags.js";
 import { runSchema } from "./run-flags.js";
 

@@ -3,8 +3,8 @@ import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { gateText } from "../../reports/run-text.js";
 import type { Command } from "../command.js";
-import { readConfig } from "../config-file.js";
 import { configShape, overwriteShape } from "../flags.js";
+import { readConfig } from "../merge-config.js";
 import { declaredIn, readFlags, text } from "../read-flags.js";
 import { gateShape } from "../scoring-flags.js";
 

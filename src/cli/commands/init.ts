@@ -11,7 +11,7 @@ import { UserError } from "../../platform/errors.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
-import { CONFIG_NAME } from "../open-config.js";
+import { CONFIG_NAME } from "../find-config.js";
 import { defineCommand, text } from "../read-flags.js";
 
 const SCHEMA = fileURLToPath(new URL("../../../schema/config.schema.json", import.meta.url));

@@ -10,7 +10,7 @@ import { HEADLINE_SCORERS, type Headline, type RunTotals } from "../../traces/ru
 import type { Gate } from "../../traces/score.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import type { CommandContext } from "../command.js";
-import type { ConfiguredFlags } from "../config-file.js";
+import type { ConfiguredFlags } from "../merge-config.js";
 import { openProgress, type Progress, type ProgressDetail, type Settings } from "../terminal.js";
 
 interface TerminalProgress {

@@ -8,11 +8,11 @@ import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute.js";
 import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
-import type { RunPage } from "../../server/watch.js";
+import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
 import type { Command, CommandContext } from "../command.js";
-import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../config-file.js";
 import { tokenOf, withProtocol } from "../flags.js";
+import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../merge-config.js";
 import { sendsTraces } from "../otlp-flags.js";
 import { declaredIn, givenFlags, readFlags } from "../read-flags.js";
 import { RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
@@ -272,7 +272,7 @@ async function withRunPage<T>(
 ): Promise<T> {
   if (!watch) return use(openMonitor);
   const token = tokenOf({}, context.settings);
-  const { RunPage } = await import("../../server/watch.js");
+  const { RunPage } = await import("../../server/run-page.js");
   let page: RunPage | null = null;
   const openBoth: OpenMonitor = (activity) => {
     const monitor = openMonitor(activity);

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { EXIT } from "../../platform/errors.js";
 import type { Command } from "../command.js";
-import { readConfig } from "../config-file.js";
 import { configShape, overwriteShape } from "../flags.js";
+import { readConfig } from "../merge-config.js";
 import { declaredIn, readFlags, text } from "../read-flags.js";
 import { judgeShape, scorerShape } from "../scoring-flags.js";
 import { printTotals } from "./run-output.js";

@@ -27,7 +27,7 @@ export const searchCommand = defineCommand(
       .meta({ description: "Show where each hit's score comes from, and which words were corrected" }),
   }),
   async (flags, { settings, out }) => {
-    const { searchMailbox, explainSearch } = await import("../../tools/mailbox-commands.js");
+    const { searchMailbox, explainSearch } = await import("../../tools/search-mailbox.js");
     if (flags.explain) {
       const found = await explainSearch(flags, settings);
       const scores = found.emails.map(({ score }) => explainedScore(score));

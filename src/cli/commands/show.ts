@@ -12,7 +12,7 @@ export const showCommand = defineCommand(
   z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) }),
   async ({ name }, { settings, out }) => {
     const { readTrace } = await import("../../runs/manage.js");
-    const { readMail } = await import("../../tools/mailbox-commands.js");
+    const { readMail } = await import("../../tools/search-mailbox.js");
     if (name.includes("@")) {
       const mail = await readMail(name, settings);
       const { mailId: _, ...shown } = mail;

@@ -4,7 +4,7 @@ import { readCorpusStats } from "../../mail/corpus.js";
 import { corpusDescriptionSchema } from "../../mail/corpus-copy.js";
 import { listImportedInboxes } from "../../mail/import-owners.js";
 import type { Message } from "../../models/model.js";
-import { getMail } from "../../tools/mailbox-commands.js";
+import { getMail } from "../../tools/search-mailbox.js";
 import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatSession } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";

@@ -9,7 +9,7 @@ import { addPage } from "./playground.js";
 import { mailRoutes } from "./routes/mail.js";
 import { runRoutes } from "./routes/runs.js";
 import { traceRoutes } from "./routes/traces.js";
-import { type RunPageAnswer, type RunPageCall, type RunPageData, RunStreams, runStreamRoutes } from "./watch.js";
+import { type RunPageAnswer, type RunPageCall, type RunPageData, RunStreams, runStreamRoutes } from "./run-page.js";
 
 /** The thread of a run's page: a server for as long as the run goes on, which only reads the database. */
 

@@ -52,7 +52,7 @@ export class RunPage {
     const { path, version, token, activity } = options;
     this.tasks = new TasksUnderWay(activity);
     const data: RunPageData = { path, version, token };
-    const file = new URL("./watch-thread.js", import.meta.url);
+    const file = new URL("./run-page-thread.js", import.meta.url);
     this.thread = new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
     this.url = this.call({ type: "open" });
   }

@@ -3,8 +3,8 @@ import { didYouMean, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { CommandContext } from "./command.js";
 import type { RunFlags } from "./commands/run-flags.js";
-import type { ConfigFile, ConfigSetting, SectionName } from "./config.js";
-import { type OpenedConfig, openConfig } from "./open-config.js";
+import type { ConfigFile, ConfigSetting, SectionName } from "./config-schema.js";
+import { type OpenedConfig, openConfig } from "./find-config.js";
 import { wordList } from "./read-flags.js";
 
 /** An error about flags that were not typed, with where in the file they stand; any other error unchanged. */
@@ -128,7 +128,7 @@ async function configure(
   { run, names }: Wanted,
   { note }: CommandContext,
 ): Promise<ConfiguredFlags> {
-  const { refuseUntrusted } = await import("./config.js");
+  const { refuseUntrusted } = await import("./config-schema.js");
   const all = run === null ? file.settings : settingsOfRun(run, file);
   const isRead = ({ section, key }: ConfigSetting) =>
     names === undefined || names.some((name) => name === section || name === `${section}.${key}`);
