@@ -185,9 +185,9 @@ export async function labelList(page: HTMLElement): Promise<void> {
   page.append(
     h("h2", {}, "Label traces"),
     h("p", {}, "Say of one trace after another whether it is good or bad, and why. Evals are chosen and proved by it."),
-    labelled(criterion, "Failure mode that the labels are about (overall: none in particular)"),
-    labelled(sentence, "What a good trace does, in a sentence (empty: as it was written before)"),
-    labelled(annotator, "Your name, where several people label (empty: not said)"),
+    labelled(criterion, "Failure mode, or overall for none in particular"),
+    labelled(sentence, "What a good trace does, in a sentence (empty: as before)"),
+    labelled(annotator, "Your name, where several people label"),
     refused,
     table(
       "What to label",
