@@ -49,9 +49,7 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
     string,
   ];
   const turns = toTurns(steps, startedAt);
-  const last = steps.findLast(({ source }) => source === "agent");
-  const said = last?.tool_calls?.length ? "" : (last?.message ?? "");
-  const answer = said.trim() === "" ? null : said;
+  const { answer, sources } = answerOf(steps.findLast(({ source }) => source === "agent"));
   const ending = z.enum(ENDINGS).safeParse(extra?.ending).data ?? (answer === null ? "out_of_turns" : "answered");
   const traceId = trajectory.trajectory_id || `trace_${digestOf(trajectory)}`;
   lacking.add(NO_GOLD);
@@ -67,13 +65,24 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
     ...{ ending, error: isFailure(ending) ? ending : null },
     messages: toMessages(steps),
     toolCalls: toToolCalls(steps, startedAt),
-    ...{ turns, maxTurns: turns.length, answer: isFailure(ending) ? null : answer, sources: [] },
+    ...{ turns, maxTurns: turns.length, answer: isFailure(ending) ? null : answer, sources },
     scores: traceSchema.shape.scores.safeParse(extra?.scores).data ?? {},
     agentVersion: agentVersionOf(trajectory) ?? 0,
     question: steps.find(({ source }) => source === "user")?.message ?? "",
     ...{ inbox: null, queryDate: null, historyLength: 0 },
   };
 }
+
+/** The text of the last reply, or what it answers by the tool that ends a task here. */
+function answerOf(last: AtifStep | undefined): Pick<ChatTrace, "answer" | "sources"> {
+  const answered = last?.tool_calls?.find(({ function_name: name }) => name === "return_final_answer");
+  const given = finalAnswerSchema.safeParse(answered?.arguments).data;
+  if (given !== undefined) return given;
+  const said = last?.tool_calls?.length ? "" : (last?.message ?? "");
+  return { answer: said.trim() === "" ? null : said, sources: [] };
+}
+
+const finalAnswerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).catch([]) });
 
 /** Undefined where its version is no number, as ours are. */
 function agentVersionOf({ agent: { version } }: Trajectory): number | undefined {

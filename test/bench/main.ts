@@ -257,7 +257,7 @@ function harnessTable(lines: readonly HarnessBench[]): string {
   );
 }
 
-function plantedTable({ faults, missed, shuffled, intervals }: PlantedBench): string {
+function plantedTable({ faults, found, notFound, shuffled, generated, intervals }: PlantedBench): string {
   const share = (value: number | null) => (value === null ? "-" : value.toFixed(3));
   return [
     table(
@@ -271,8 +271,11 @@ function plantedTable({ faults, missed, shuffled, intervals }: PlantedBench): st
         share(tnr),
       ]),
     ),
-    `Not found in every set: ${missed.join(", ") || "none"}.`,
-    `Shuffled labels: ${shuffled.chosen} of ${shuffled.sets} chosen, ${shuffled.accepted} accepted.`,
+    `Found in every set without wrong labels: ${found.length} of ${found.length + notFound.length} faults; not ${notFound.join(", ") || "none"}.`,
+    `Shuffled labels: in ${shuffled.chosen} of ${shuffled.sets} sets a template was chosen, in ${shuffled.accepted} accepted.`,
+    generated === null
+      ? "Evals that a model writes were not tried: there is no sandbox."
+      : `Shuffled labels: in ${generated.chosen} of ${generated.sets} sets an eval of a model was saved, in ${generated.accepted} accepted.`,
     "",
     table(
       ["labels", "draws", "TPR's interval holds", "TNR's interval holds"],

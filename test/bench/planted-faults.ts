@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { generateEvals } from "../../src/evals/generate.js";
 import { openLabelling } from "../../src/evals/labelling.js";
 import { runDataEvals } from "../../src/evals/run-rules.js";
 import { getEval, saveDraft } from "../../src/evals/store.js";
@@ -8,39 +9,131 @@ import { suggestEvals } from "../../src/evals/suggest.js";
 import { conditionOf, TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
 import { UserError } from "../../src/platform/errors.js";
+import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import type { Estimate } from "../../src/statistics/estimate.js";
 import { seededRandom } from "../../src/statistics/intervals.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
-import { listedMails, openedMail, type QuestionTrace } from "../../src/traces/trace.js";
+import { listedMails, openedMail, type QuestionTrace, type ReturnedMail } from "../../src/traces/trace.js";
+import { startFakeProvider } from "../providers/fake-provider.js";
 
 /**
  * Whether evals find planted faults from labels as a user gives them: in the order of the queue, with some asked again,
  * and some given wrong. Chosen and accepted by the program, measured on a third of the traces that nobody labelled.
  */
 
-/** What is planted, by the template that is made for it. */
-const FAULTS: Readonly<Record<string, (trace: QuestionTrace) => Partial<QuestionTrace>>> = {
-  numbers_from_mail: ({ answer }) => ({ answer: `${answer} In all 987,654.32.` }),
-  sources_exist: () => ({ sources: ["<invented@nowhere>"] }),
-  sources_were_read: (trace) => {
-    const opened = new Set(trace.toolCalls.flatMap((call) => openedMail(call)?.message_id ?? []));
-    const other = trace.toolCalls.flatMap(listedMails).find(({ message_id: id }) => !opened.has(id));
-    return { sources: [other?.message_id ?? "<none@nowhere>"] };
+/** What is planted in bad traces, and what all traces need for it. */
+interface Fault {
+  readonly all?: (trace: QuestionTrace) => Partial<QuestionTrace>;
+  readonly bad: (trace: QuestionTrace, other: QuestionTrace) => Partial<QuestionTrace>;
+}
+
+const asking =
+  (words: string, answer: string) =>
+  (trace: QuestionTrace): Partial<QuestionTrace> => ({
+    task: { ...trace.task, question: `${words} ${trace.task.question}` },
+    answer: `${trace.answer} ${answer}`,
+  });
+
+/** Faults by the template that is made for each. */
+const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
+  numbers_from_mail: { bad: ({ answer }) => ({ answer: `${answer} In all 987,654.32.` }) },
+  sources_exist: { bad: () => ({ sources: ["<invented@nowhere>"] }) },
+  sources_were_read: {
+    bad: (trace) => {
+      const opened = new Set(trace.toolCalls.flatMap((call) => openedMail(call)?.message_id ?? []));
+      const other = trace.toolCalls.flatMap(listedMails).find(({ message_id: id }) => !opened.has(id));
+      return { sources: [other?.message_id ?? "<none@nowhere>"] };
+    },
   },
-  has_source: () => ({ sources: [] }),
-  answer_complete: ({ turns }) => ({
-    turns: turns.map((turn, i) => (i === turns.length - 1 ? { ...turn, finishReason: "length" } : turn)),
-  }),
-  comes_to_an_end: () => ({ ending: "model_error", answer: null, sources: [] }),
-  abstains_only_on_nothing: () => ({ ending: "dont_know", answer: "I don't know.", sources: [] }),
-  no_repeated_call: ({ toolCalls }) => ({ toolCalls: [...toolCalls, ...toolCalls.slice(0, 1)] }),
-  calls_parsable: ({ toolCalls }) => ({
-    toolCalls: toolCalls.map((call, i) => (i === 0 ? { ...call, errorKind: "unparsable_call" } : call)),
-  }),
-  few_turns: ({ turns }) => ({ turns: [...turns, ...turns, ...turns, ...turns] }),
-  low_latency: ({ durationMs }) => ({ durationMs: durationMs * 50 + 60_000 }),
-  short_answer: ({ answer }) => ({ answer: `${answer} ${"and so on and on ".repeat(40)}` }),
+  has_source: { bad: () => ({ sources: [] }) },
+  newest_of_thread: {
+    bad: ({ toolCalls, sources }) => ({
+      toolCalls: changeMails(toolCalls, sources, (mail) => [
+        mail,
+        { ...mail, message_id: `<later.${mail.message_id.slice(1)}`, date: "2099-01-01T00:00:00Z" },
+      ]),
+    }),
+  },
+  mails_before_cutoff: {
+    bad: ({ task, toolCalls, sources }) => ({
+      toolCalls: changeMails(toolCalls, sources, (mail) => [{ ...mail, date: "2099-01-01T00:00:00Z" }]),
+      task,
+    }),
+  },
+  own_mailbox: {
+    bad: ({ toolCalls }) => ({
+      toolCalls: toolCalls.map((call, i) =>
+        i === 0 ? { ...call, arguments: { query: "dues", inbox_id: "somebody.else@elsewhere.example" } } : call,
+      ),
+    }),
+  },
+  addresses_from_tools: { bad: ({ answer }) => ({ answer: `${answer} Ask nobody@nowhere.example.` }) },
+  answer_complete: {
+    bad: ({ turns }) => ({
+      turns: turns.map((turn, i) => (i === turns.length - 1 ? { ...turn, finishReason: "length" } : turn)),
+    }),
+  },
+  comes_to_an_end: { bad: () => ({ ending: "model_error", answer: null, sources: [] }) },
+  date_where_asked: {
+    all: asking("When was it:", "That was on Monday."),
+    bad: () => ({ answer: "Soon, as it was agreed." }),
+  },
+  number_where_asked: {
+    all: asking("How many are they:", "They are twelve."),
+    bad: () => ({ answer: "Most of them, as it was agreed." }),
+  },
+  abstains_only_on_nothing: { bad: () => ({ ending: "dont_know", answer: "I don't know.", sources: [] }) },
+  no_repeated_call: { bad: ({ toolCalls }) => ({ toolCalls: [...toolCalls, ...toolCalls.slice(0, 1)] }) },
+  calls_parsable: {
+    bad: ({ toolCalls }) => ({
+      toolCalls: toolCalls.map((call, i) => (i === 0 ? { ...call, errorKind: "unparsable_call" } : call)),
+    }),
+  },
+  few_failed_calls: {
+    bad: ({ toolCalls }) => ({
+      toolCalls: [
+        ...toolCalls,
+        ...toolCalls.slice(0, 2).map((call, i) => ({
+          ...{ ...call, arguments: { query: `again ${i}` } },
+          ...{ result: null, error: "the index is locked", errorKind: "failed" as const },
+        })),
+      ],
+    }),
+  },
+  few_turns: { bad: ({ turns }) => ({ turns: [...turns, ...turns, ...turns, ...turns] }) },
+  low_cost: {
+    all: ({ turns }) => ({ turns: turns.map((turn) => ({ ...turn, costUsd: 0.01 })) }),
+    bad: ({ turns }) => ({ turns: turns.map((turn) => ({ ...turn, costUsd: 0.2 })) }),
+  },
+  low_latency: { bad: ({ durationMs }) => ({ durationMs: durationMs * 50 + 60_000 }) },
+  short_answer: { bad: ({ answer }) => ({ answer: `${answer} ${"and so on and on ".repeat(40)}` }) },
 };
+
+/** What nobody can tell without reading: no template is made for it. */
+const WITHOUT_TEMPLATE: Readonly<Record<string, Fault>> = {
+  answer_to_another_question: { bad: (_, other) => ({ answer: other.answer }) },
+  half_of_the_answer: { bad: ({ answer }) => ({ answer: answer?.slice(0, Math.ceil(answer.length / 2)) ?? null }) },
+  the_opposite: { bad: ({ answer }) => ({ answer: `It is not so that ${answer}` }) },
+  rude: { bad: ({ answer }) => ({ answer: `${answer} You should have known.` }) },
+};
+
+const FAULTS: Readonly<Record<string, Fault>> = { ...WITH_TEMPLATE, ...WITHOUT_TEMPLATE };
+
+/** Changes the mails that an answer names as its sources, where a call listed them; opened ones by their first. */
+function changeMails(
+  calls: QuestionTrace["toolCalls"],
+  sources: readonly string[],
+  change: (mail: ReturnedMail) => ReturnedMail[],
+): QuestionTrace["toolCalls"] {
+  return calls.map((call) => {
+    const opened = openedMail(call);
+    if (opened !== null)
+      return sources.includes(opened.message_id) ? { ...call, result: change(opened)[0] ?? null } : call;
+    const listed = listedMails(call);
+    const changed = listed.flatMap((mail) => (sources.includes(mail.message_id) ? change(mail) : [mail]));
+    return listed.length === 0 ? call : { ...call, result: { emails: changed } };
+  });
+}
 
 const TRACES = 360;
 const LABELS = 120;
@@ -49,7 +142,7 @@ const BAD = 0.3;
 export interface PlantedLine {
   readonly noise: number;
   readonly sets: number;
-  /** Sets in which the fault's own template was chosen, and its eval then accepted. */
+  /** Sets in which the fault's own template was chosen, or any where it has none, and its eval then accepted. */
   readonly chosen: number;
   readonly accepted: number;
   /** Of the chosen, against the truth of traces that were never labelled. */
@@ -65,12 +158,22 @@ export interface IntervalLine {
   readonly tnr: number;
 }
 
+interface ShuffledSets {
+  readonly sets: number;
+  readonly chosen: number;
+  readonly accepted: number;
+}
+
 export interface PlantedBench {
+  /** With a template. */
   readonly faults: readonly PlantedLine[];
-  /** Faults that some set did not find. */
-  readonly missed: readonly string[];
+  /** Of all faults, those with an accepted eval in every set without wrong labels. */
+  readonly found: readonly string[];
+  readonly notFound: readonly string[];
+  /** Evals that a model writes by labels without a meaning, and that have none: sets in which any was saved, accepted. */
+  readonly generated: ShuffledSets | null;
   /** Labels without a meaning: sets in which any template was chosen, and accepted. */
-  readonly shuffled: { readonly sets: number; readonly chosen: number; readonly accepted: number };
+  readonly shuffled: ShuffledSets;
   readonly intervals: readonly IntervalLine[];
 }
 
@@ -78,11 +181,14 @@ export interface PlantedBench {
 export async function benchPlantedFaults(texts: readonly string[], seeds: number): Promise<PlantedBench> {
   const base = texts.map((text) => JSON.parse(text) as QuestionTrace).filter(isClean);
   const faults: PlantedLine[] = [];
-  const missed = new Set<string>();
+  const notFound = new Set<string>();
+  const found = (name: string, { accepted, tpr, tnr }: PlantedSet) => {
+    if (!accepted || (tpr ?? 0) < 0.9 || (tnr ?? 0) < 0.9) notFound.add(name);
+  };
   for (const noise of [0, 0.05, 0.1]) {
-    const sets = await inTurn(Object.keys(FAULTS), seeds, async (fault, seed) => {
+    const sets = await inTurn(Object.keys(WITH_TEMPLATE), seeds, async (fault, seed) => {
       const set = await plantedSet(base, fault, noise, seed);
-      if (!set.accepted) missed.add(fault);
+      if (noise === 0) found(fault, set);
       return set;
     });
     const chosen = sets.filter((one) => one.chosen);
@@ -95,22 +201,29 @@ export async function benchPlantedFaults(texts: readonly string[], seeds: number
       tnr: mean(chosen.flatMap(({ tnr }) => tnr ?? [])),
     });
   }
-  const shuffled = await inTurn(Object.keys(FAULTS), seeds, (fault, seed) => plantedSet(base, fault, 0.5, seed));
+  await inTurn(Object.keys(WITHOUT_TEMPLATE), seeds, async (fault, seed) =>
+    found(fault, await plantedSet(base, fault, 0, seed)),
+  );
+  const shuffled = await inTurn(Object.keys(WITH_TEMPLATE), seeds, (fault, seed) => plantedSet(base, fault, 0.5, seed));
   return {
     faults,
-    missed: [...missed],
+    found: Object.keys(FAULTS).filter((name) => !notFound.has(name)),
+    notFound: [...notFound],
     shuffled: {
       sets: shuffled.length,
       chosen: shuffled.filter(({ any }) => any).length,
       accepted: shuffled.filter(({ anyAccepted }) => anyAccepted).length,
     },
+    generated: (await chooseSandbox()).ok ? await generatedSets(base, 10 * seeds) : null,
     intervals: await intervalLines(base, 20 * seeds),
   };
 }
 
 async function inTurn<T>(names: readonly string[], seeds: number, make: (name: string, seed: number) => Promise<T>) {
   const made: T[] = [];
-  for (const name of names) for (let seed = 1; seed <= seeds; seed++) made.push(await make(name, seed));
+  // Each of its own draw of traces, order and wrong labels.
+  for (const [i, name] of names.entries())
+    for (let set = 0; set < seeds; set++) made.push(await make(name, 1 + i + set * names.length));
   return made;
 }
 
@@ -127,15 +240,33 @@ function ruleOf(template: (typeof TEMPLATES)[number]) {
   return { name, version: 1, kind: "rules", reference: false, criterion, pass, origin } as const;
 }
 
+interface PlantedSet {
+  readonly chosen: boolean;
+  readonly accepted: boolean;
+  /** Any eval at all. */
+  readonly any: boolean;
+  readonly anyAccepted: boolean;
+  /** Of the eval that was chosen for the fault, over the traces that nobody labelled. */
+  readonly tpr: number | null;
+  readonly tnr: number | null;
+}
+
 /** One database with traces of which some are bad, labelled in the order of the queue. */
-async function plantedSet(base: readonly QuestionTrace[], fault: string, noise: number, seed: number) {
+async function plantedSet(
+  base: readonly QuestionTrace[],
+  fault: string,
+  noise: number,
+  seed: number,
+): Promise<PlantedSet> {
   return withDatabase(async (db, settings) => {
     const random = chance(seed);
     const bad = new Map<string, boolean>();
-    saveTraces(db, base, TRACES, (trace, id) => {
+    saveTraces(db, base, TRACES, (one, id) => {
       const isBad = random() < BAD;
       bad.set(id, isBad);
-      return isBad ? { ...trace, ...FAULTS[fault]?.(trace) } : trace;
+      const trace = { ...one, ...FAULTS[fault]?.all?.(one) };
+      const other = base[Math.floor(random() * base.length)] ?? one;
+      return isBad ? { ...trace, ...FAULTS[fault]?.bad(trace, other) } : trace;
     });
     await label(db, bad, { labels: LABELS, noise, seed });
     const outcome = { chosen: false, accepted: false, any: false, anyAccepted: false };
@@ -145,15 +276,11 @@ async function plantedSet(base: readonly QuestionTrace[], fault: string, noise: 
       const names = evals.map(({ stored }) => stored.definition.name);
       const accepted = new Map<string, boolean>();
       for (const name of names) accepted.set(name, await isAccepted(name, settings));
-      const chosen = names.includes(fault);
-      const any = names.length > 0;
-      const found = {
-        chosen,
-        any,
-        accepted: accepted.get(fault) === true,
-        anyAccepted: [...accepted.values()].includes(true),
-      };
-      return chosen ? { ...found, ...truthOf(db, fault, bad) } : { ...none, ...found };
+      const anyAccepted = [...accepted.values()].includes(true);
+      const [first] = fault in WITHOUT_TEMPLATE ? names : names.filter((name) => name === fault);
+      if (first === undefined) return { ...none, any: names.length > 0, anyAccepted };
+      const isAcceptedHere = accepted.get(first) === true;
+      return { chosen: true, any: true, accepted: isAcceptedHere, anyAccepted, ...truthOf(db, first, bad) };
     } catch (error) {
       if (error instanceof UserError && error.code === "labels_few") return none;
       throw error;
@@ -189,6 +316,60 @@ function truthOf(db: Db, name: string, bad: ReadonlyMap<string, boolean>) {
     return some.length === 0 ? null : some.filter((one) => one.passed === passed).length / some.length;
   };
   return { tpr: rate(false, true), tnr: rate(true, false) };
+}
+
+const CALL_USD = 0.001;
+
+/** A model writes Python whose scores have nothing to do with the labels, which have nothing to do with the traces. */
+async function generatedSets(base: readonly QuestionTrace[], sets: number): Promise<ShuffledSets> {
+  let written = 0;
+  const provider = await startFakeProvider(({ tools }) => {
+    const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
+    if (tools.includes("record_criteria"))
+      return { toolCalls: [{ name: "record_criteria", arguments: { criteria: ["It is good."] } }], usage };
+    const body = [
+      "import hashlib",
+      "def eval_function(task, task_metadata, trace, ctx):",
+      `    digest = hashlib.sha256(("${written++} " + trace["traceId"]).encode()).digest()`,
+      '    return (0.0 if digest[0] < 96 else 1.0), "by chance"',
+      "",
+    ].join("\n");
+    return {
+      toolCalls: [{ name: "record_eval", arguments: { criterion: "It is good.", kind: "python", body } }],
+      usage,
+    };
+  });
+  const counts = { sets, chosen: 0, accepted: 0 };
+  try {
+    for (let seed = 1; seed <= sets; seed++) {
+      await withDatabase(async (db, { env: _, ...settings }) => {
+        const random = chance(seed + 31);
+        const bad = new Map<string, boolean>();
+        saveTraces(db, base, TRACES, (trace, id) => {
+          bad.set(id, random() < BAD);
+          return trace;
+        });
+        await label(db, bad, { labels: LABELS, noise: 0, seed });
+        const env = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
+        const { signal } = new AbortController();
+        const bar = { update: () => undefined, stop: () => undefined };
+        const context = { settings: { ...settings, env }, signal, note: () => undefined, progress: () => bar };
+        const { variations } = await generateEvals(
+          {
+            ...{ model: "openai/writer", price: { input: CALL_USD, output: CALL_USD, cachedInput: CALL_USD } },
+            ...{ maxCost: 1, criterion: "overall", seed, rounds: 3 },
+          },
+          { ...context, untilSecond: () => signal },
+        );
+        const saved = variations.flatMap(({ saved: one }) => one?.stored.definition.name ?? []);
+        if (saved.length > 0) counts.chosen++;
+        for (const name of saved) if (await isAccepted(name, context.settings)) counts.accepted++;
+      });
+    }
+  } finally {
+    await provider.close();
+  }
+  return counts;
 }
 
 /** An eval that errs (has_source, against another truth), measured by more and more labels. */

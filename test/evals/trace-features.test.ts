@@ -2,8 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { evalFiles } from "../../src/evals/as-python.js";
+import type { Assertion, EvalDefinition } from "../../src/evals/definition.js";
 import { FEATURES, viewOf } from "../../src/evals/features.js";
-import { containsTerm } from "../../src/evals/run-rules.js";
+import { containsTerm, runAssertions } from "../../src/evals/run-rules.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { isDontKnow } from "../../src/text/abstention.js";
 import type { QuestionTrace, SuiteTrace } from "../../src/traces/trace.js";
@@ -132,6 +134,45 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
       expect({ text, term, found: found[i] }).toEqual({ text, term, found: containsTerm(text, term) });
     const denied = python("features.is_dont_know(line)", texts);
     expect(denied).toEqual(texts.map(isDontKnow));
+  });
+
+  it("of assertions say of an answer what art-e says", () => {
+    const said: readonly Assertion[] = [
+      { contains: "MAY 5,  2001" },
+      { lacks: "mailbox" },
+      { matches: "^(?<first>\\w)\\w* .*\\k<first>" },
+      { matches: "(?i)unfortunately|\\bseconds?\\b" },
+      { matches: "[\u00a0\u2003]says|^x$" },
+      { json: [] },
+      { json: ["total", "of"] },
+    ];
+    const texts = [
+      ...ANSWERS,
+      "1",
+      "null",
+      "[1]",
+      " {} ",
+      '{"total": 1, "of": [2]}',
+      '{"total": 1}',
+      "{total: 1}",
+      "NaN",
+    ];
+    const cases = said.flatMap((assertion) => texts.map((answer) => ({ assertion, answer })));
+    const codeOf = (assertion: Assertion) => {
+      const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+      const common = { name: "said", version: 1, reference: false, criterion: "It is so.", origin };
+      const definition: EvalDefinition = { ...common, kind: "assertions", answer: { all: [assertion] } };
+      return evalFiles([{ definition, validation: null }], "python").get("said.py");
+    };
+    const found = python(
+      "(lambda names: (exec(line[0], names), names['eval_function']({}, {}, {'answer': line[1]}, None)[0])[1])({})",
+      cases.map(({ assertion, answer }) => [codeOf(assertion), answer]),
+    );
+    for (const [i, { assertion, answer }] of cases.entries()) {
+      const { score } = runAssertions({ answer: { all: [assertion] } }, { answer });
+      expect({ assertion, answer, found: found[i] }).toEqual({ assertion, answer, found: score });
+    }
+    expect(new Set(found)).toEqual(new Set([0, 1]));
   });
 
   it("read the answers to real questions as art-e does", needs("real-mail"), () => {

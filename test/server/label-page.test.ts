@@ -115,6 +115,28 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await close();
   });
 
+  it("takes what a criterion means and who labels, so that two people are asked the same", async () => {
+    for (const name of ["ann", "ben"]) {
+      const { page, wrong, close } = await openPage("label");
+      await page.getByLabel("Failure mode").fill("brief");
+      if (name === "ann") await page.getByLabel("What a good trace does").fill("The answer is brief.");
+      await page.getByLabel("Your name").fill(name);
+      await page.getByRole("link", { name: "run_a" }).click();
+      await page.getByText(`run_a, for brief, by ${name}, in random order: The answer is brief.`).waitFor();
+      await press(page, name === "ann" ? "g" : "b", `${TRACES - 1} to label.`);
+      expect(wrong).toEqual([]);
+      await close();
+    }
+    const given = server.db
+      .prepare("SELECT trace_id AS trace, annotator, label FROM eval_labels WHERE criterion = 'brief' ORDER BY id")
+      .all() as { trace: string; annotator: string; label: string }[];
+    expect(given.map(({ annotator, label }) => [annotator, label])).toEqual([
+      ["ann", "good"],
+      ["ben", "bad"],
+    ]);
+    expect(given[0]?.trace).toBe(given[1]?.trace);
+  });
+
   it("keeps the trace and the reason where a label cannot be saved", async () => {
     const { page, close } = await openPage("label/run_a?criterion=lost");
     await page.locator(".labelling").waitFor();

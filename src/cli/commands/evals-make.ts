@@ -56,9 +56,18 @@ function suggestionText({ good, bad, candidates, together, evals }: Suggestion):
         ]),
     "",
     "Not chosen:",
-    ...tried.map(({ measured: { template }, rejection }) => `  ${template.name}: ${rejection}`),
+    ...rejectedLines(tried),
     ...(evals.length === 0 ? [] : ["", "Saved:", ...evals.map(savedLine)]),
   ].join("\n");
+}
+
+/** Templates that were not chosen, those with one reason together. */
+function rejectedLines(tried: readonly Candidate[]): string[] {
+  const names = new Map<string, string[]>();
+  for (const { measured, rejection } of tried) {
+    names.set(rejection ?? "", [...(names.get(rejection ?? "") ?? []), measured.template.name]);
+  }
+  return [...names].map(([reason, some]) => `  ${reason}: ${some.join(", ")}`);
 }
 
 function chosenTable(chosen: readonly Candidate[]): string {
@@ -139,6 +148,9 @@ export const labelTracesCommand = defineCommand("evals label [run]", labelTraces
   });
 });
 
+/** Half of them are held out, and fewer than ten of a kind measure nothing. */
+const WANTED_LABELS = 20;
+
 function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
   const { labels, selfAgreement, betweenAnnotators } = summary;
   out.result({ labelled, ...summary }, () =>
@@ -150,6 +162,9 @@ function printSummary(labelled: number, summary: LabelSummary, { out }: CommandC
       ...(betweenAnnotators.n === 0
         ? []
         : [`Agreement between annotators over ${betweenAnnotators.n}: ${estimateText(betweenAnnotators)}`]),
+      Math.min(labels.good, labels.bad) < WANTED_LABELS
+        ? `Evals are chosen and proved by some ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces: go on with the same command.`
+        : `Next: ${commandLine`art-e evals suggest`}`,
     ].join("\n"),
   );
 }

@@ -64,6 +64,7 @@ export const runEvalsCommand = defineCommand(
 );
 
 function runText({ runId, traces, evals }: EvalRun): string {
+  const proved = evals.find(({ validation }) => validation === "passed");
   return [
     runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
@@ -95,6 +96,12 @@ function runText({ runId, traces, evals }: EvalRun): string {
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
+    ...(proved === undefined || runId === null
+      ? []
+      : [
+          "",
+          `A gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
+        ]),
   ].join("\n");
 }
 

@@ -229,12 +229,13 @@ export function labelRoutes({ db }: Services): Route[] {
       tag,
       summary: "Write what a criterion means",
       body: z.object({ sentence: sentenceSchema.meta({ description: "What a good trace does" }) }),
-      status: 204,
-      response: null,
+      status: 200,
+      response: z.object({ name: z.string(), sentence: z.string() }),
       handle({ params, body }) {
         const { data: name, error } = criterionNameSchema.safeParse(params.name);
         if (name === undefined) throw new ApiError("VALIDATION_ERROR", error.issues[0]?.message ?? "");
         writeCriterion(db, name, body.sentence);
+        return { name, sentence: body.sentence };
       },
     }),
     defineRoute({

@@ -2,7 +2,7 @@ import { datasetText } from "../../reports/wording.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
-import { get, post, remove } from "./api.js";
+import { get, patch, post, remove } from "./api.js";
 import { factList, table, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer } from "./trace.js";
 
@@ -51,8 +51,12 @@ class Labelling {
   /** Shows the next trace of the queue, which is filled again where it is empty, or says that all are labelled. */
   async showNext(): Promise<void> {
     if (this.queue.length === 0) {
-      const { runId, criterion, order } = this.subject;
-      const query = new URLSearchParams({ criterion, order, ...(runId === null ? {} : { run_id: runId }) });
+      const { runId, criterion, annotator, order } = this.subject;
+      const query = new URLSearchParams({
+        ...{ criterion, order },
+        ...(runId === null ? {} : { run_id: runId }),
+        ...(annotator === "" ? {} : { annotator }),
+      });
       const {
         queue,
         waiting,
@@ -65,7 +69,8 @@ class Labelling {
       this.waiting = waiting;
       const how = order === "hard" ? ", hard cases" : ", in random order";
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
-      this.source.textContent = `${name ?? found ?? "chats"}${about}${how}${sentence === null ? "" : `: ${sentence}`}`;
+      const by = annotator === "" ? "" : `, by ${annotator}`;
+      this.source.textContent = `${name ?? found ?? "chats"}${about}${by}${how}${sentence === null ? "" : `: ${sentence}`}`;
       this.showProgress(summary);
     }
     const [next] = this.queue;
@@ -113,6 +118,7 @@ class Labelling {
       const { id, ...summary } = await post<SavedLabelJson>("/api/evals/labels", {
         ...current,
         criterion: this.subject.criterion,
+        ...(this.subject.annotator === "" ? {} : { annotator: this.subject.annotator }),
         label,
         note: note || null,
       });
@@ -156,24 +162,33 @@ class Labelling {
 /** The runs whose traces can be labelled, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
   const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
-  const criterion = h("input", { id: "criterion", type: "text", value: OVERALL, autocomplete: "off" });
+  const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
+  const [criterion, sentence, annotator] = [field("criterion", OVERALL), field("sentence", ""), field("annotator", "")];
+  const refused = h("p", { class: "hint bad", role: "status" });
   const link = (runId: string | null, text: string) => {
-    const subject = () => subjectHash({ runId, criterion: criterion.value.trim() || OVERALL });
-    const open = (event: Event) => {
+    const name = () => criterion.value.trim() || OVERALL;
+    const subject = () => subjectHash({ runId, criterion: name(), annotator: annotator.value.trim() });
+    const open = async (event: Event) => {
       event.preventDefault();
-      location.hash = subject();
+      const written = sentence.value.trim();
+      try {
+        if (written !== "") await patch(`/api/evals/criteria/${encodeURIComponent(name())}`, { sentence: written });
+        location.hash = subject();
+      } catch (error) {
+        refused.textContent = (error as Error).message;
+      }
     };
     return h("a", { href: subject(), click: open }, text);
   };
+  const labelled = (input: HTMLInputElement, text: string) =>
+    h("p", { class: "criterion" }, h("label", { for: input.id }, text), input);
   page.append(
     h("h2", {}, "Label traces"),
     h("p", {}, "Say of one trace after another whether it is good or bad, and why. Evals are chosen and proved by it."),
-    h(
-      "p",
-      { class: "criterion" },
-      h("label", { for: "criterion" }, "Failure mode that the labels are about (overall: none in particular)"),
-      criterion,
-    ),
+    labelled(criterion, "Failure mode, or overall for none in particular"),
+    labelled(sentence, "What a good trace does, in a sentence (empty: as before)"),
+    labelled(annotator, "Your name, where several people label"),
+    refused,
     table(
       "What to label",
       ["Traces of", "Agent, model", "Dataset", "Tasks", "Started"],
@@ -302,6 +317,8 @@ type GivenLabel = "good" | "bad" | "skip";
 interface LabelSubject {
   readonly runId: string | null;
   readonly criterion: string;
+  /** Who labels; empty: not said. */
+  readonly annotator: string;
   /** `hard`: cases that count in no figure. */
   readonly order: "random" | "hard";
 }
@@ -316,13 +333,17 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
   return {
     runId: id === CHATS ? null : id,
     criterion: query.get("criterion") || OVERALL,
+    annotator: query.get("annotator") ?? "",
     order: query.get("order") === "hard" ? "hard" : "random",
   };
 }
 
-function subjectHash({ runId, criterion }: Pick<LabelSubject, "runId" | "criterion">): string {
-  const query = criterion === OVERALL ? "" : `?${new URLSearchParams({ criterion })}`;
-  return `#label/${encodeURIComponent(runId ?? CHATS)}${query}`;
+function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {
+  const query = new URLSearchParams({
+    ...(criterion === OVERALL ? {} : { criterion }),
+    ...(annotator === "" ? {} : { annotator }),
+  });
+  return `#label/${encodeURIComponent(runId ?? CHATS)}${query.size === 0 ? "" : `?${query}`}`;
 }
 
 /** A field for the reason of a decision, its label, and a line that says what became of the last decision. */

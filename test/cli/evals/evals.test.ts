@@ -26,6 +26,12 @@ const EVAL = (changes: object = {}) =>
     ...changes,
   });
 
+/** The traces of the run, as a file. */
+async function tracesFile(): Promise<string> {
+  await json(`export-traces --run ${runId} -o all.jsonl --overwrite`);
+  return "all.jsonl";
+}
+
 let runId = "";
 beforeAll(async () => {
   const { runId: id, taskResults } = readJson("results.json");
@@ -254,6 +260,26 @@ describe("eval files", () => {
     });
   });
 
+  it("bring their test along to a database that has no labels, unless they were changed since", async () => {
+    await json("evals export short_answer -o proved");
+    const file = readJson("proved/short_answer.json");
+    expect(file.validation).toMatchObject({ criterion: "overall", thresholds: "usable", rejections: [] });
+    const elsewhere = async (line: string) => json(`${line} --db elsewhere.db`);
+    await elsewhere(`import-traces ${await tracesFile()}`);
+    expect(await elsewhere("evals import proved")).toMatchObject([{ isNew: true, validation: "kept" }]);
+    await elsewhere("evals use short_answer");
+    const { evals } = await elsewhere("evals run short_answer");
+    expect(evals[0]).toMatchObject({ validation: "passed", corrected: { n: 73 } });
+    const gate = "gate latest --fail-under eval:short_answer:corrected=0.1 --db elsewhere.db";
+    expect(await artE(gate)).toMatchObject({ code: 0 });
+    expect((await artE("evals show short_answer --db elsewhere.db")).stdout).toContain("its labels are elsewhere");
+    write("changed.json", JSON.stringify({ ...file, pass: { all: [{ feature: "answer_words", at_most: 9 }] } }));
+    expect(await elsewhere("evals import changed.json")).toMatchObject([{ validation: "of another version" }]);
+    expect((await artE("evals use short_answer --db elsewhere.db")).stderr).toContain("was never tested");
+    write("odd.json", JSON.stringify({ ...file, validation: { ...file.validation, agreement: 1 } }));
+    expect((await artE("evals import odd.json")).stderr).toContain("odd.json is no eval: validation.agreement: ");
+  });
+
   it("are imported, run and exported several at once", async () => {
     write("one.json", EVAL({ name: "brief_one" }));
     write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
@@ -325,6 +351,12 @@ describe("without labels", () => {
     const share = await passed("short_words");
     expect(share).toBeGreaterThan(0);
     expect(share).toBeLessThan(1);
+    await json("evals add endless --matches ^(.+)+[^.]$ --lacks zzz");
+    const { evals } = await json("evals run endless@1");
+    // A pattern that takes exponential time is stopped, and is an error of its trace.
+    expect(evals[0].errors).toBeGreaterThan(0);
+    expect(evals[0].firstError).toMatch(/^the pattern .* took longer than 250 ms$/);
+    await json("evals retire endless@1");
     expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
     expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
     expect((await artE("evals add --contains x")).stderr).toContain("The eval has no name");
@@ -376,7 +408,13 @@ describe("a criterion", () => {
     expect(await json("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion polite")).toMatchObject({
       ...{ kind: "rubric", rubric: "The answer is polite.", model: "anthropic/claude-haiku-5-5" },
     });
+    await json("evals label --from labels.jsonl --criterion polite");
+    await json("evals test short_answer --criterion polite");
+    await json("evals use short_answer --criterion polite");
     await json(["evals", "criteria", "polite", "The answer greets, and is polite."]);
+    // Labels of another sentence prove nothing of this one.
+    expect((await artE("evals use short_answer --criterion polite")).stderr).toContain("have changed since");
+    await json("evals use short_answer --criterion overall");
     expect((await json("evals criteria polite"))[0].sentence).toBe("The answer greets, and is polite.");
     await json("evals retire kind_words@1");
   });

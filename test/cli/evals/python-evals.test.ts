@@ -1,9 +1,10 @@
+import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
 import { MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
-const { artE, read, readJson, write } = workFolder({ demo: "answered" });
+const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 const choice = await chooseSandbox();
 
 const json = async (line: string) => {
@@ -126,6 +127,41 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     const { code, stdout } = await artE("evals test half");
     expect(code).toBe(3);
     expect(stdout).toMatch(/it judges only \d+ % of the bad traces, wanted at least 80 %/);
+  });
+
+  it("that know the answers by heart fail on questions that they have not seen, also under other ids", async () => {
+    // Every question twice, the second time under another id.
+    await json(`export-traces --run ${runId} -o all.jsonl --overwrite`);
+    const lines = read("all.jsonl").trimEnd().split("\n");
+    const doubled = lines.flatMap((line) => {
+      const trace = JSON.parse(line);
+      const again = { traceId: `${trace.traceId}_again`, taskId: trace.taskId + 10_000, runId: "run_doubled" };
+      return [
+        { ...trace, runId: "run_doubled", traceId: `${trace.traceId}_once` },
+        { ...trace, ...again, task: { ...trace.task, id: again.taskId } },
+      ];
+    });
+    write("doubled.jsonl", doubled.map((trace) => `${JSON.stringify(trace)}\n`).join(""));
+    await json("import-traces doubled.jsonl --db doubled.db");
+    const isBad = (trace: { answer: string }) => trace.answer.split(/\s+/).length > 14;
+    const labels = doubled.map((one) => ({ trace: one.traceId, label: isBad(one) ? "bad" : "good", drawn: "all" }));
+    write("doubled-labels.jsonl", labels.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await json("evals label --from doubled-labels.jsonl --db doubled.db");
+    await json("evals review --db doubled.db");
+    // What whoever writes the eval has seen: the training half.
+    const db = new Database(path("doubled.db"), { readonly: true });
+    const seen = db.prepare("SELECT trace_id FROM eval_traces WHERE half = 'training'").pluck().all() as string[];
+    db.close();
+    const bad = doubled.filter((one) => seen.includes(one.traceId) && isBad(one)).map(({ task }) => task.question);
+    write(
+      "by_heart.py",
+      `BAD = ${JSON.stringify(bad)}\n\n\n${SHORT.replace("words <= 14", 'task["user_message"] not in BAD')}`,
+    );
+    await json("evals import by_heart.py --db doubled.db");
+    expect(await json("evals review by_heart --db doubled.db")).toMatchObject({ contradictions: [] });
+    const { code, stdout } = await artE("evals test by_heart --json --db doubled.db");
+    expect({ code, passed: JSON.parse(stdout).passed }).toEqual({ code: 3, passed: false });
+    expect(JSON.parse(stdout).agreement.trueNegativeRate.value).toBe(0);
   });
 
   it("come through a folder of JSON files as they were", async () => {

@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { workFolder } from "../art-e.js";
+
+/** Traces of other programs and chats have neither run nor gold, and are labelled, tested and judged like a run's. */
+
+const { artE, read, write } = workFolder({ demo: "answered" });
+
+const json = async (line: string) => {
+  const { code, stdout, stderr } = await artE(`${line} --json`);
+  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
+  return JSON.parse(stdout);
+};
+
+/** Without what art-e itself adds to a format: as another program writes it. */
+function foreign(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((one) => !String(one?.key).startsWith("art_e")).map(foreign);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (key === "extra" ? [] : [[key, foreign(inner)]])),
+  );
+}
+
+const EVALS = ["numbers_from_mail", "no_repeated_call", "addresses_from_tools", "short_answer"];
+
+describe.each(["otlp", "atif"])("traces of another program, as %s", (format) => {
+  const db = `${format}.db`;
+  let answers: { traceId: string; answer: string }[] = [];
+
+  beforeAll(async () => {
+    await json(`export-traces --run latest --format ${format} -o ${format}.jsonl --overwrite`);
+    const lines = read(`${format}.jsonl`)
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.stringify(foreign(JSON.parse(line))));
+    write(`${format}-foreign.jsonl`, `${lines.join("\n")}\n`);
+    expect(await json(`import-traces ${format}-foreign.jsonl --db ${db}`)).toMatchObject({ traces: 0, chats: 73 });
+    await json(`export-traces --chats -o ${format}-chats.jsonl --overwrite --db ${db}`);
+    answers = read(`${format}-chats.jsonl`)
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  });
+
+  it("are judged as the run that they were", async () => {
+    const add = (name: string) => `evals add ${name}${name === "short_answer" ? " --at-most 14" : ""}`;
+    for (const name of EVALS) {
+      await json(add(name));
+      await json(`${add(name)} --db ${db}`);
+    }
+    const names = EVALS.map((name) => `${name}@1`).join(" ");
+    const figures = ({ evals }: { evals: Record<string, unknown>[] }) =>
+      evals.map(({ name, passed, failed, notApplicable, errors, passRate }) => ({
+        ...{ name, passed, failed, notApplicable, errors, passRate },
+      }));
+    const chats = await json(`evals run ${names} --chats --db ${db}`);
+    expect(chats).toMatchObject({ runId: null, traces: 73 });
+    expect(figures(chats)).toEqual(figures(await json(`evals run ${names}`)));
+    const { scores } = await json(`show ${answers[0]?.traceId} --db ${db}`);
+    expect(Object.keys(scores)).toEqual(expect.arrayContaining(EVALS.map((name) => `eval:${name}`)));
+  });
+
+  it("are labelled, and prove evals", async () => {
+    const lines = answers.map(({ traceId, answer }) =>
+      JSON.stringify({ trace: traceId, label: answer.split(/\s+/).length > 14 ? "bad" : "good", drawn: "all" }),
+    );
+    write(`${format}-labels.jsonl`, lines.join("\n"));
+    await json(`evals label --from ${format}-labels.jsonl --db ${db}`);
+    const { evals } = await json(`evals suggest --db ${db}`);
+    expect(evals[0].stored.definition.name).toBe("short_answer");
+    expect(await json(`evals test short_answer --db ${db}`)).toMatchObject({ passed: true });
+    await json(`evals use short_answer --db ${db}`);
+    const { evals: run } = await json(`evals run short_answer --chats --db ${db}`);
+    expect(run[0]).toMatchObject({ validation: "passed", corrected: { n: 73 } });
+  });
+});
+
+it("chats, a run and a trace are not judged at once", async () => {
+  expect(await artE("evals run has_source --chats --run latest")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--run, --chats and --trace do not go together"),
+  });
+});
