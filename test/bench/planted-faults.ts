@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -179,7 +180,12 @@ export interface PlantedBench {
 
 /** `texts`: traces of the demo, as JSON. `seeds`: label sets of each fault. */
 export async function benchPlantedFaults(texts: readonly string[], seeds: number): Promise<PlantedBench> {
-  const base = texts.map((text) => JSON.parse(text) as QuestionTrace).filter(isClean);
+  // In an order, and with durations, that do not change from one run of the demo to the next.
+  const base = texts
+    .map((text) => JSON.parse(text) as QuestionTrace)
+    .filter(isClean)
+    .sort((a, b) => Number(a.taskId) - Number(b.taskId))
+    .map((trace, i) => ({ ...trace, durationMs: 5 + (i % 7) }));
   const faults: PlantedLine[] = [];
   const notFound = new Set<string>();
   const found = (name: string, { accepted, tpr, tnr }: PlantedSet) => {
@@ -322,15 +328,15 @@ const CALL_USD = 0.001;
 
 /** A model writes Python whose scores have nothing to do with the labels, which have nothing to do with the traces. */
 async function generatedSets(base: readonly QuestionTrace[], sets: number): Promise<ShuffledSets> {
-  let written = 0;
-  const provider = await startFakeProvider(({ tools }) => {
+  const provider = await startFakeProvider(({ tools, question }) => {
     const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
     if (tools.includes("record_criteria"))
       return { toolCalls: [{ name: "record_criteria", arguments: { criteria: ["It is good."] } }], usage };
+    const salt = createHash("sha256").update(question).digest("hex");
     const body = [
       "import hashlib",
       "def eval_function(task, task_metadata, trace, ctx):",
-      `    digest = hashlib.sha256(("${written++} " + trace["traceId"]).encode()).digest()`,
+      `    digest = hashlib.sha256(("${salt} " + trace["traceId"]).encode()).digest()`,
       '    return (0.0 if digest[0] < 96 else 1.0), "by chance"',
       "",
     ].join("\n");
