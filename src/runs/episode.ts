@@ -14,9 +14,6 @@ import type { Judgement, QuestionTrace, ToolCallRecord, Trace } from "../traces/
 import { traceFields } from "./answer-task.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
-/** The judge's time: the clients wait a minute for an answer. */
-export const JUDGE_MS = 45_000;
-
 /** A tool's. */
 const TOOL_MS = 45_000;
 
@@ -50,6 +47,8 @@ export interface EpisodeRules {
   /** Tokens of an episode; null: no limit. */
   readonly maxTokens: number | null;
   readonly timeoutMs: number;
+  /** An answer without a verdict by then is paid as one without a judge. */
+  readonly judgeMs: number;
   readonly reward: ScorerName;
   readonly scoring: Scoring;
 }
@@ -237,8 +236,8 @@ export class Episode {
     error: string | null = null,
   ): Promise<EpisodeStep> {
     await this.workspace.close();
-    const { scoring, reward: scorer } = this.rules;
-    const judged = await withJudgement(this.trace(ending, answer, sources, error), scoring);
+    const { scoring, judgeMs, reward: scorer } = this.rules;
+    const judged = await withJudgement(this.trace(ending, answer, sources, error), scoring, judgeMs);
     const reward = rewardOf(judged, scorer, scoring);
     const [scored = judged] = await withScores([judged], scoring, NEVER);
     const trace = { ...scored, scores: { ...scored.scores, [REWARD]: reward } };
@@ -312,10 +311,10 @@ function refusal(kind: "failed" | "timeout", error: string): EpisodeStep {
   return { result: { ok: false, kind, error }, reward: 0, done: false, end: null };
 }
 
-async function withJudgement(trace: QuestionTrace, { judge }: Scoring): Promise<QuestionTrace> {
+async function withJudgement(trace: QuestionTrace, { judge }: Scoring, judgeMs: number): Promise<QuestionTrace> {
   if (judge === null) return trace;
   const { question, answer: gold } = trace.task;
-  const signal = AbortSignal.timeout(JUDGE_MS);
+  const signal = AbortSignal.timeout(judgeMs);
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
 

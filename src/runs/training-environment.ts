@@ -31,7 +31,7 @@ import type { RunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { createRun } from "./create-run.js";
-import { Episode, type EpisodeRules, type EpisodeRun, JUDGE_MS } from "./episode.js";
+import { Episode, type EpisodeRules, type EpisodeRun } from "./episode.js";
 import { checkNewRunName } from "./manage.js";
 import { chosenScorers } from "./options.js";
 import { newRunId } from "./plan.js";
@@ -44,6 +44,8 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   /** What the trained model is called in traces. */
   readonly model: string;
   readonly reward: ScorerName | "art";
+  /** Seconds. */
+  readonly judgeTimeout: number;
   readonly name?: string | undefined;
   readonly save: boolean;
   readonly maxTurns?: number | undefined;
@@ -103,7 +105,7 @@ export async function withTrainingEnvironment<T>(
     limitPageCache(db);
     const agent = getAgent(db, options.agent);
     const run = environmentSettings(db, options, agent, context);
-    const judging = { timeoutMs: JUDGE_MS, throttle: null, note };
+    const judging = { timeoutMs: options.judgeTimeout * 1_000, throttle: null, note };
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
     const taskSets = await loadSplits(db, options, context);
     const [defaultSplit = options.split] = taskSets.keys();
@@ -306,6 +308,7 @@ export class TrainingEnvironment {
       maxTurns: settings.maxTurns,
       maxTokens: options.maxTokens ?? null,
       timeoutMs: settings.taskTimeoutMs,
+      judgeMs: options.judgeTimeout * 1_000,
       reward: scorerOf(options.reward),
     };
   }

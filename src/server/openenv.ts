@@ -39,10 +39,9 @@ import type { Env } from "./route.js";
 
 /** As the servers that the clients were written against. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const PING_MS = 20_000;
 
 /** A client that is busy may answer no ping for a while; one that is gone never does. */
-const SILENT_MS = 120_000;
+const PINGS = { everyMs: 20_000, silentMs: 120_000 };
 
 /** Messages of a session that wait for their turn; no more is read then. */
 const MAX_WAITING = 16;
@@ -68,6 +67,8 @@ export interface OpenEnvOptions extends SessionLimits {
   readonly access: Pick<Access, "host" | "token">;
   readonly port: number;
   readonly version: string;
+  /** How often clients are pinged, and after how long a silence one counts as gone. */
+  readonly pings?: { readonly everyMs: number; readonly silentMs: number };
   /** Logs an error that is a bug of this program. */
   report(fault: unknown, where: string): void;
 }
@@ -78,7 +79,7 @@ export async function serveOpenEnv(environment: TrainingEnvironment, options: Op
   refuseOpenAddress({ ...access, cors: null });
   const sessions = new Sessions(environment, options, report);
   const mcp = new McpEndpoint(environment, sessions, options.version);
-  const sockets = new Sockets(sessions, mcp, access, report);
+  const sockets = new Sockets(sessions, mcp, options);
   const app = httpApp(environment, mcp, options);
   const upgrade = sockets.upgrade.bind(sockets);
   const server = await openHttpServer(app, access.host, port, maxSessions + OTHER_CONNECTIONS, upgrade);
@@ -310,15 +311,19 @@ class Sockets {
   });
   private readonly check: ReturnType<typeof accessCheck>;
   private readonly open = new Set<SocketSession>();
-  private readonly timer = setInterval(() => this.ping(), PING_MS).unref();
+  private readonly timer: NodeJS.Timeout;
+  private readonly report: OpenEnvOptions["report"];
+  private readonly silentMs: number;
 
   constructor(
     private readonly sessions: Sessions,
     private readonly mcp: McpEndpoint,
-    access: OpenEnvOptions["access"],
-    private readonly report: OpenEnvOptions["report"],
+    { access, report, pings = PINGS }: OpenEnvOptions,
   ) {
     this.check = accessCheck(access);
+    this.report = report;
+    this.silentMs = pings.silentMs;
+    this.timer = setInterval(() => this.ping(), pings.everyMs).unref();
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -356,7 +361,7 @@ class Sockets {
 
   private ping(): void {
     const now = performance.now();
-    for (const socket of this.open) socket.ping(now);
+    for (const socket of this.open) socket.ping(now, this.silentMs);
   }
 }
 
@@ -407,10 +412,10 @@ class SocketSession {
   }
 
   /** A socket that says nothing for long is half-open: its client is gone. */
-  ping(now: number): void {
+  ping(now: number, silentMs: number): void {
     if (this.client.readyState !== this.client.OPEN) return;
     if (this.isAnswering) this.heardAt = now;
-    if (now - this.heardAt > SILENT_MS) this.client.terminate();
+    if (now - this.heardAt > silentMs) this.client.terminate();
     else this.client.ping();
   }
 

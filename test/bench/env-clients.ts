@@ -9,7 +9,7 @@ import { quantiles } from "./quantiles.js";
  * Clients of a training environment, in a process of their own: `env-clients.ts URL --sessions N --episodes N [--pace
  * N]`. Each session plays episodes of three steps (search the question's words, read the first mail found, answer
  * with its subject), one after another; with --pace all of them together take so many steps a second, as sessions of
- * models do, which think in between. Prints figures. `env-clients.ts echo` is an environment that only echoes: it
+ * models do, which think before each. Prints figures. `env-clients.ts echo` is an environment that only echoes: it
  * prints its address.
  */
 
@@ -22,6 +22,9 @@ const { positionals, values } = parseArgs({
   },
 });
 const [target = ""] = positionals;
+
+/** Of an episode. */
+const STEPS = 3;
 
 if (target === "echo") serveEcho();
 else
@@ -53,8 +56,8 @@ async function play(url: string, sessions: number, episodes: number, pace: numbe
   const think = () => (pauseMs === 0 ? undefined : delay(pauseMs * (0.5 + Math.random())));
   await Promise.all(
     clients.map(async ({ ask, close }, i) => {
-      // Sessions that begin at once would step at once for a while.
-      if (pauseMs > 0) await delay((pauseMs * i) / sessions);
+      // Spread over an episode: sessions that begin at once would all search at once for a while.
+      if (pauseMs > 0) await delay((STEPS * pauseMs * i) / sessions);
       while (left-- > 0) {
         const { observation } = await timed(ask, { type: "reset", data: { seed: left } }, resets);
         const { question = "echo", inbox_address } = observation.result ?? {};
@@ -72,7 +75,6 @@ async function play(url: string, sessions: number, episodes: number, pace: numbe
         const end = await timed(ask, call("return_final_answer", { answer: first?.subject ?? "", sources }), steps);
         if (end.done) rewards.n++;
         rewards.sum += end.reward ?? 0;
-        await think();
       }
       close();
     }),

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { RunSubscriptions } from "../../src/runs/follow.js";
 import { openReadOnly } from "../../src/store/open-store.js";
 import type { RunProgress } from "../../src/traces/progress.js";
@@ -308,6 +309,24 @@ describe("endings", () => {
     server.remove();
   });
 
+  it("takes a client that is gone without a word for gone", async () => {
+    server = await start({ serving: { maxSessions: 1, pings: { everyMs: 50, silentMs: 200 } } });
+    // As behind a network that broke: the connection stays, and nobody answers on it.
+    const gone = await connect(server.url);
+    gone.socket.pong = () => undefined;
+    await gone.reset({ index: 1 });
+    const next = await vi.waitFor(async () => {
+      const client = await connect(server.url);
+      expect(await client.ask({ type: "reset", data: { index: 2 } })).toMatchObject({ type: "observation" });
+      return client;
+    }, 10_000);
+    // One that answers pings stays.
+    await delay(500);
+    expect(await next.call(...search("price"))).toMatchObject({ done: false });
+    expect(server.stored()[0]?.results).toMatchObject([{ ending: "interrupted" }]);
+    next.close();
+  });
+
   it("ends a session that says nothing for long", async () => {
     server = await start({ serving: { idleMs: 300 } });
     const client = await connect(server.url);
@@ -358,6 +377,24 @@ describe("rewards", () => {
       expect(unjudged.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 0\.\d+ counts as wrong/);
       const [run] = server.stored();
       expect(run?.traces[0]?.scores).toMatchObject({ judgeCorrect: { value: null }, artReward: { value: null } });
+    } finally {
+      await provider.close();
+    }
+  });
+
+  it("is by the semantic score, and says so, where the judge takes too long", async () => {
+    const provider = await startFakeProvider(() => new Promise(() => undefined));
+    const judge = { judge: "openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat"), judgeTimeout: 0.3 };
+    const changes = {
+      options: { reward: "judgeCorrect", ...judge },
+      env: { OPENAI_API_KEY: "test-key-1234" },
+    } as const;
+    try {
+      const right = await rewardOf(changes, ...answer(gold(2).answer));
+      expect(right.reward).toMatchObject({ value: 1, scorer: "judgeCorrect" });
+      expect(right.reward.explanation).toMatch(/no verdict of the judge .*semanticScore 1\.000 counts as correct/);
+      expect((await rewardOf(changes, ...answer("x"))).reward).toMatchObject({ value: 0 });
+      expect(server.stored()[0]?.results).toMatchObject([{ ending: "answered", scores: { judgeCorrect: null } }]);
     } finally {
       await provider.close();
     }

@@ -116,6 +116,7 @@ const OPTIONS: EnvironmentOptions = {
   agent: "email-search",
   model: "policy",
   reward: "semanticScore",
+  judgeTimeout: 45,
   noJudge: false,
   save: true,
   episodeTimeout: 3_600,

@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../cli/art-e.js";
 import { CHROMIUM, needs } from "../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { connect } from "./training-server.js";
 
 /** A run that is watched in a real browser: by its own process's page, and by a server in another process. */
 
@@ -191,6 +193,47 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     expect((await run.ended).code).toBe(0);
     await Promise.all([context.close(), provider.close()]);
   });
+
+  it.each([
+    [1280, "light"],
+    [390, "dark"],
+  ] as const)(
+    "shows a training run's rewards, tokens and endings as they come, at %i pixels",
+    async (width, colorScheme) => {
+      const environment = start(`env serve --port 0 --dataset ${QUESTIONS} --name grpo-${width} --reward exactMatch`);
+      const client = await connect(await addressOf(environment));
+      const server = start("serve --port 0");
+      const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme });
+      const page = await context.newPage();
+      await client.reset({ index: 0 });
+      await client.call("return_final_answer", { answer: "x", sources: [] });
+      await page.goto(`${await addressOf(server)}/#runs/grpo-${width}`);
+      const figures = page.getByRole("figure");
+      await figures.getByText("Reward: 0.000 lately").waitFor();
+      const [first] = readFileSync(QUESTIONS, "utf8").split("\n", 1);
+      const { answer } = JSON.parse(first ?? "") as { answer: string };
+      for (let i = 0; i < 3; i++) {
+        await client.reset({ index: 0 });
+        await client.call("return_final_answer", { answer, sources: [] });
+      }
+      for (let turn = 0; turn < 3; turn++) {
+        if (turn === 0) await client.reset({ index: 1 });
+        await client.call("nothing", {});
+      }
+      const endings = page.getByRole("region", { name: "Endings" }).getByRole("row");
+      await endings.filter({ hasText: /^(Ending)?tool protocol error(Episodes)?1$/ }).waitFor();
+      await endings.filter({ hasText: /^(Ending)?answered(Episodes)?4$/ }).waitFor();
+      expect(
+        await figures.getByRole("img").evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label"))),
+      ).toEqual(["from 0.000 to 1.000", expect.stringMatching(/^from \d+ to \d+$/)]);
+      const course = await figures.locator("polyline").first().getAttribute("points");
+      expect(course?.split(" ").length).toBeGreaterThan(3);
+      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+      client.close();
+      for (const { child } of [environment, server]) child.kill("SIGINT");
+      await Promise.all([environment.ended, server.ended, context.close()]);
+    },
+  );
 });
 
 describe("the page of a run", () => {

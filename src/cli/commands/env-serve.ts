@@ -4,7 +4,7 @@ import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/program-version.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
 import { tokenOf } from "../flags.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, numberAbove, oneOf, text, wholeNumber } from "../read-flags.js";
 import { judgeShape } from "../scoring-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
@@ -28,6 +28,9 @@ const schema = datasetSchema.extend(selectionSchema.shape).extend({
   judge: judgeShape.judge.meta({
     description: "Model that judges the answers: provider/model, art or art:provider/model [default: none]",
   }),
+  judgeTimeout: numberAbove(0, 55)
+    .default(45)
+    .meta({ description: "Seconds that the judge has; then the semantic score decides. Clients wait a minute" }),
   name: text.optional().meta({ description: "A name for the run that the episodes are traces of" }),
   noSave: z.boolean().default(false).meta({ description: "Save no traces" }),
   maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Calls of an episode [default: the agent's]" }),
