@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ENRON, needs, slow } from "../../machine-requirements.js";
 import {
   addressOf,
   demoQuestions,
@@ -30,8 +32,8 @@ afterEach(async () => {
 });
 
 /** Starts the environment, and waits until it says where it is. */
-async function serve(flags: string, port = 0): Promise<string> {
-  running = start(`env serve --port ${port} --dataset ${QUESTIONS} ${flags}`, { ART_E_TOKEN: TOKEN });
+async function serve(flags: string, port = 0, dataset = QUESTIONS): Promise<string> {
+  running = start(`env serve --port ${port} --dataset ${dataset} ${flags}`, { ART_E_TOKEN: TOKEN });
   return addressOf(running);
 }
 
@@ -53,23 +55,14 @@ async function python(url: string, program: string, ...args: string[]) {
 }
 
 /** What the same policy scores in a run, by the index of the task. */
-async function offline(score: string): Promise<number[]> {
-  const line = [
-    "run",
-    "-a",
-    "first-hit",
-    "--agent-command",
-    FIRST_HIT,
-    "--dataset",
-    QUESTIONS,
-    "-l",
-    "0",
-    "--no-judge",
-  ];
-  expect((await artE([...line, "--quiet", "-o", path("offline.json")])).code).toBe(0);
+async function offline(score: string, dataset = QUESTIONS, flags = ""): Promise<number[]> {
+  const line = ["run", "-a", "first-hit", "--agent-command", FIRST_HIT, "--dataset", dataset, "-l", "0", "--no-judge"];
+  const more = flags.split(" ").filter((word) => word !== "");
+  expect((await artE([...line, ...more, "--quiet", "-o", path("offline.json")])).code).toBe(0);
   const results: { taskId: number; scores: Record<string, number> }[] = readJson("offline.json").taskResults;
   const values = new Map(results.map(({ taskId, scores }) => [taskId, scores[score]]));
-  return demoQuestions.map(({ id }) => values.get(id) ?? Number.NaN);
+  const questions = jsonLines(readFileSync(dataset, "utf8")) as { id: number }[];
+  return questions.map(({ id }) => values.get(id) ?? Number.NaN);
 }
 
 beforeAll(async () => {
@@ -92,6 +85,24 @@ describe("env client --for trl", () => {
       running?.child.kill("SIGTERM");
       expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
       expect(rewards.map(({ reward }) => reward)).toEqual(await offline(reward));
+    }
+  });
+
+  it("does so over 500 training questions about real mail", slow(needs("real-mail")), async () => {
+    const db = `--db ${path("real.db")}`;
+    for (const archive of ["maildir.tar.gz", "folders.tar.gz"]) {
+      expect((await artE(`import ${join(ENRON, archive)} ${db} --quiet`)).code).toBe(0);
+    }
+    expect((await artE(`questions make -n 520 --unanswerable 0 --train 1 -o made.jsonl ${db} --quiet`)).code).toBe(0);
+    const real = jsonLines(readFileSync(join(ENRON, "questions.jsonl"), "utf8"));
+    const questions = [...jsonLines(read("made.jsonl")), ...real.map((one) => ({ ...one, split: "train" }))];
+    const dataset = write("train.jsonl", questions.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    for (const reward of ["semanticScore", "sourcesF1"]) {
+      const url = await serve(`--reward ${reward} ${db}`, 0, dataset);
+      const rewards = await python(url, "trl_rollouts.py", "train");
+      running?.child.kill("SIGTERM");
+      expect(rewards.length).toBeGreaterThanOrEqual(500);
+      expect(rewards.map(({ reward }) => reward)).toEqual(await offline(reward, dataset, `-s train ${db}`));
     }
   });
 

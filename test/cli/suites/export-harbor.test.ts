@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, watch } from "node:fs";
 import { join, relative } from "node:path";
@@ -8,7 +8,7 @@ import { parse } from "smol-toml";
 import { beforeAll, describe, expect, it } from "vitest";
 import { withReadOnly } from "../../../src/store/open-store.js";
 import type { Question } from "../../../src/tasks/question.js";
-import { needs } from "../../machine-requirements.js";
+import { ENRON, needs } from "../../machine-requirements.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
@@ -41,8 +41,8 @@ interface Mail {
   readonly date: string;
 }
 
-function mailboxOf(task: string): Mail[] {
-  const text = gunzipSync(readFileSync(path(`tasks/${task}/environment/mailbox.jsonl.gz`))).toString();
+function mailboxOf(task: string, folder = "tasks"): Mail[] {
+  const text = gunzipSync(readFileSync(path(`${folder}/${task}/environment/mailbox.jsonl.gz`))).toString();
   return text
     .trim()
     .split("\n")
@@ -99,6 +99,46 @@ describe("env export --format harbor", () => {
         const text = read(`tasks/${task}/${file}`);
         for (const id of question.message_ids) expect(text).not.toContain(id.replace(/[<>]/g, ""));
         if (!question.question.includes(question.answer)) expect(text).not.toContain(question.answer);
+      }
+    }
+  });
+
+  it("does so of real mail, by the raw files, and tells no answer", needs("real-mail"), async () => {
+    const linesOf = (file: string) => readFileSync(join(ENRON, file), "utf8").trim().split("\n");
+    const questions = linesOf("questions.jsonl").map((line) => JSON.parse(line) as Question);
+    execFileSync("tar", ["-xzf", join(ENRON, "maildir.tar.gz"), "-C", path(".")]);
+    expect((await artE(`import ${path("maildir")} --db real.db --quiet`)).code).toBe(0);
+    const line = `env export --dataset ${join(ENRON, "questions.jsonl")} -l 0 -o real --db real.db --quiet`;
+    expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
+    const addressOf = new Map(linesOf("owner_address_map.tsv").map((row) => row.split("\t") as [string, string]));
+    const mails = filesBelow(path("maildir")).map((file) => {
+      const [head = "", ...body] = read(`maildir/${file}`).split(/\r?\n\r?\n/);
+      const field = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, "im").exec(head)?.[1]?.trim() ?? "";
+      const sent = field("Date");
+      return {
+        id: field("Message-ID"),
+        day: new Date(sent.replace(/\(.*/, "")).toISOString().slice(0, 10),
+        owner: addressOf.get(file.split("/")[0] ?? ""),
+        head: head.toLowerCase(),
+        content: [sent, field("From"), field("Subject"), ...body].join("\n").trim(),
+      };
+    });
+    for (const question of questions) {
+      const { inbox_address: inbox, query_date, answer, message_ids } = question;
+      // Filed in the mailbox, or from or to its owner. A copy may be told by another one's Message-ID.
+      const isAllowed = ({ day, owner, head }: (typeof mails)[number]) =>
+        day <= query_date && (owner === inbox || head.includes(inbox));
+      const contents = new Set(mails.filter(isAllowed).map(({ content }) => content));
+      const allowed = new Set(mails.flatMap(({ id, content }) => (contents.has(content) ? [id] : [])));
+      const task = idOf(question);
+      const ids = mailboxOf(task, "real").map(({ message_id }) => message_id);
+      expect(ids.length).toBeGreaterThan(0);
+      expect(ids.filter((id) => !allowed.has(id))).toEqual([]);
+      for (const file of filesBelow(path(`real/${task}`))) {
+        if (/^(?:solution|tests)\/|mailbox\.jsonl\.gz$/.test(file)) continue;
+        const text = read(`real/${task}/${file}`);
+        const told = [answer, ...message_ids].filter((secret) => !question.question.includes(secret));
+        expect(told.filter((secret) => text.includes(secret))).toEqual([]);
       }
     }
   });
