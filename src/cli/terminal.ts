@@ -289,6 +289,8 @@ function withoutC1(json: string): string {
   return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
+let handlesClosedOutput = false;
+
 /** Writes with backpressure. */
 async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
@@ -296,9 +298,11 @@ async function write(text: string): Promise<void> {
 
 /**
  * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that
- * results are still saved.
+ * results are still saved. Once for the process, which may run several command lines.
  */
 export function handleClosedOutput(): void {
+  if (handlesClosedOutput) return;
+  handlesClosedOutput = true;
   process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EIO") return;
