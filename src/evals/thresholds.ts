@@ -16,10 +16,7 @@ export const LOW_SELF_AGREEMENT = 0.8;
 export function requireLabels(half: "training" | "held-out", good: number, bad: number, criterion: string): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
   const name = criterion === "overall" ? "" : ` for ${criterion}`;
-  const others =
-    good + bad > 0
-      ? ""
-      : ` Labels for another criterion (${commandLine`art-e evals criteria`}) are taken with --criterion NAME.`;
+  const others = good + bad > 0 ? "" : ` Those of another: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",
     `The ${half} half has ${good} good and ${bad} bad traces${name}; fewer than ${MIN_OF_A_KIND} of a kind measure nothing.`,
