@@ -8,7 +8,7 @@ import { SlowestFirst } from "./test/slowest-first.js";
 const PROGRAMS = [
   "test/*.test.ts",
   "test/cli/**/*.test.ts",
-  "test/evals/run-python-eval.test.ts",
+  "test/evals/run-python-evals.test.ts",
   "test/mail/maildir.test.ts",
   "test/packaging/*.test.ts",
   "test/sandbox/*.test.ts",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } from "../models/model.js";
 import { toModelError } from "../models/provider-errors.js";
-import { readServerSentEvents } from "../models/sse.js";
+import { readServerSentEvents } from "../models/sse-reader.js";
 import { readArguments } from "../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { redact, redactJson } from "../platform/secrets.js";

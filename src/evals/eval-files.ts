@@ -15,7 +15,7 @@ import {
   type StoredEval,
 } from "./definition.js";
 import { FEATURES } from "./features.js";
-import { describePython } from "./run-python.js";
+import { describePython } from "./run-python-evals.js";
 import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
 import { newestOf } from "./test-eval.js";
 import { openEvals } from "./use-evals.js";

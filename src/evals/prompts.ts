@@ -13,7 +13,7 @@ import { seededRandom } from "../statistics/intervals.js";
 import { type Alignment, alignmentOf } from "./choose-templates.js";
 import type { EvalOf, EvaluatedTrace } from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
-import { describePython } from "./run-python.js";
+import { describePython } from "./run-python-evals.js";
 import { traceDigest } from "./run-rubric.js";
 
 const UNTRUSTED =

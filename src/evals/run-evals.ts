@@ -10,7 +10,7 @@ import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
-import { runPythonEval } from "./run-python.js";
+import { runPythonEval } from "./run-python-evals.js";
 import { runRubric } from "./run-rubric.js";
 import { runDataEvals } from "./run-rules.js";
 

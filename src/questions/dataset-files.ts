@@ -6,7 +6,7 @@ import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile, unescapeFormula } from "../platform/files.js";
 import { parseJsonOrNull } from "../platform/json.js";
-import { checkPages, checkRowCount } from "../platform/parquet.js";
+import { checkPages, checkRowCount } from "../platform/parquet-checks.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../tasks/question.js";
 
 const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));

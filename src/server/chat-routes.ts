@@ -6,7 +6,7 @@ import { ApiError } from "./api-error.js";
 import { type AnsweredChat, type PreparedChat, prepareChat } from "./chat.js";
 import type { ChatEvent } from "./chat-event.js";
 import { defineRoute, type LogFields, type Route, type Services } from "./route.js";
-import { EVENT_STREAM_HEADERS, SseWriter } from "./sse.js";
+import { EVENT_STREAM_HEADERS, SseWriter } from "./sse-writer.js";
 
 const TEXT_LIMIT = 200_000;
 

@@ -6,7 +6,7 @@ import { ApiError } from "./api-error.js";
 import { createApp } from "./create-app.js";
 import { type HttpServer, openHttpServer } from "./http-server.js";
 import { addPage } from "./playground.js";
-import { questionDetailsShape, reviewListShape, savedReviewShape } from "./responses.js";
+import { questionDetailsShape, reviewListShape, savedReviewShape } from "./response-shapes.js";
 import { defineRoute, type Route } from "./route.js";
 import { mailRoutes } from "./routes/mail.js";
 

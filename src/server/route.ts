@@ -9,8 +9,8 @@ import { ByteBudget } from "../platform/async.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { ApiError } from "./api-error.js";
 import type { ChatServices } from "./chat.js";
-import { errorShape, openaiErrorShape } from "./responses.js";
-import type { ChatLimits, StreamLimits } from "./sse.js";
+import { errorShape, openaiErrorShape } from "./response-shapes.js";
+import type { ChatLimits, StreamLimits } from "./sse-writer.js";
 
 interface FileToSend {
   readonly path: string;

@@ -4,7 +4,7 @@ import { type RunSubscriptions, TasksUnderWay } from "../runs/follow.js";
 import { type RunEvent, type RunProcessState, type RunProgress, runProgressSchema } from "../traces/progress.js";
 import { getRun } from "../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "./route.js";
-import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./sse.js";
+import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./sse-writer.js";
 
 export function runStreamRoutes({ db }: Pick<Services, "db">, streams: RunStreams): Route[] {
   return [

@@ -206,7 +206,7 @@ export async function encodeTable<Row>(
   if (format === "csv") return csvRows(columns, rows);
   if (format === "jsonl") return jsonLines(columns, rows);
   // Loaded only where it is used.
-  const { parquetBytes } = await import("./parquet.js");
+  const { parquetBytes } = await import("./parquet-writer.js");
   return parquetBytes(name, columns, rows);
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SseWriter } from "../../src/server/sse.js";
+import { SseWriter } from "../../src/server/sse-writer.js";
 
 const SLOW = { heartbeatMs: 60_000, stallMs: 60_000 };
 

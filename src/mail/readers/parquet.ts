@@ -11,7 +11,7 @@ import {
 import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../platform/errors.js";
-import { checkPages, checkRowCount } from "../../platform/parquet.js";
+import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
 import type { CorpusSource } from "../email.js";
 import { buildEmailFromRow, isoSeconds, parseIsoDate, parseMailDate } from "../mime.js";
 import { batchMails, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";

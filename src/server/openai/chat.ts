@@ -15,7 +15,7 @@ import {
   WITHOUT_ANSWER,
 } from "../chat-routes.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
-import type { SseWriter } from "../sse.js";
+import type { SseWriter } from "../sse-writer.js";
 
 const modelShape = z.strictObject({
   id: z.string(),

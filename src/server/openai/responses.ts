@@ -6,7 +6,7 @@ import { ApiError } from "../api-error.js";
 import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
 import { eventStreamResponse, logChat, toModelMessages } from "../chat-routes.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
-import type { SseWriter } from "../sse.js";
+import type { SseWriter } from "../sse-writer.js";
 import {
   agentDetails,
   agentDetailsShape,

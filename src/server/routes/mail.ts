@@ -8,7 +8,14 @@ import { getMail } from "../../tools/search-mailbox.js";
 import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatSession } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";
-import { inboxesShape, mailShape, messageShape, modelsShape, sessionPageShape, sessionShape } from "../responses.js";
+import {
+  inboxesShape,
+  mailShape,
+  messageShape,
+  modelsShape,
+  sessionPageShape,
+  sessionShape,
+} from "../response-shapes.js";
 import { defineRoute, type Route, type Services, sendFile } from "../route.js";
 
 /** Mailboxes and models to choose from, and the health check. */

@@ -10,7 +10,7 @@ import { pageOfResults } from "../../traces/results-store.js";
 import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../api-error.js";
-import { resultPageShape, runPageShape } from "../responses.js";
+import { resultPageShape, runPageShape } from "../response-shapes.js";
 import { defineRoute, type Env, type Route, type Services } from "../route.js";
 
 const day = z.iso.date("expected a day, YYYY-MM-DD");

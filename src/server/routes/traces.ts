@@ -20,7 +20,7 @@ import { getRun } from "../../traces/runs-store.js";
 import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../api-error.js";
-import { feedbackShape, traceDetailsShape, tracePageShape } from "../responses.js";
+import { feedbackShape, traceDetailsShape, tracePageShape } from "../response-shapes.js";
 import { defineRoute, type PageEnd, type Route, readCursor, type Services, writeCursor } from "../route.js";
 
 const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);

@@ -1,5 +1,5 @@
 import type { ChatEvent } from "../../server/chat-event.js";
-import type { AgentJson, InboxesJson, ModelsJson } from "../../server/responses.js";
+import type { AgentJson, InboxesJson, ModelsJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
 import { h, untrustedInline, untrustedText } from "../dom.js";
 import { chatEvents, get } from "./api.js";

@@ -1,5 +1,5 @@
 import { datasetText } from "../../reports/wording.js";
-import type { RunPageJson, TraceDetailsJson } from "../../server/responses.js";
+import type { RunPageJson, TraceDetailsJson } from "../../server/response-shapes.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";

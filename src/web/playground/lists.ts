@@ -1,4 +1,4 @@
-import type { OffsetPageJson } from "../../server/responses.js";
+import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { type Child, h, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 

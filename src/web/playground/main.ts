@@ -1,4 +1,4 @@
-import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/responses.js";
+import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/response-shapes.js";
 import { h, minuteText, untrustedText } from "../dom.js";
 import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, forgetConversation, updateChatState } from "./chat.js";

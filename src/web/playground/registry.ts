@@ -1,4 +1,4 @@
-import type { AgentJson, AgentToolJson, ToolJson } from "../../server/responses.js";
+import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
 import { type Child, h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
 import { factList, idLink, labelled, table } from "./lists.js";

@@ -1,5 +1,5 @@
 import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
-import type { QuestionDetailsJson } from "../../server/responses.js";
+import type { QuestionDetailsJson } from "../../server/response-shapes.js";
 import { h, minuteText, untrustedText } from "../dom.js";
 import { keyButton, reasonField } from "./label.js";
 import { factList } from "./lists.js";

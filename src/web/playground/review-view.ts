@@ -4,7 +4,7 @@ import type {
   ReviewListJson,
   ReviewSummaryJson,
   SavedReviewJson,
-} from "../../server/responses.js";
+} from "../../server/response-shapes.js";
 import { estimate } from "../../text/format.js";
 import { h, replaceChildren } from "../dom.js";
 import { get, post } from "./api.js";

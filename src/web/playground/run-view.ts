@@ -1,5 +1,5 @@
 import { datasetText, UNJUDGED } from "../../reports/wording.js";
-import type { RunLineJson, RunPageJson } from "../../server/responses.js";
+import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../dom.js";
 import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
 import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
-import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-tasks.js";
+import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-task-lists.js";
 import { endingText } from "./trace.js";
 
 /** A run as it goes on, or as it ended. Resolves when its first state is shown. */

@@ -1,6 +1,6 @@
 import { type Hit, readToolResult, type ToolResultView } from "../../reports/trace-view.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/responses.js";
+import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";

@@ -1,4 +1,4 @@
-import type { OffsetPageJson } from "../../server/responses.js";
+import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { count, duration } from "../../text/format.js";
 import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
 import type { TaskResult } from "../../traces/task-result.js";
