@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, inject } from "vitest";
+import { afterAll, beforeAll, inject, vi } from "vitest";
 import type { Question } from "../../src/tasks/question.js";
 import { closeSpareHosts, runCommandLine } from "./command-line-processes.js";
 
@@ -128,10 +128,10 @@ export function workFolder({ mail, demo }: Beginning = {}): WorkFolder {
     const { code, stderr } = await start(folder, ["import", mail, "--quiet"]).ended;
     if (code !== 0) throw new Error(`the mail was not imported: ${stderr}`);
   });
-  afterAll(() => {
+  afterAll(async () => {
     closeSpareHosts();
-    // A child of a killed program may write for a moment still.
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    // A child of a killed program may write for a moment still. rmSync's own retries do not see new files.
+    await vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), { timeout: 10_000, interval: 100 });
   });
   const path = (name: string) => join(folder, name);
   const read = (name: string) => readFileSync(path(name), "utf8");
