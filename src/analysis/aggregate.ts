@@ -222,9 +222,9 @@ export class AllScores {
     for (const [name, sums] of this.onlyFailed) {
       // Failed repeats of a scored question are counted in the question's own cluster.
       if ((scored.get(name) ?? []).length > 0) continue;
-      if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0, 0);
+      if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0);
     }
-    if ([...scored.keys()].every(isEvalScore)) this.failedQuestions.add(failed, 0, 0);
+    if ([...scored.keys()].every(isEvalScore)) this.failedQuestions.add(failed, 0);
   }
 }
 
@@ -338,12 +338,7 @@ class SliceAggregate {
     for (const [name, values] of scored) {
       const sums = part.byScorer.get(name) ?? new ClusteredMean();
       part.byScorer.set(name, sums);
-      const squares = values.reduce((sum, score) => sum + score * score, 0);
-      sums.add(
-        values.length,
-        values.reduce((sum, score) => sum + score, 0),
-        squares,
-      );
+      sums.add(values.length, sumOf(values));
     }
   }
 
@@ -383,7 +378,6 @@ const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_
 interface ClusterSums {
   readonly n: number;
   readonly sum: number;
-  readonly squares: number;
 }
 
 const SHARE: Scale = { min: 0, max: 1 };
@@ -404,12 +398,12 @@ class ScoreAggregate {
     // Completed but without a value: the score does not apply to the question.
     if (values.length === 0) return;
     this.hasValues = true;
-    const { n, sum, squares } = sumsOf(values);
-    this.completed.add(n, sum, squares);
-    this.withFailed.add(n + failed, sum, squares);
+    const { n, sum } = sumsOf(values);
+    this.completed.add(n, sum);
+    this.withFailed.add(n + failed, sum);
     if (inbox !== "") {
-      const inboxSums = this.inboxes.get(inbox) ?? { n: 0, sum: 0, squares: 0 };
-      this.inboxes.set(inbox, { n: inboxSums.n + n, sum: inboxSums.sum + sum, squares: inboxSums.squares + squares });
+      const inboxSums = this.inboxes.get(inbox) ?? { n: 0, sum: 0 };
+      this.inboxes.set(inbox, { n: inboxSums.n + n, sum: inboxSums.sum + sum });
     }
     this.lowest = Math.min(this.lowest, ...values);
     this.highest = Math.max(this.highest, ...values);
@@ -425,7 +419,7 @@ class ScoreAggregate {
     const { label, kind, better, meaning } = entry;
     const estimate = (sums: ClusteredMean) => estimateOf(entry, sums);
     const byInbox = new ClusteredMean();
-    for (const { n, sum, squares } of this.inboxes.values()) byInbox.add(n, sum, squares);
+    for (const { n, sum } of this.inboxes.values()) byInbox.add(n, sum);
     const { low, high } = estimate(byInbox);
     // A score without any value cannot count failed tasks as 0 either.
     const failureIsZero =
@@ -457,7 +451,7 @@ class ScoreAggregate {
         ["some", passAtK(n, right, k)],
         ["all", passHatK(n, right, k)],
       ] as const) {
-        sums[kind].add(1, share, share * share);
+        sums[kind].add(1, share);
       }
     }
   }
@@ -473,7 +467,7 @@ export function estimateOf({ kind, scale }: Pick<ScoreDescription, "kind" | "sca
 }
 
 export function sumsOf(values: readonly number[]): ClusterSums {
-  return { n: values.length, sum: sumOf(values), squares: sumOf(values.map((value) => value * value)) };
+  return { n: values.length, sum: sumOf(values) };
 }
 
 function sumOf(values: readonly number[]): number {

@@ -111,6 +111,6 @@ function recallAt(depth: number, ranks: readonly GoldRank[]): Estimate {
 
 function clusterPerQuestion(values: readonly number[]): ClusteredMean {
   const mean = new ClusteredMean();
-  for (const value of values) mean.add(1, value, value * value);
+  for (const value of values) mean.add(1, value);
   return mean;
 }

@@ -385,8 +385,8 @@ const ORDER: ReadonlyMap<string, number> = new Map(Object.keys(SCORES).map((scor
 function scoreLine(scorer: string, questions: readonly (readonly number[])[]): ScoreLine {
   const sums = new ClusteredMean();
   for (const values of questions) {
-    const { n, sum, squares } = sumsOf(values);
-    sums.add(n, sum, squares);
+    const { n, sum } = sumsOf(values);
+    sums.add(n, sum);
   }
   const known: ScoreDescription | undefined = SCORES[scorer];
   // An eval, or a scorer of another version.

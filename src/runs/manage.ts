@@ -110,7 +110,7 @@ export function headlineOf(db: Db, runId: string): Headline | null {
   for (const scorer of HEADLINE_SCORERS) {
     const sums = new ClusteredMean();
     const tasks = scoreSums(db, runId, scorer);
-    for (const { n, sum, squares } of tasks) sums.add(n, sum, squares);
+    for (const { n, sum } of tasks) sums.add(n, sum);
     const description = SCORES[scorer];
     if (tasks.length > 0 && description !== undefined) return { scorer, ...estimateOf(description, sums) };
   }

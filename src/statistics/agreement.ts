@@ -125,6 +125,6 @@ export function clusteredRate(trials: readonly { readonly success: boolean; read
     clusters.set(cluster, { n: sums.n + 1, successes: sums.successes + Number(success) });
   }
   const mean = new ClusteredMean();
-  for (const { n, successes } of clusters.values()) mean.add(n, successes, successes);
+  for (const { n, successes } of clusters.values()) mean.add(n, successes);
   return mean.rate();
 }

@@ -70,18 +70,16 @@ export class ClusteredMean {
   private clusters = 0;
   private n = 0;
   private sum = 0;
-  private sumOfSquares = 0;
   private clusterSumSquares = 0;
   private clusterSumTimesN = 0;
   private clusterNSquares = 0;
 
-  /** Adds a complete cluster: the number of values, their sum, and the sum of their squares. */
-  add(n: number, sum: number, sumOfSquares: number): void {
+  /** Adds a complete cluster: the number of values, and their sum. */
+  add(n: number, sum: number): void {
     if (n === 0) return;
     this.clusters++;
     this.n += n;
     this.sum += sum;
-    this.sumOfSquares += sumOfSquares;
     this.clusterSumSquares += sum * sum;
     this.clusterSumTimesN += sum * n;
     this.clusterNSquares += n * n;
@@ -94,7 +92,6 @@ export class ClusteredMean {
       both.clusters += sums.clusters;
       both.n += sums.n;
       both.sum += sums.sum;
-      both.sumOfSquares += sums.sumOfSquares;
       both.clusterSumSquares += sums.clusterSumSquares;
       both.clusterSumTimesN += sums.clusterSumTimesN;
       both.clusterNSquares += sums.clusterNSquares;

@@ -119,18 +119,17 @@ export function costOfRun(db: Db, runId: string): number | null {
     .get(runId) as number | null;
 }
 
-/** The values that a scorer gave a task's completed attempts: how many, their sum, and the sum of their squares. */
+/** The values that a scorer gave a task's completed attempts: how many, and their sum. */
 interface TaskScoreSums {
   readonly n: number;
   readonly sum: number;
-  readonly squares: number;
 }
 
 /** Of a scorer over a run, task by task; empty where it scored nothing. */
 export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[] {
   return db
     .prepare(
-      `SELECT count(value) AS n, sum(value) AS sum, sum(value * value) AS squares
+      `SELECT count(value) AS n, sum(value) AS sum
        FROM (SELECT task_id, json_extract(result, @path) AS value FROM results
              WHERE run_id = @runId AND superseded = 0 AND failed = 0)
        WHERE value IS NOT NULL GROUP BY task_id`,

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BudgetReached } from "../../src/models/cost-limit.js";
-import { NO_USAGE } from "../../src/models/model.js";
-import { Budget, type TaskBudget } from "../../src/runs/budget.js";
+import { NO_USAGE, type Usage } from "../../src/models/model.js";
+import { Budget, mostOfTask, type TaskBudget } from "../../src/runs/budget.js";
 import type { Ending } from "../../src/tasks/ending.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { NO_LIMITS, type RunLimits } from "../../src/traces/run-settings.js";
+import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
 import type { TaskCost } from "../../src/traces/task-result.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
@@ -31,6 +31,22 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
     },
   };
 }
+
+test("a task may cost all of its turns at full length, and nothing that is known where no price is", () => {
+  const settings = { maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as RunSettings;
+  const asked: Usage[] = [];
+  const priced = mostOfTask(settings, (usage) => {
+    asked.push({ ...NO_USAGE, ...usage });
+    return 0.25;
+  });
+  expect(priced).toEqual({ costUsd: 0.5, tokens: 6_020 });
+  expect(asked.map(({ inputTokens, cachedInputTokens }) => [inputTokens, cachedInputTokens])).toEqual([
+    [2_000, 0],
+    [4_000, 0],
+  ]);
+  expect(mostOfTask(settings, () => null).costUsd).toBe(0);
+  expect(mostOfTask({ ...settings, maxTaskCostUsd: 0.3 }, () => 0.25).costUsd).toBe(0.3);
+});
 
 describe("a budget", () => {
   test("without limits is never spent", async () => {

@@ -209,6 +209,7 @@ describe("numberMatch is", () => {
     ["US$40.00", "$40"],
     ["It is $158,321.16 (deal 573111).", "$158,321.16"],
     ["713.853.1234", "(713) 853-1234"],
+    ["7138531234", "713-853-1234"],
     ["713-853-1234", "1-713-853-1234"],
     ["the 5th floor", "5"],
     ["between 10 and 20", "10-20"],
@@ -234,6 +235,7 @@ describe("numberMatch is", () => {
     ["10", "10-20"],
     ["400", "40"],
     ["thirty", "13"],
+    ["two dozen", "26"],
   ])("0 for %j where the gold answer is %j", (answer, gold) => {
     expect(numbers(answer, gold)).toBe(0);
   });
@@ -300,7 +302,7 @@ describe("dateMatch is", () => {
     expect(dates(answer, gold)).toBe(0);
   });
 
-  test.each(["Kay Mann", "$40", "You may go", "24/7", "1/2/3/4", "25:99", "2001"])(
+  test.each(["Kay Mann", "$40", "You may go", "24/7", "1/2/3/4", "25:99", "24:30", "2001"])(
     "not told where the gold answer is %j, which holds no date",
     (gold) => {
       expect(dates("May 5", gold)).toBeNull();

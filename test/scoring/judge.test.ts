@@ -19,6 +19,7 @@ import {
 } from "../../src/scoring/judge.js";
 import {
   anyCheapModel,
+  asksJudge,
   cheapModel,
   isJudgeOff,
   type JudgeOptions,
@@ -469,6 +470,13 @@ describe("--judge", () => {
     expect(of({}, STORED)).toEqual(STORED);
     expect(of({ judgeVotes: 7 }, STORED)).toEqual({ ...STORED, votes: 7 });
     expect(of({ judge: "openai/y" }, STORED)).toMatchObject({ model: "openai/y", protocol: "verdict", votes: 1 });
+  });
+
+  it("is asked for by any of its flags", () => {
+    expect(asksJudge(flags({}))).toBe(false);
+    for (const given of [{ judge: "art" }, { noJudge: true }, { judgeVotes: 3 }, { judgeBaseUrl: "http://a" }]) {
+      expect(asksJudge(flags(given))).toBe(true);
+    }
   });
 
   it.each([{ judge: "off" }, { noJudge: true }, { judge: "off", noJudge: true }])("%j is none", (given) => {

@@ -168,6 +168,7 @@ describe("the corrected rate", () => {
       correctedRate({ successes: 30, n: 40 }, { successes: 25, n: 50 }, { successes: 25, n: 50 }).value,
     ).toBeNull();
     expect(correctedRate({ successes: 0, n: 0 }, perfect, perfect).value).toBeNull();
+    expect(correctedRate({ successes: 1, n: 1 }, perfect, perfect).value).toBe(1);
   });
 
   it("follows Rogan and Gladen, and stays between 0 and 1", () => {

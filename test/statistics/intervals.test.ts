@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { belowNormal, belowT, ClusteredMean, meanOf, quantile, t975, wilson } from "../../src/statistics/intervals.js";
+import {
+  belowNormal,
+  belowT,
+  ClusteredMean,
+  meanOf,
+  NamedCounts,
+  quantile,
+  t975,
+  wilson,
+} from "../../src/statistics/intervals.js";
 
 /** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 
@@ -9,8 +18,10 @@ const SHARE = { min: 0, max: 1 };
 const sumsOf = (clusters: readonly (readonly number[])[]) => {
   const sums = new ClusteredMean();
   for (const values of clusters) {
-    const total = (power: number) => values.reduce((sum, value) => sum + value ** power, 0);
-    sums.add(values.length, total(1), total(2));
+    sums.add(
+      values.length,
+      values.reduce((sum, value) => sum + value, 0),
+    );
   }
   return sums;
 };
@@ -31,6 +42,19 @@ describe("wilson", () => {
   });
 
   it("of nothing has no bounds", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
+});
+
+describe("counts by name", () => {
+  it("are one each unless told otherwise, and most first where they are sorted", () => {
+    const counts = new NamedCounts();
+    counts.add("few");
+    counts.addAll({ many: 3, none: 0 });
+    expect(Object.entries(counts.counts)).toEqual([
+      ["few", 1],
+      ["many", 3],
+    ]);
+    expect(Object.keys(counts.sorted())).toEqual(["many", "few"]);
+  });
 });
 
 describe("Student's t", () => {
@@ -131,6 +155,21 @@ describe("a mean on a scale", () => {
 });
 
 describe("clusters", () => {
+  it("of two sets together are those of one", () => {
+    const [some, others] = [
+      [[1, 0, 1], [1]],
+      [[0, 0], [1, 1, 1, 0, 1], [0]],
+    ];
+    const both = sumsOf([...(some ?? []), ...(others ?? [])]);
+    const union = sumsOf(some ?? []).union(sumsOf(others ?? []));
+    expect([union.rate(), union.mean(), union.mean(SHARE)]).toEqual([both.rate(), both.mean(), both.mean(SHARE)]);
+  });
+
+  it("of equal values have no bounds without a scale, whatever the rounding", () => {
+    const equal = sumsOf([[0.1, 0.1, 0.1], [0.1], [0.1, 0.1]]);
+    expect(equal.mean()).toEqual({ value: expect.closeTo(0.1), n: 6, low: null, high: null });
+  });
+
   const clusters = [
     [1, 1, 0],
     [1, 1, 1],
