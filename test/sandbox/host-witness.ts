@@ -133,6 +133,9 @@ function sandboxPids(): number[] {
 }
 
 function isInSandbox(pid: number): boolean {
+  // bubblewrap's own child waits for ever where its parent is killed before it maps the users: nothing has run in it.
+  const hasBegun = contentOf(`/proc/${pid}/uid_map`).trim() !== "";
+  if (!hasBegun) return false;
   return (
     / \/(workspace|home\/user) .* - tmpfs /.test(contentOf(`/proc/${pid}/mountinfo`)) ||
     contentOf(`/proc/${pid}/cmdline`).includes("bwrap\0")

@@ -84,10 +84,10 @@ describe("list runs", () => {
       saveTask("run_a", 1, { scores: { exactMatch: 1, semanticScore: 0.5 } });
       saveTask("run_a", 2, { scores: { exactMatch: null, semanticScore: 0.25 } });
       expect(scoreSums(test.db, "run_a", "semanticScore")).toEqual([
-        { n: 1, sum: 0.5, squares: 0.25 },
-        { n: 1, sum: 0.25, squares: 0.0625 },
+        { n: 1, sum: 0.5 },
+        { n: 1, sum: 0.25 },
       ]);
-      expect(scoreSums(test.db, "run_a", "exactMatch")).toEqual([{ n: 1, sum: 1, squares: 1 }]);
+      expect(scoreSums(test.db, "run_a", "exactMatch")).toEqual([{ n: 1, sum: 1 }]);
       expect(scoreSums(test.db, "run_a", "judgeCorrect")).toEqual([]);
     });
   });
