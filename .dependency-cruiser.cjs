@@ -63,12 +63,13 @@ module.exports = {
       to: {},
     },
     {
-      name: "no-dev-dependencies",
+      name: "named-packages-only",
       severity: "error",
+      comment: "Packages of devDependencies are built in (build.js).",
       from: { path: "^src/" },
       to: {
         pathNot: `node_modules/(${optionalPeers.join("|")})/`,
-        dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
+        dependencyTypes: ["npm-no-pkg", "npm-unknown"],
         dependencyTypesNot: ["type-only"],
       },
     },

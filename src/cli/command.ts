@@ -6,6 +6,7 @@ import { shellWord } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
+import { programFile } from "../platform/installation.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Settings } from "./terminal.js";
 
 /** The flags that every command takes. */
@@ -26,7 +27,7 @@ export const GLOBAL_FLAGS: Flags = {
 export const COMPLETE = "--complete-words";
 
 /** The executable of this installation. */
-export const PROGRAM = fileURLToPath(new URL("../../bin/art-e.js", import.meta.url));
+export const PROGRAM = fileURLToPath(programFile("bin/art-e.js"));
 
 /**
  * How this installation is called from a shell: `art-e` where the path leads to it, else by its absolute path. Never

@@ -2,7 +2,7 @@ import yargs, { type Argv } from "yargs";
 import { didYouMean } from "../platform/command-line.js";
 import { Interrupted } from "../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
-import { programVersion } from "../platform/program-version.js";
+import { programVersion } from "../platform/installation.js";
 import {
   type Command,
   type CommandEntry,
@@ -58,6 +58,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
     (rest, entry) => ("load" in entry ? addCommand(rest, entry) : addGroup(rest, entry)),
     globalParser(args),
   );
+  renderNoUnusedHelp(parser);
   parser.fail((message, error) => {
     throw error ?? usageError(message, args, inUse, commands);
   });
@@ -73,6 +74,14 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
       // A flag without its value is an exception of the parser, which `fail` does not see.
       error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse, commands) : error,
   };
+}
+
+/** The parser renders and keeps the help of every command that runs, a tenth of a short one's time: for `getHelp` only. */
+function renderNoUnusedHelp(parser: Argv): void {
+  const { getInternalMethods } = parser as Argv & {
+    getInternalMethods(): { getUsageInstance(): { cacheHelpMessage(): void } };
+  };
+  getInternalMethods.call(parser).getUsageInstance().cacheHelpMessage = () => undefined;
 }
 
 function writtenFlags(flags: Flags): string[] {

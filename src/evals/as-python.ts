@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { builtFile } from "../platform/installation.js";
 import {
   type Assertion,
   type Condition,
@@ -175,7 +176,7 @@ const CALL_RUBRIC = `from types import SimpleNamespace
         reply = await get_model().generate(asked[0])
         value, feedback = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
 
-const FEATURES = readFileSync(new URL("trace_features.py", import.meta.url), "utf8");
+const FEATURES = readFileSync(builtFile("evals/trace_features.py"), "utf8");
 
 /** Lets a file be run on traces that art-e exported. */
 const MAIN = `

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "../platform/errors.js";
+import { builtFile } from "../platform/installation.js";
 import type { BadEmail, CorpusBatch, CorpusFormat, CorpusSource } from "./email.js";
 import type { ArtFinding, ImportFilter, PreparedMail } from "./import.js";
 
@@ -17,7 +18,7 @@ export function readOnThread(path: string, source: CorpusSource, filter: ImportF
 
 async function* receive(order: ReadRequest, signal: AbortSignal): AsyncGenerator<CorpusBatch<PreparedMail>> {
   signal.throwIfAborted();
-  const worker = new Worker(new URL("./import-reader-thread.js", import.meta.url), {
+  const worker = new Worker(builtFile("mail/import-reader-thread.js"), {
     workerData: order,
     // Nearly all objects are short-lived: a large young generation saves a third of the collector's work.
     resourceLimits: { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: LIMIT_MB },

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { builtFile } from "../platform/installation.js";
 
 export interface MimeRequest {
   readonly raw: Uint8Array;
@@ -53,7 +54,7 @@ export class MimeThread {
 }
 
 function startWorker(): Promise<Worker> {
-  const worker = new Worker(new URL("./mime-worker.js", import.meta.url), {
+  const worker = new Worker(builtFile("mail/mime-worker.js"), {
     resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
   });
   // A terminated worker may still emit an error.

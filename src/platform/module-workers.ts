@@ -2,9 +2,10 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
+import { programFile } from "./installation.js";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "./json.js";
 
-const WORKER = new URL("../../bin/module-worker.mjs", import.meta.url);
+const WORKER = programFile("bin/module-worker.mjs");
 
 /** Compiles TypeScript as it is loaded. */
 const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { programFile } from "./installation.js";
 import { longestSecret, redactEnd } from "./secrets.js";
 
 interface ProgramOutput {
@@ -90,7 +91,7 @@ export function openInBrowser(target: string): Promise<boolean> {
   });
 }
 
-const KEEPER = fileURLToPath(new URL("../../bin/process-supervisor.mjs", import.meta.url));
+const KEEPER = fileURLToPath(programFile("bin/process-supervisor.mjs"));
 
 /** How a program ended: with a code, by a signal, or not started at all. */
 const endSchema = z.union([

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import type { AppContext } from "../platform/context.js";
-import { programVersion } from "../platform/program-version.js";
+import { programVersion } from "../platform/installation.js";
 import {
   type Answered,
   type AnswererOfRun,

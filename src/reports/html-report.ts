@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
+import { builtFile } from "../platform/installation.js";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
 /** A conversation, deflated and in base64: a fifth of its size, and safe in a page whatever the mail contains. */
@@ -119,7 +120,7 @@ export function readPageAssets(): PageAssets {
     readPageScript(`web/${name}.js`),
   );
   return {
-    style: STYLES.map((name) => read(new URL(`../web/${name}.css`, import.meta.url))).join("\n"),
+    style: STYLES.map((name) => read(builtFile(`web/${name}.css`))).join("\n"),
     scripts: scripts.map(insideScript),
   };
 }
@@ -136,5 +137,5 @@ function policyHash(script: string): string {
 
 /** A page's script: `file` is below dist/, also when this program runs from src/. */
 export function readPageScript(file: string): string {
-  return readFileSync(new URL(`../../dist/${file}`, import.meta.url), "utf8");
+  return readFileSync(builtFile(file), "utf8");
 }

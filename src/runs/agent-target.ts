@@ -10,7 +10,7 @@ import type { AppSettings } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseServerUrl } from "../platform/http.js";
-import { programVersion } from "../platform/program-version.js";
+import { programVersion } from "../platform/installation.js";
 import { stripControls, trimEndOf } from "../platform/strings.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";

@@ -19,7 +19,7 @@ import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import { yieldBetween } from "../platform/async.js";
 import type { AppSettings } from "../platform/context.js";
-import { programVersion } from "../platform/program-version.js";
+import { programVersion } from "../platform/installation.js";
 import type { Report } from "../reports/html-report.js";
 import {
   type EvalFigures,

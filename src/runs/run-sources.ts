@@ -5,8 +5,8 @@ import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-c
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { programVersion } from "../platform/installation.js";
 import { firstIssue } from "../platform/json.js";
-import { programVersion } from "../platform/program-version.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
 import type { InputFile } from "../trace-formats/output-files.js";

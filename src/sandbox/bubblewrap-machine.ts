@@ -4,6 +4,7 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/prom
 import { arch, platform } from "node:os";
 import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { builtFile } from "../platform/installation.js";
 import { BubblewrapStatus, bindProcesses, feed } from "./bubblewrap.js";
 import { type Cgroup, type CgroupParent, findCgroups } from "./cgroup.js";
 import { type MachineLimits, sandboxUser } from "./limits.js";
@@ -283,7 +284,7 @@ async function look(): Promise<MachineHostChoice> {
 }
 
 async function readGuest(): Promise<Record<string, string>> {
-  const folder = new URL("./guest/", import.meta.url);
+  const folder = builtFile("sandbox/guest/");
   const names = ["__main__.py", "commands.py", "files.py", "limits.py"];
   const files = names.map(async (name) => [name, await readFile(new URL(name, folder), "utf8")] as const);
   return Object.fromEntries(await Promise.all(files));

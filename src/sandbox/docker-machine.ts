@@ -3,13 +3,14 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { builtFile } from "../platform/installation.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
 import { type MachineLimits, SHIMS } from "./limits.js";
 import { GUEST, guestLimits } from "./machine-guest.js";
 import type { Snapshot } from "./snapshots.js";
 import { HOME, outputStart } from "./task-machine.js";
 
-const GUEST_FOLDER = fileURLToPath(new URL("./guest", import.meta.url));
+const GUEST_FOLDER = fileURLToPath(builtFile("sandbox/guest"));
 const KILL_MS = 30_000;
 
 export const docker = (args: readonly string[], timeout: number) =>

@@ -4,13 +4,14 @@ import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
+import { builtFile } from "../platform/installation.js";
 
 const NAME = "snapshots.json";
 const MOST_BYTES = 2 ** 20;
 
 /** All snapshots by name: the built-in ones, and those of a suite's own file, which go before them. */
 export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyMap<string, Snapshot>> {
-  const builtIn = snapshotsSchema.parse(JSON.parse(await readFile(new URL(`./${NAME}`, import.meta.url), "utf8")));
+  const builtIn = snapshotsSchema.parse(JSON.parse(await readFile(builtFile(`sandbox/${NAME}`), "utf8")));
   const file = suiteRoot === null ? null : join(suiteRoot, NAME);
   const text = file === null ? null : await readRegular(file);
   const own = text === null ? {} : parse(text, file as string);

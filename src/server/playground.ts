@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { findAgent, getAgent } from "../agents/registry-store.js";
+import { builtFile } from "../platform/installation.js";
 import { readPageScript } from "../reports/html-report.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../traces/chats-store.js";
 import type { ChatTrace } from "../traces/trace.js";
@@ -9,7 +10,7 @@ import { answerText } from "./openai/chat.js";
 import { defineRoute, type Env, type Route, type Services } from "./route.js";
 import { versionId } from "./routes/agents.js";
 
-const readText = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
+const readText = (path: string) => readFileSync(builtFile(path), "utf8");
 
 interface PageFile {
   readonly type: string;
@@ -19,7 +20,7 @@ interface PageFile {
 const PAGE = "/";
 
 const FILES: ReadonlyMap<string, PageFile> = new Map([
-  [PAGE, { type: "text/html", read: () => readText("../web/playground/index.html") }],
+  [PAGE, { type: "text/html", read: () => readText("web/playground/index.html") }],
   ["/page/page.css", { type: "text/css", read: readStyle }],
   ["/page/main.js", { type: "text/javascript", read: () => readPageScript("web/playground.js") }],
 ]);
@@ -46,10 +47,10 @@ export function isPage(path: string): boolean {
 
 function readStyle(): string {
   return (
-    readText("../web/theme.css") +
-    readText("../web/playground/page.css") +
-    readText("../web/playground/run.css") +
-    readText("../web/playground/review.css")
+    readText("web/theme.css") +
+    readText("web/playground/page.css") +
+    readText("web/playground/run.css") +
+    readText("web/playground/review.css")
   );
 }
 

@@ -1,3 +1,4 @@
+import { builtFile } from "../platform/installation.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { RunActivity } from "../runs/answer-task.js";
 import { type RunSubscriptions, TasksUnderWay } from "../runs/follow.js";
@@ -52,7 +53,7 @@ export class RunPage {
     const { path, version, token, activity } = options;
     this.tasks = new TasksUnderWay(activity);
     const data: RunPageData = { path, version, token };
-    const file = new URL("./run-page-thread.js", import.meta.url);
+    const file = builtFile("server/run-page-thread.js");
     this.thread = new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
     this.url = this.call({ type: "open" });
   }

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
+import { programFile } from "../platform/installation.js";
 import { bigramText } from "../text/tokenizer.js";
 
-const FOLDER = new URL("../../sql/", import.meta.url);
+const FOLDER = programFile("sql/");
 
 interface Migration {
   readonly number: number;

@@ -8,7 +8,7 @@ import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mai
 import { endOfDay } from "../mail/search-query.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
-import { programVersion } from "../platform/program-version.js";
+import { builtFile, programVersion } from "../platform/installation.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
 import { isUnanswerable } from "../scoring/mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -115,7 +115,7 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A file of `harbor/`, which is the same in every task. */
 function template(name: string): string {
-  return readFileSync(new URL(`harbor/${name}`, import.meta.url), "utf8");
+  return readFileSync(builtFile(`suites/harbor/${name}`), "utf8");
 }
 
 const PAGE = 1_000;

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { z } from "zod";
+import { builtFile } from "../platform/installation.js";
 import type { CommandResult, MachineCommand, TaskMachine } from "../sandbox/task-machine.js";
 import type { Grade, SuiteTask } from "../tasks/suite-task.js";
 import type { SuiteFolder } from "./suite-folder.js";
@@ -59,7 +60,7 @@ export class RemoteMachine implements TaskMachine {
   }
 }
 
-const PROGRAM = fileURLToPath(new URL("./grading-process.js", import.meta.url));
+const PROGRAM = fileURLToPath(builtFile("suites/grading-process.js"));
 
 /** Starting is quick, but not on a machine that is busy. */
 const START_MS = 60_000;

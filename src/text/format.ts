@@ -82,7 +82,10 @@ export function estimate({ value, low, high, n }: Estimate): string {
 /** Numbers as they are printed everywhere: a missing number is a dash, never NaN or 0. */
 
 export function count(value: number): string {
-  return value.toLocaleString("en-US");
+  // Digits in groups of three, without the 5 ms that the first use of a locale takes.
+  return Number.isInteger(value) && Math.abs(value) < 1e21
+    ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
+    : value.toLocaleString("en-US");
 }
 
 export function share(value: number | null): string {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { builtFile } from "../platform/installation.js";
 
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
@@ -152,8 +153,6 @@ export function isWordUnit(unit: number): boolean {
  * How FTS5's tokenizer folds each character. Its Unicode version differs from Node's, so the table is a file
  * generated from FTS5; a test compares the two.
  */
-const FILE = new URL("./unicode61.json", import.meta.url);
-
 interface Characters {
   /** By code unit: the folded unit, a space for separators, `mark` or `surrogate`. */
   readonly basic: Uint16Array;
@@ -171,7 +170,7 @@ let characters: Characters | undefined;
 
 /** Loaded for the first text beyond ASCII. */
 function readCharacters(): Characters {
-  characters ??= toCharacters(JSON.parse(readFileSync(FILE, "utf8")));
+  characters ??= toCharacters(JSON.parse(readFileSync(builtFile("text/unicode61.json"), "utf8")));
   return characters;
 }
 

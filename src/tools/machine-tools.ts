@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { z } from "zod";
+import { builtFile } from "../platform/installation.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { WORKSPACE_LIMITS } from "../sandbox/limits.js";
 import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
@@ -234,7 +235,7 @@ async function withTemporaryFile<T>(work: (path: string) => Promise<T>): Promise
 const read = new Map<string, Promise<string>>();
 
 function readProgram(name: "inspect-path.py" | "run-notebook.py"): Promise<string> {
-  const text = read.get(name) ?? readFile(new URL(`./${name}`, import.meta.url), "utf8");
+  const text = read.get(name) ?? readFile(builtFile(`tools/${name}`), "utf8");
   read.set(name, text);
   return text;
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { crc32 } from "node:zlib";
+import { builtFile } from "../platform/installation.js";
 import type { JsonValue } from "../platform/json.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { ToolContext, ToolResult } from "./tool.js";
@@ -28,7 +29,7 @@ export class SearchPool {
   private readonly threads: readonly WorkerRpc<HandlerCall, SearchAnswer>[];
 
   constructor(path: string, count = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))) {
-    const file = new URL("./search-thread.js", import.meta.url);
+    const file = builtFile("tools/search-thread.js");
     const options = { data: { path }, youngGenerationMb: YOUNG_GENERATION_MB / count };
     this.threads = Array.from({ length: count }, () => new WorkerRpc(file, options));
   }

@@ -7,7 +7,7 @@ import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { programVersion } from "../platform/program-version.js";
+import { programVersion } from "../platform/installation.js";
 import { SCORERS, SCORES } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";

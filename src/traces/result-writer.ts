@@ -1,4 +1,5 @@
 import { UserError } from "../platform/errors.js";
+import { builtFile } from "../platform/installation.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
@@ -79,7 +80,7 @@ export function threadedResultWriter(
   path: string,
   { waiting = WAIT_INDEFINITELY, growing = false }: WriterOptions = {},
 ): ThreadedResultWriter {
-  const file = new URL("./result-writer-thread.js", import.meta.url);
+  const file = builtFile("traces/result-writer-thread.js");
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },
     youngGenerationMb: YOUNG_GENERATION_MB,

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
 import type { AppContext } from "../../src/platform/context.js";
-import type { GradingPool } from "../../src/suites/grading-pool.js";
+import { GradingPool } from "../../src/suites/grading-pool.js";
 import { findSandboxedMachines } from "../../src/suites/open-task.js";
 import { type OracleLine, placeFiles, readOracle, startProcesses } from "../../src/suites/oracle.js";
 import { runSetUp } from "../../src/suites/setup.js";
@@ -44,11 +44,7 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     const task = byId.get(line.uuid);
     if (task !== undefined && (await machines.findObstacle(task.snapshot, [])) === null) ready.push({ line, task });
   }
-  // It starts processes of the built program.
-  const { GradingPool: Graders } = (await import(join(ROOT, "dist/suites/grading-pool.js"))) as {
-    GradingPool: typeof GradingPool;
-  };
-  const graders = new Graders({ suite, functions: null, accounts: { folder: null, env: {} } });
+  const graders = new GradingPool({ suite, functions: null, accounts: { folder: null, env: {} } });
   const work = mkdtempSync(join(tmpdir(), "art-e-bench-suite-"));
   const times: Record<string, number[]> = Object.fromEntries(PHASES.map((name) => [name, []]));
   const one = async (i: number) => {

@@ -6,7 +6,7 @@ import { type CommandEntry, type Flags, GLOBAL_FLAGS, nameOf } from "../../src/c
 import { COMMANDS } from "../../src/cli/command-table.js";
 import { groupFlags, placeholderOf } from "../../src/cli/parser.js";
 import { main } from "../../src/cli.js";
-import { programVersion } from "../../src/platform/program-version.js";
+import { programVersion } from "../../src/platform/installation.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("help", () => {

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { BIN, MARCUS } from "./art-e.js";
 
@@ -24,7 +24,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The modules that a command line loads: names of packages, and files of the program. */
+/** The modules that a command line loads: names of packages, and files of `src/`, by the maps of the built files. */
 function loadedBy(line: string): string[] {
   writeFileSync(join(folder, "loaded"), "");
   const register = `import { register } from "node:module"; register(${JSON.stringify(pathToFileURL(join(folder, "hooks.mjs")).href)});`;
@@ -35,26 +35,33 @@ function loadedBy(line: string): string[] {
   );
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   const urls = readFileSync(join(folder, "loaded"), "utf8").trim().split("\n");
-  return urls
-    .map((url) => /.*\/(?:node_modules\/((?:@[^/]+\/)?[^/]+)|(dist\/.+))/.exec(url))
-    .map((found) => found?.[1] ?? found?.[2] ?? "");
+  return urls.flatMap((url) => (url.includes("/dist/") ? sourcesOf(fileURLToPath(url)) : [url])).map(moduleName);
+}
+
+function sourcesOf(builtFile: string): string[] {
+  return existsSync(`${builtFile}.map`) ? JSON.parse(readFileSync(`${builtFile}.map`, "utf8")).sources : [];
+}
+
+function moduleName(path: string): string {
+  const found = /.*\/(?:node_modules\/((?:@[^/]+\/)?[^/]+)|(src\/.+))/.exec(path);
+  return found?.[1] ?? found?.[2] ?? path;
 }
 
 it.each([
-  ["--version", 3, /yargs|zod|cli\.js/],
-  ["--help", 130, /^zod$|better-sqlite3|^dist\/(?:runs|traces|models)\//],
-  ["run --help", 290, /better-sqlite3|^dist\/(?:questions\/|traces\/(?:runs|traces|results)-store)/],
-  ["score --help", 250, /better-sqlite3|genai-prices|^dist\/(?:sandbox|mail|evals(?!\/definition))\//],
-  ["serve --help", 230, /better-sqlite3|^hono$|protobufjs|^dist\/(?:agents|mail)\//],
-  ["ask --help", 260, /better-sqlite3|protobufjs|^dist\/(?:sandbox|tools|mail)\//],
-  ["mcp --help", 210, /@modelcontextprotocol|^dist\/(?:tools|mail)\//],
-  ["report --help", 220, /better-sqlite3|^dist\/(?:sandbox|evals|mail)\//],
-  ["doctor --help", 210, /better-sqlite3|^dist\/(?:sandbox|mail)\//],
-  ["runs list --help", 230, /better-sqlite3|^dist\/(?:runs|analysis)\//],
-  ["agents list --help", 220, /better-sqlite3|^dist\/(?:sandbox|tools)\//],
-  ["agents list", 220, /^dist\/(?:sandbox|mail|tools\/(?!tool\.js))/],
-  [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^dist\/sandbox\/|mcp/],
-  ["suite list --help", 220, /better-sqlite3|^dist\/sandbox\//],
+  ["--version", 3, /yargs|zod|cli\.ts/],
+  ["--help", 130, /^zod$|better-sqlite3|^src\/(?:runs|traces|models)\//],
+  ["run --help", 290, /better-sqlite3|^src\/(?:questions\/|traces\/(?:runs|traces|results)-store)/],
+  ["score --help", 250, /better-sqlite3|genai-prices|^src\/(?:sandbox|mail|evals(?!\/definition))\//],
+  ["serve --help", 230, /better-sqlite3|^hono$|protobufjs|^src\/(?:agents|mail)\//],
+  ["ask --help", 260, /better-sqlite3|protobufjs|^src\/(?:sandbox|tools|mail)\//],
+  ["mcp --help", 210, /@modelcontextprotocol|^src\/(?:tools|mail)\//],
+  ["report --help", 220, /better-sqlite3|^src\/(?:sandbox|evals|mail)\//],
+  ["doctor --help", 210, /better-sqlite3|^src\/(?:sandbox|mail)\//],
+  ["runs list --help", 230, /better-sqlite3|^src\/(?:runs|analysis)\//],
+  ["agents list --help", 220, /better-sqlite3|^src\/(?:sandbox|tools)\//],
+  ["agents list", 220, /^src\/(?:sandbox|mail|tools\/(?!tool\.ts))/],
+  [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^src\/sandbox\/|mcp/],
+  ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],
 ])("art-e %s loads at most %i modules, and none that it does not need", (line, most, needless) => {
   const loaded = loadedBy(line);
   expect(loaded.filter((name) => needless.test(name))).toEqual([]);

@@ -3,16 +3,32 @@ import { join } from "node:path";
 
 export const NOTICES = join(import.meta.dirname, "../../THIRD_PARTY_NOTICES.md");
 
+/** The build writes it. */
+const LICENSES = join(import.meta.dirname, "../../dist/THIRD_PARTY_LICENSES.txt");
+
 /** What precedes the list of packages is written by hand. */
 export const PACKAGES_HEADING = "## Packages\n";
 
-/** THIRD_PARTY_NOTICES.md with its list of packages as package-lock.json has them now. */
+/** THIRD_PARTY_NOTICES.md with its lists of packages as the build and package-lock.json have them now. */
 export function noticesWithPackages(): string {
   const lock = JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8"));
-  const { dependencies = {}, optionalDependencies = {} } = lock.packages[""];
-  const names = Object.keys({ ...dependencies, ...optionalDependencies }).sort();
-  const rows = names.map((name) => `- ${name}: ${lock.packages[`node_modules/${name}`].license}`);
+  const installed = Object.keys(lock.packages[""].dependencies).map(
+    (name) => [name, lock.packages[`node_modules/${name}`].license] as const,
+  );
+  const builtIn = [...readFileSync(LICENSES, "utf8").matchAll(/^(\S+) \d+\.\d+\.\d+\S* \((.+)\)$/gm)].map(
+    ([, name = "", license = ""]) => [name, license] as const,
+  );
+  const list = (packages: readonly (readonly [name: string, license: string])[]) =>
+    [...new Set(packages.map(([name, license]) => `- ${name}: ${license}`))].sort().join("\n");
   const page = readFileSync(NOTICES, "utf8");
   const byHand = page.slice(0, page.indexOf(PACKAGES_HEADING) + PACKAGES_HEADING.length);
-  return `${byHand}\nInstalled by npm beside art-e, each with its license in its folder; they bring others, which \`npm ls --all\` lists.\n\n${rows.join("\n")}\n`;
+  return `${byHand}
+Built into art-e, each with its license's text in \`dist/THIRD_PARTY_LICENSES.txt\`:
+
+${list(builtIn)}
+
+Installed by npm beside art-e, each with its license in its folder; they bring others, which \`npm ls --all\` lists:
+
+${list(installed)}
+`;
 }

@@ -2,33 +2,26 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { wordFrequency } from "../../src/evals/suggest.js";
 import { openArtSearch } from "../../src/mail/art-search.js";
 import { checkHealth, repairIndex } from "../../src/mail/health.js";
-import { type importCorpus, prepareSource } from "../../src/mail/import.js";
+import { importCorpus, prepareSource } from "../../src/mail/import.js";
 import { largestMailboxes } from "../../src/mail/import-command.js";
 import { openMailboxListing } from "../../src/mail/mail-lookup.js";
 import { openMailSearch } from "../../src/mail/search.js";
 import { largestInboxes } from "../../src/mail/search-postings.js";
-import type { openForImport } from "../../src/mail/store/atomic-import.js";
+import { openForImport } from "../../src/mail/store/atomic-import.js";
 import { copyMail } from "../../src/mail/store/corpus-writer.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
+import { importSource } from "../import-source.js";
 import { never } from "../runs/demo-setup.js";
 import { checkIndex, content, sourceOf } from "./corpus-setup.js";
 import { anyQuery, PEOPLE, randomMails } from "./random-corpus.js";
 import type { PlainQuery } from "./search-reference.js";
 
 /** The index of a large import: two tables, built by two threads, which are asked as one. */
-
-const DIST = join(import.meta.dirname, "../../dist");
-// Threads load files of JavaScript, so the built program's.
-const built = {
-  ...(await import(join(DIST, "mail/import.js"))),
-  ...(await import(join(DIST, "mail/store/atomic-import.js"))),
-} as { importCorpus: typeof importCorpus; openForImport: typeof openForImport };
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-parallel-index-"));
 const path = (name: string) => join(folder, name);
@@ -54,10 +47,10 @@ interface Wish {
 }
 
 async function importInto(name: string, { onThreads, onIndexed, signal = never }: Wish): Promise<void> {
-  const file = built.openForImport(path(name));
+  const file = openForImport(path(name));
   const { whileReadable } = file;
   try {
-    await built.importCorpus(
+    await importCorpus(
       file.db,
       {
         sources: [{ name: "a test", source: prepareSource(sourceOf(mails), "none") }],
@@ -191,10 +184,10 @@ describe("an index in two tables", () => {
 });
 
 async function importMore(name: string): Promise<void> {
-  const file = built.openForImport(path(name));
+  const file = openForImport(path(name));
   expect(file.whileReadable).toBeNull();
   const source = sourceOf(randomMails(20, 8).map((email) => ({ ...email, messageId: `<more-${email.messageId}` })));
-  await built.importCorpus(
+  await importCorpus(
     file.db,
     {
       sources: [{ name: "more", source: prepareSource(source, "none") }],
@@ -221,7 +214,7 @@ function repairAt(name: string): void {
 describe("while the threads build", () => {
   it("another import into the file is refused, and does not disturb it", async () => {
     const refused: unknown[] = [];
-    const other = `import { openForImport } from ${JSON.stringify(pathToFileURL(join(DIST, "mail/store/atomic-import.js")).href)};
+    const other = `${importSource("mail/store/atomic-import", "openForImport")}
       try { openForImport(${JSON.stringify(path("busy.db"))}); } catch (error) { console.log(error.code); }`;
     await importInto("busy.db", {
       onThreads: true,
@@ -249,8 +242,8 @@ describe("while the threads build", () => {
 
   it("a kill leaves no database, and the next import removes what is left", async () => {
     const script = `
-      const { openForImport } = await import(${JSON.stringify(pathToFileURL(join(DIST, "mail/store/atomic-import.js")).href)});
-      const { buildIndexOnThreads } = await import(${JSON.stringify(pathToFileURL(join(DIST, "mail/store/parallel-index.js")).href)});
+      ${importSource("mail/store/atomic-import", "openForImport")}
+      ${importSource("mail/store/parallel-index", "buildIndexOnThreads")}
       const file = openForImport(${JSON.stringify(path("killed.db"))});
       file.db.exec("INSERT INTO mails VALUES (1, x'00', 'a', 'b', '[]', 0, 0, NULL, 'c'), (2, x'01', 'd', 'e', '[]', 0, 0, NULL, 'f')");
       file.db.exec("INSERT INTO mail_order VALUES (1, 1, NULL, ''), (2, 2, NULL, '')");

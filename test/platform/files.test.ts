@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { checkWritable, replaceFile, writeFileAtomically } from "../../src/platform/files.js";
+import { importSource } from "../import-source.js";
 
 let folder: string;
 let file: string;
@@ -77,8 +78,7 @@ it("bytes and text make one file, and many writers at once leave one whole file"
 });
 
 it("a process that ends in the middle of a write leaves no temporary file", () => {
-  const built = JSON.stringify(join(import.meta.dirname, "../../dist/platform/files.js"));
-  const script = `const { replaceFile } = await import(${built});
+  const script = `${importSource("platform/files", "replaceFile")}
     function* pieces() { yield "x".repeat(100_000); process.exit(3); }
     await replaceFile(${JSON.stringify(file)}, pieces());`;
   expect(spawnSync(process.execPath, ["--input-type=module", "-e", script]).status).toBe(3);

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runProcess } from "../../src/platform/processes.js";
-import { MAIL, ROOT, workFolder } from "../cli/art-e.js";
+import { MAIL, workFolder } from "../cli/art-e.js";
+import { importSource } from "../import-source.js";
 import { needs } from "../machine-requirements.js";
 import { never } from "../runs/demo-setup.js";
 import { gone, isThere } from "./processes.js";
@@ -119,7 +120,7 @@ it.each([
     [
       "--input-type=module",
       "-e",
-      `import { startSupervised } from ${JSON.stringify(join(ROOT, "dist/platform/processes.js"))};
+      `${importSource("platform/processes", "startSupervised")}
        const source = ${JSON.stringify(`${source} console.log(process.pid); setInterval(() => {}, 1000);`)};
        startSupervised({ argv: [process.execPath, "--input-type=module", "-e", source], env: process.env }).stdout.pipe(process.stdout);`,
     ],

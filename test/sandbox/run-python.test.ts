@@ -19,6 +19,7 @@ import { PYTHON_LIMITS, WORKSPACE_LIMITS } from "../../src/sandbox/limits.js";
 import { runPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace, readText, type Workspace, writeText } from "../../src/sandbox/workspace.js";
 import { MAIL, ROOT, workFolder } from "../cli/art-e.js";
+import { importSource } from "../import-source.js";
 import { needs } from "../machine-requirements.js";
 
 describe("kept files", async () => {
@@ -189,7 +190,6 @@ test("the sandbox says how each of its limits is kept", async () => {
 });
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
-const DIST = join(ROOT, "dist/sandbox");
 
 /** A module as nobody would run it: no home folder, no rights, no environment. */
 function asNobody(source: string) {
@@ -199,7 +199,7 @@ function asNobody(source: string) {
 }
 
 const isRoot = process.getuid?.() === 0;
-const canRead = isRoot && asNobody(`await import("${DIST}/limits.js")`).status === 0;
+const canRead = isRoot && asNobody(importSource("sandbox/limits", "SHIMS")).status === 0;
 const works = canRead && (await chooseSandbox()).ok;
 
 const PROGRAMS = {
@@ -217,9 +217,9 @@ describe("as nobody", needs("root", works), () => {
   test("the same sandbox works, and holds", () => {
     const { stdout, stderr } = asNobody(`
       import { existsSync } from "node:fs";
-      import { chooseSandbox } from "${DIST}/choose-sandbox.js";
-      import { runPython } from "${DIST}/run-python.js";
-      import { openWorkspace } from "${DIST}/workspace.js";
+      ${importSource("sandbox/choose-sandbox", "chooseSandbox")}
+      ${importSource("sandbox/run-python", "runPython")}
+      ${importSource("sandbox/workspace", "openWorkspace")}
       const { sandbox } = await chooseSandbox();
       const results = {};
       for (const [name, code] of Object.entries(${JSON.stringify(PROGRAMS)})) {
@@ -246,10 +246,9 @@ describe("as nobody", needs("root", works), () => {
 
   test("a task's machine starts, and is bound in memory too", () => {
     const { stdout, stderr } = asNobody(`
-      import { chooseMachineHost } from "${DIST}/open-task-machine.js";
-      import { MACHINE_LIMITS } from "${DIST}/limits.js";
-      import { openTaskMachine } from "${DIST}/open-task-machine.js";
-      import { EMPTY_SNAPSHOT } from "${DIST}/snapshots.js";
+            ${importSource("sandbox/limits", "MACHINE_LIMITS")}
+      ${importSource("sandbox/open-task-machine", "chooseMachineHost", "openTaskMachine")}
+      ${importSource("sandbox/snapshots", "EMPTY_SNAPSHOT")}
       const { host } = await chooseMachineHost();
       const limits = { ...MACHINE_LIMITS, memoryBytes: 256 * 2 ** 20 };
       const { signal } = new AbortController();
@@ -274,8 +273,7 @@ describe("stale workspaces", () => {
   /** A process that makes a workspace with a file in it, and then waits. */
   async function withWorkspace(TMPDIR: string) {
     const source = `
-    import { openWorkspace } from "${join(ROOT, "dist/sandbox/workspace.js")}";
-    import { writeText } from "${join(ROOT, "dist/sandbox/workspace.js")}";
+    ${importSource("sandbox/workspace", "openWorkspace", "writeText")}
     await openWorkspace().use((folders) => writeText(folders, "deep/a.txt", "kept"));
     console.log("made");
     setInterval(() => {}, 1000);`;
@@ -312,7 +310,7 @@ describe("stale workspaces", () => {
     const temporary = path("of-suites");
     mkdirSync(temporary);
     const source = `
-      import { makeTemporaryFolder } from "${join(ROOT, "dist/sandbox/workspace.js")}";
+      ${importSource("sandbox/workspace", "makeTemporaryFolder")}
       for (const kind of ["task", "left", "machine", "machine-file", "oracle"]) await makeTemporaryFolder(kind);
       process.kill(process.pid, "SIGKILL");`;
     const env = { TMPDIR: temporary };

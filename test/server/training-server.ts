@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import WebSocket from "ws";
 import type { AppContext } from "../../src/platform/context.js";
-import type { EnvironmentOptions, TrainingEnvironment } from "../../src/runs/training-environment.js";
-import type { Running } from "../../src/server/create-app.js";
-import type { OpenEnvOptions } from "../../src/server/openenv.js";
+import { type EnvironmentOptions, withTrainingEnvironment } from "../../src/runs/training-environment.js";
+import { type OpenEnvOptions, serveOpenEnv } from "../../src/server/openenv.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { iterateResults } from "../../src/traces/results-store.js";
 import { listRuns } from "../../src/traces/runs-store.js";
@@ -14,21 +13,10 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
 
-/** The built program's training environment over the demo's mail: its search and its writes are threads of files. */
+/** The training environment over the demo's mail. */
 
 const ROOT = join(import.meta.dirname, "../..");
 export const DEMO_QUESTIONS = join(ROOT, "fixtures/demo/questions.jsonl");
-
-const { withTrainingEnvironment } = (await import(join(ROOT, "dist/runs/training-environment.js"))) as {
-  withTrainingEnvironment: <T>(
-    options: EnvironmentOptions,
-    context: AppContext,
-    use: (environment: TrainingEnvironment) => Promise<T>,
-  ) => Promise<T>;
-};
-const { serveOpenEnv } = (await import(join(ROOT, "dist/server/openenv.js"))) as {
-  serveOpenEnv: (environment: TrainingEnvironment, options: OpenEnvOptions) => Promise<Running>;
-};
 
 interface Changes {
   readonly options?: Partial<EnvironmentOptions>;

@@ -4,17 +4,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
 import { openReadOnly, openStore, withTickTransaction } from "../../src/store/open-store.js";
+import { importSource } from "../import-source.js";
 import { checkIndex, mail, openWithMails } from "../mail/corpus-setup.js";
 import { openEmpty } from "../runs/demo-setup.js";
 
 describe("open store", () => {
-  const ROOT = join(import.meta.dirname, "../..");
+  const _ROOT = join(import.meta.dirname, "../..");
   const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -180,9 +180,8 @@ describe("open store", () => {
 
   describe("two programs that open one new file at the same time", () => {
     it("both get all tables, each made once", async () => {
-      const built = pathToFileURL(join(ROOT, "dist/store/open-store.js")).href;
       const path = newPath();
-      const program = `import { openStore } from ${JSON.stringify(built)};
+      const program = `${importSource("store/open-store", "openStore")}
       const db = openStore(${JSON.stringify(path)}, { mustExist: false });
       console.log(db.prepare("SELECT count(*) FROM migrations").pluck().get());`;
       const runs = Array.from({ length: 4 }, async () => {

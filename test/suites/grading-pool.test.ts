@@ -7,14 +7,13 @@ import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
-import type { GradingPool } from "../../src/suites/grading-pool.js";
+import { GradingPool } from "../../src/suites/grading-pool.js";
 import type { Grade, SuiteTask, TaskEvaluation } from "../../src/tasks/suite-task.js";
+import { importSource } from "../import-source.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
 
-const DIST = join(import.meta.dirname, "../../dist/suites/grading-pool.js");
-const built = (await import(DIST)) as { GradingPool: typeof GradingPool };
 const never = new AbortController().signal;
 
 const SOURCES = {
@@ -22,7 +21,7 @@ const SOURCES = {
   functions: null,
   accounts: { folder: null, env: {} },
 };
-const graders = new built.GradingPool(SOURCES, { heapMb: 96, busyMs: 60_000 });
+const graders = new GradingPool(SOURCES, { heapMb: 96, busyMs: 60_000 });
 afterAll(() => graders.close());
 
 interface Files {
@@ -104,7 +103,7 @@ describe("a process that grades", () => {
 
   it("is ended where it never comes to an end, inside of a library too", async () => {
     const { task, folder, machine, sources } = endlessTask();
-    const own = new built.GradingPool(sources, { heapMb: 96, busyMs: 2_000 });
+    const own = new GradingPool(sources, { heapMb: 96, busyMs: 2_000 });
     try {
       expect(await own.evaluate(task, machine, join(folder, "work"), never)).toEqual({
         score: null,
@@ -119,7 +118,7 @@ describe("a process that grades", () => {
   it("is ended where the task is stopped", async () => {
     const stop = new AbortController();
     const { task, folder, machine, sources } = endlessTask();
-    const own = new built.GradingPool(sources);
+    const own = new GradingPool(sources);
     const grading = own.evaluate(task, machine, join(folder, "work"), stop.signal);
     const rejected = expect(grading).rejects.toThrow("the task was stopped");
     await expect.poll(() => existsSync(join(folder, "work/gold.sqlite"))).toBe(true);
@@ -131,8 +130,8 @@ describe("a process that grades", () => {
   it("does not outlive a program that is killed", async () => {
     const { task, folder, sources } = endlessTask();
     const program = `
-      import { GradingPool } from ${JSON.stringify(DIST)};
-      import { FolderMachine } from ${JSON.stringify(join(dirname(DIST), "folder-machine.js"))};
+      ${importSource("suites/grading-pool", "GradingPool")}
+      ${importSource("suites/folder-machine", "FolderMachine")}
       import { readdirSync, readFileSync } from "node:fs";
       const machine = new FolderMachine(${JSON.stringify(join(folder, "machine"))});
       const work = ${JSON.stringify(join(folder, "work"))};

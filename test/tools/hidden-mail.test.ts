@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { endOfDay } from "../../src/mail/search-query.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import type { SearchPool } from "../../src/tools/search-pool.js";
+import { SearchPool } from "../../src/tools/search-pool.js";
 import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
 import { DANA, MARCUS, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
@@ -179,19 +178,13 @@ describe("hidden mail", () => {
   });
 });
 
-describe("search pool", async () => {
-  /** The threads are files of the built program. */
-
-  const built = (await import(join(import.meta.dirname, "../../dist/tools/search-pool.js"))) as {
-    SearchPool: new (path: string, count?: number) => SearchPool;
-  };
-
+describe("search pool", () => {
   let test: TestDb;
   let threads: SearchPool;
 
   beforeAll(async () => {
     test = await openDemo();
-    threads = new built.SearchPool(test.db.name, 1);
+    threads = new SearchPool(test.db.name, 1);
   });
 
   afterAll(async () => {
@@ -214,7 +207,7 @@ describe("search pool", async () => {
   });
 
   it("answers alike from whichever of several threads", async () => {
-    const several = new built.SearchPool(test.db.name, 3);
+    const several = new SearchPool(test.db.name, 3);
     const words = ["contract", "draft", "meeting", "contract draft", "meeting", "contract"];
     const ask = (query: string) => several.call("email_search", { query, limit: 10 }, context, {});
     const together = await Promise.all(words.map(ask));

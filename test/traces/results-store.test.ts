@@ -1,10 +1,8 @@
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
-import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LockWait } from "../../src/store/open-store.js";
 import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
-import type { ThreadedResultWriter } from "../../src/traces/result-writer.js";
+import { type ThreadedResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { finished, QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
@@ -101,13 +99,7 @@ describe("planned tasks", () => {
   });
 });
 
-describe("result writer", async () => {
-  /** The thread is a file of the built program. */
-
-  const { threadedResultWriter } = (await import(join(import.meta.dirname, "../../dist/traces/result-writer.js"))) as {
-    threadedResultWriter(path: string, options?: { waiting?: LockWait }): ThreadedResultWriter;
-  };
-
+describe("result writer", () => {
   let test: TestDb;
   let writer: ThreadedResultWriter;
 

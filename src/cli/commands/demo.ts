@@ -4,12 +4,13 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { commandLine, showDatabase } from "../../platform/command-line.js";
 import { type ExitCode, UserError } from "../../platform/errors.js";
+import { programFile } from "../../platform/installation.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { defineCommand, text } from "../read-flags.js";
 import type { Output } from "../terminal.js";
 
-const BUNDLED = fileURLToPath(new URL("../../../fixtures/demo/", import.meta.url));
+const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
 
 /** Import, run and export on bundled mail, with the same commands that a user would type. */
 export const demoCommand = defineCommand(

@@ -7,7 +7,7 @@ import type { Owner } from "../../mail/import-owners.js";
 import { commandLine } from "../../platform/command-line.js";
 import type { AppContext } from "../../platform/context.js";
 import { EXIT } from "../../platform/errors.js";
-import { programVersion } from "../../platform/program-version.js";
+import { programVersion } from "../../platform/installation.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";

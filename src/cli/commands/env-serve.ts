@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
-import { programVersion } from "../../platform/program-version.js";
+import { programVersion } from "../../platform/installation.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
 import { tokenOf } from "../flags.js";
 import { defineCommand, numberAbove, oneOf, text, wholeNumber } from "../read-flags.js";

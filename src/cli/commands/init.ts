@@ -9,12 +9,13 @@ import { answeringModelOf } from "../../models/open-model.js";
 import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
+import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../find-config.js";
 import { defineCommand, text } from "../read-flags.js";
 
-const SCHEMA = fileURLToPath(new URL("../../../schema/config.schema.json", import.meta.url));
+const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
 const schema = z.object({
   yes: z.boolean().default(false).meta({ description: "Ask nothing: the defaults, by the API keys that are set" }),

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { programVersion } from "../../platform/program-version.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/dataset-review.js";
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";

@@ -3,7 +3,7 @@ import { limitHeapGrowth } from "../../platform/async.js";
 import { commandLine } from "../../platform/command-line.js";
 import { Interrupted } from "../../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
-import { programVersion } from "../../platform/program-version.js";
+import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute.js";
 import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";

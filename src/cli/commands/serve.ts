@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { programVersion } from "../../platform/program-version.js";
 import { tokenOf } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
 import { defineCommand, text, wholeNumber } from "../read-flags.js";

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { builtFile } from "../../platform/installation.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { type Db, openDatabaseFile } from "../../store/open-store.js";
 import { bigramText } from "../../text/tokenizer.js";
@@ -166,7 +167,7 @@ export function copyMail({ from, to }: MailCopy): void {
 
 /** The same on a thread, which ends when the signal aborts. */
 export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Promise<void> {
-  const file = new URL("./copy-mail-thread.js", import.meta.url);
+  const file = builtFile("mail/store/copy-mail-thread.js");
   const thread = new WorkerRpc<MailCopy, null>(file, { data: null, youngGenerationMb: 8 });
   const close = () => thread.close();
   signal.addEventListener("abort", close);

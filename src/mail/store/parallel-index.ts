@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { builtFile } from "../../platform/installation.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { Db } from "../../store/open-store.js";
 import { chunksOf, copyTables, type FtsTable, ftsStorageTables, type IndexProgress } from "./corpus-index.js";
@@ -86,5 +87,5 @@ type IndexThread = WorkerRpc<IndexThreadCall, null>;
 function startThread(db: Db, { file, table }: IndexPart): IndexThread {
   const schema = db.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(table) as string;
   const data: IndexThreadData = { file, mails: db.name, table, schema };
-  return new WorkerRpc(new URL("./index-thread.js", import.meta.url), { data, youngGenerationMb: 8 });
+  return new WorkerRpc(builtFile("mail/store/index-thread.js"), { data, youngGenerationMb: 8 });
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../../src/platform/program-version.js";
+import { programVersion } from "../../../src/platform/installation.js";
 import { needs } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";

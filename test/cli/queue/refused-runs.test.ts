@@ -1,6 +1,6 @@
 import { copyFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../../src/platform/program-version.js";
+import { programVersion } from "../../../src/platform/installation.js";
 import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/messages.js";
 import { RunQueue } from "../../../src/queue/run-queue.js";
 import type { RunSettings } from "../../../src/traces/run-settings.js";

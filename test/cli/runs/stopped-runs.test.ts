@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { importSource } from "../../import-source.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, startProgram, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
@@ -14,8 +15,8 @@ describe("ended by signal", () => {
 
   /** In the middle of a statement of SQLite that takes minutes, which nothing but the end of the process ends. */
   const BUSY = `
-  import { listenForInterrupt } from ${JSON.stringify(join(ROOT, "dist/cli/terminal.js"))};
-  import { WorkerRpc } from ${JSON.stringify(join(ROOT, "dist/platform/worker-rpc.js"))};
+  ${importSource("cli/terminal", "listenForInterrupt")}
+  ${importSource("platform/worker-rpc", "WorkerRpc")}
   const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngGenerationMb: 4 });
   const interrupts = listenForInterrupt();
   interrupts.signal.addEventListener("abort", async () => {

@@ -1,0 +1,109 @@
+// Builds dist/: the program, the scripts of its two pages, the files of src/ that are read as they are, and the notices
+// of the packages that are built in.
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { rolldown } from "rolldown";
+
+const require = createRequire(import.meta.url);
+const readText = (...path) => readFileSync(join(...path), "utf8");
+
+/** What the program starts by the name of its file: itself, threads, and child processes. */
+const ENTRIES = [
+  "cli",
+  "mail/import-reader-thread",
+  "mail/mime-worker",
+  "mail/store/copy-mail-thread",
+  "mail/store/index-thread",
+  "server/run-page-thread",
+  "suites/grading-process",
+  "tools/search-thread",
+  "traces/result-writer-thread",
+];
+
+const { dependencies, peerDependencies } = JSON.parse(readText("package.json"));
+
+rmSync("dist", { recursive: true, force: true });
+const packages = await buildProgram();
+for (const page of ["report", "playground"]) await buildPage(page);
+cpSync("src", "dist", { recursive: true, filter: (path) => !/(\.tsx?|tsconfig\.json)$/.test(path) });
+copyLibrariesOfReport();
+writeFileSync("dist/THIRD_PARTY_LICENSES.txt", licensesOf(packages));
+
+/**
+ * Few files instead of a thousand: reading and compiling them is most of a start. Packages in `dependencies` stay beside
+ * the program: native code, what is large and seldom used, and what is loaded at its first use. All others are built in.
+ * Returns the folders of those.
+ */
+async function buildProgram() {
+  const beside = Object.keys({ ...dependencies, ...peerDependencies });
+  const bundle = await rolldown({
+    input: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
+    external: (id) => beside.some((name) => id === name || id.startsWith(`${name}/`)),
+    platform: "node",
+    transform: { target: "node20.19" },
+    logLevel: "warn",
+  });
+  const { output } = await bundle.write({
+    dir: "dist",
+    entryFileNames: "[name].js",
+    chunkFileNames: "chunks/[name].js",
+    keepNames: true,
+    sourcemap: true,
+  });
+  await bundle.close();
+  return packageFolders(output);
+}
+
+/**
+ * A page's script: one file without imports, put into a report or served by `art-e serve`. Rooms below offer constants
+ * and functions beside zod schemas, which are dropped: a page that came to need one would carry all of zod, so that
+ * ends the build.
+ */
+async function buildPage(page) {
+  const bundle = await rolldown({
+    input: `src/web/${page}/main.ts`,
+    treeshake: { moduleSideEffects: false, manualPureFunctions: ["z"] },
+    platform: "node",
+    logLevel: "warn",
+  });
+  const { output } = await bundle.write({ file: `dist/web/${page}.js`, format: "iife", strict: true });
+  await bundle.close();
+  const [library] = packageFolders(output);
+  if (library !== undefined) {
+    throw new Error(`${page}.js would hold ${library}: import its caller's file no more, or split it.`);
+  }
+}
+
+/** The folders below node_modules/ whose code is in these files. */
+function packageFolders(output) {
+  const ids = output.flatMap(({ modules = {} }) => Object.keys(modules).filter((id) => modules[id].renderedLength > 0));
+  const folders = ids.flatMap((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll("\\", "/")) ?? []);
+  return [...new Set(folders)].sort();
+}
+
+/** Builds of libraries that the report's page holds, each with its licence at its head. */
+function copyLibrariesOfReport() {
+  const plot = require.resolve("@observablehq/plot");
+  const d3 = createRequire(plot).resolve("d3");
+  const diff = dirname(require.resolve("diff/package.json"));
+  const libraries = {
+    d3: readText(dirname(d3), "../dist/d3.min.js"),
+    plot: readText(dirname(plot), "../dist/plot.umd.min.js"),
+    // Its build has no notice of its own.
+    diff: `/*!\n${readText(diff, "LICENSE")}*/\n${readText(diff, "dist/diff.min.js")}`,
+  };
+  mkdirSync("dist/web/libraries", { recursive: true });
+  for (const [name, script] of Object.entries(libraries)) writeFileSync(`dist/web/libraries/${name}.js`, script);
+}
+
+/** Names, versions and licences, as these ask of who passes the code on. */
+function licensesOf(folders) {
+  const parts = folders.map((folder) => {
+    const { name, version, license } = JSON.parse(readText(folder, "package.json"));
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
+    const texts = files.map((file) => readText(folder, file).trim());
+    return [`${name} ${version} (${license})`, ...texts].join("\n\n");
+  });
+  return `Packages that are built into this program.\n\n${parts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
