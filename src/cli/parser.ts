@@ -76,7 +76,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   };
 }
 
-/** The parser renders and keeps the help of every command that runs, a tenth of a short one's time: for `getHelp` only. */
+/** The parser would render the help of every command that it runs, for `getHelp`: a tenth of a short command's time. */
 function renderNoUnusedHelp(parser: Argv): void {
   const { getInternalMethods } = parser as Argv & {
     getInternalMethods(): { getUsageInstance(): { cacheHelpMessage(): void } };
