@@ -12,7 +12,7 @@ const readText = (...path) => readFileSync(join(...path), "utf8");
 const ENTRIES = [
   "cli",
   "mail/import-reader-thread",
-  "mail/mime-worker",
+  "mail/mime-thread",
   "mail/store/copy-mail-thread",
   "mail/store/index-thread",
   "server/run-page-thread",

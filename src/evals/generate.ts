@@ -1,4 +1,4 @@
-import { CostLimit } from "../models/cost-limit.js";
+import { CostLimit } from "../models/call-budget.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { isRemote, parseModelName } from "../models/names.js";
 import { openModel, serverOf } from "../models/open-model.js";

@@ -4,7 +4,7 @@ import { openCorpus } from "./corpus-formats.js";
 import { prepareSource } from "./import.js";
 import { packBatch, type ReadMessage, type ReadRequest, serializeError } from "./import-reader-client.js";
 import { setLibraryDecoder } from "./mime-body.js";
-import { MimeThread } from "./mime-worker-client.js";
+import { MimeThread } from "./mime-thread-client.js";
 
 /** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
 

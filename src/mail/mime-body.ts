@@ -11,7 +11,7 @@ import {
   readMailFields,
   replaceControls,
 } from "./mime.js";
-import { MimeFailed } from "./mime-worker-client.js";
+import { MimeFailed } from "./mime-thread-client.js";
 
 /** Larger mails are skipped: the corpus has none, and a batch of them would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;

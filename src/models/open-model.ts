@@ -6,7 +6,7 @@ import { DEFAULT_ENDPOINT, type Hub } from "../platform/huggingface.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
 import { warnOfOtherModel } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
-import type { CostLimit } from "./cost-limit.js";
+import type { CostLimit } from "./call-budget.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
 import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider, successorOf } from "./names.js";

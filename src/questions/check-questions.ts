@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { checkMailboxes } from "../mail/corpus.js";
-import { CostLimitReached } from "../models/cost-limit.js";
+import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";

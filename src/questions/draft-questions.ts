@@ -1,5 +1,5 @@
 import type { Email } from "../mail/email.js";
-import { CostLimitReached } from "../models/cost-limit.js";
+import { CostLimitReached } from "../models/call-budget.js";
 import { type Model, ModelError } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
 import type { NamedCounts } from "../statistics/intervals.js";

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import pLimit from "p-limit";
-import { CostLimitReached } from "../models/cost-limit.js";
+import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
 import { sha256Of } from "../platform/download.js";

@@ -1,4 +1,4 @@
-import { CostLimit } from "../models/cost-limit.js";
+import { CostLimit } from "../models/call-budget.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/names.js";
 import { isSameAccount, openModel, serverOf } from "../models/open-model.js";

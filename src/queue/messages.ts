@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import type { Spending } from "../models/cost-limit.js";
+import type { Spending } from "../models/call-budget.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import type { RunSpending } from "../runs/budget.js";
 import { questionSchema } from "../tasks/question.js";

@@ -16,7 +16,7 @@ import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
-import type { CreatedModel } from "./create-model.js";
+import type { CreatedModel } from "./model-of-run.js";
 import type { RunOptions, RunRequest } from "./options.js";
 
 export interface OpenAgentTarget {

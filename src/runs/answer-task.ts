@@ -10,7 +10,7 @@ import {
 import { type AgentRun, listTools, newTranscript, runAgent } from "../agents/agent-loop.js";
 import { type AttemptedAnswer, attemptAnswer } from "../agents/attempt-answer.js";
 import { NO_EVALS } from "../evals/use-evals.js";
-import { BudgetReached, type CallBudget, withCallBudget } from "../models/cost-limit.js";
+import { BudgetReached, type CallBudget, withCallBudget } from "../models/call-budget.js";
 import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
@@ -33,10 +33,10 @@ import type { RunSettings } from "../traces/run-settings.js";
 import type { Judge, Trace } from "../traces/trace.js";
 import type { OpenAgentTarget } from "./agent-target.js";
 import type { Budget } from "./budget.js";
-import type { CreatedModel } from "./create-model.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
+import type { CreatedModel } from "./model-of-run.js";
 import type { RunOptions } from "./options.js";
-import type { RunPlan } from "./plan.js";
+import type { RunPlan } from "./plan-run.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 

@@ -1,4 +1,4 @@
-import { BudgetReached, type CallBudget, type Spending } from "../models/cost-limit.js";
+import { BudgetReached, type CallBudget, type Spending } from "../models/call-budget.js";
 import type { PriceOf } from "../models/model.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";

@@ -14,10 +14,10 @@ import type { AttachedTool } from "../tools/tool.js";
 import { attemptPages, remainingPositions, tasksAt } from "../traces/results-store.js";
 import { acquireRunLock, getRun, type RunChange, type RunOwner, type RunRow, reopenRun } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
-import { createModel } from "./create-model.js";
 import type { RunSession } from "./create-run.js";
+import { createModel } from "./model-of-run.js";
 import type { RunOptionName, RunOptions, RunRequest } from "./options.js";
-import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "./plan.js";
+import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "./plan-run.js";
 import { differences, requestedSettings } from "./settings-from-options.js";
 
 /**

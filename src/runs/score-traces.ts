@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
-import type { CallBudget } from "../models/cost-limit.js";
+import type { CallBudget } from "../models/call-budget.js";
 import { parseModelName } from "../models/names.js";
 import { hasKey } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";

@@ -17,7 +17,7 @@ import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./agent-target.js";
-import { modelNameOf } from "./create-model.js";
+import { modelNameOf } from "./model-of-run.js";
 import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./options.js";
 
 /** The agent as it was when the run was created: its row may have changed since. */

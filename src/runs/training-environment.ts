@@ -31,12 +31,12 @@ import type { RunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { createRun } from "./create-run.js";
-import { Episode, type EpisodeRules, type EpisodeRun } from "./episode.js";
-import { checkNewRunName } from "./manage.js";
 import { chosenScorers } from "./options.js";
-import { newRunId } from "./plan.js";
+import { newRunId } from "./plan-run.js";
 import { resumeRun } from "./resume.js";
 import { differences } from "./settings-from-options.js";
+import { checkNewRunName } from "./stored-runs.js";
+import { Episode, type EpisodeRules, type EpisodeRun } from "./training-episode.js";
 
 /** Everything a user may ask of the environment. */
 export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openJsonFileCache } from "../models/cache.js";
-import type { CostLimit } from "../models/cost-limit.js";
+import type { CostLimit } from "../models/call-budget.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/names.js";
 import { hasKey, isSameAccount, openModel, refuseStoredAddress, serverOf } from "../models/open-model.js";
 import { isPriced, priceOf } from "../models/prices.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CallBudget, CostLimitReached, withCallBudget } from "../models/cost-limit.js";
+import { type CallBudget, CostLimitReached, withCallBudget } from "../models/call-budget.js";
 import {
   argumentsOf,
   type Completion,

@@ -13,7 +13,7 @@ import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../m
 import { answeringModelOf, baseUrlOf, connectionOf } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
-import { createModel } from "../runs/create-model.js";
+import { createModel } from "../runs/model-of-run.js";
 import type { RunOptions } from "../runs/options.js";
 import { withEvals } from "../runs/score-traces.js";
 import { agentOf, newRunSettings, notesOnSent } from "../runs/settings-from-options.js";

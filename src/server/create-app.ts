@@ -13,9 +13,8 @@ import {
   checkToken,
   toApiError,
 } from "./api-error.js";
-import { chatRoutes } from "./chat-routes.js";
 import { openHttpServer, refuseOpenAddress } from "./http-server.js";
-import { openaiError, openaiRoutes } from "./openai/chat.js";
+import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { responsesRoutes } from "./openai/responses.js";
 import { addPage, isPage, playgroundSessionRoutes } from "./playground.js";
 import {
@@ -28,6 +27,7 @@ import {
   type Services,
 } from "./route.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
+import { chatRoutes } from "./routes/chats.js";
 import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";
 import { isReport, ReportLinks, runRoutes } from "./routes/runs.js";
 import { toolRoutes } from "./routes/tools.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../platform/json.js";
-import type { EpisodeEnd, EpisodeStep } from "../runs/episode.js";
 import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
+import type { EpisodeEnd, EpisodeStep } from "../runs/training-episode.js";
 import type { Tool, ToolResult } from "../tools/tool.js";
 
 /** Sessions of the OpenEnv protocol, and the forms of what they are asked and answer, whichever way they came. */

@@ -6,7 +6,7 @@ import { builtFile } from "../platform/installation.js";
 import { readPageScript } from "../reports/html-report.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../traces/chats-store.js";
 import type { ChatTrace } from "../traces/trace.js";
-import { answerText } from "./openai/chat.js";
+import { answerText } from "./openai/chat-completions.js";
 import { defineRoute, type Env, type Route, type Services } from "./route.js";
 import { versionId } from "./routes/agents.js";
 

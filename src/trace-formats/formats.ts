@@ -2,7 +2,7 @@ import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
-import { artFormat } from "./art.js";
+import { artFormat } from "./art-trajectories.js";
 import { atifTrajectory } from "./atif-write.js";
 import {
   type ExportContext,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CallBudget } from "../models/cost-limit.js";
+import type { CallBudget } from "../models/call-budget.js";
 import {
   callWaitSchema,
   FINISH_REASONS,

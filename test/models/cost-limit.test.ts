@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CostLimit, CostLimitReached } from "../../src/models/cost-limit.js";
+import { CostLimit, CostLimitReached } from "../../src/models/call-budget.js";
 import type { Completion, Model, ModelRequest, Usage } from "../../src/models/model.js";
 
 const REQUEST: ModelRequest = {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { BudgetReached } from "../../src/models/cost-limit.js";
+import { BudgetReached } from "../../src/models/call-budget.js";
 import { NO_USAGE, type Usage } from "../../src/models/model.js";
 import { Budget, mostOfTask, type TaskBudget } from "../../src/runs/budget.js";
 import type { Ending } from "../../src/tasks/ending.js";

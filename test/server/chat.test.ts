@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chatEventSchema } from "../../src/server/chat-routes.js";
+import { chatEventSchema } from "../../src/server/routes/chats.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS, RUTH } from "../runs/demo-setup.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";

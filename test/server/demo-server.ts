@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { z } from "zod";
-import { CorpusCopies } from "../../src/mail/corpus-copy.js";
+import { CorpusCopies } from "../../src/mail/corpus-transfer.js";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { Access } from "../../src/server/api-error.js";
 import { type Running, startServer } from "../../src/server/create-app.js";

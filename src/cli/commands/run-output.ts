@@ -3,7 +3,7 @@ import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
 import { gateText, runSummary } from "../../reports/run-text.js";
 import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
-import type { RunEstimate } from "../../runs/execute.js";
+import type { RunEstimate } from "../../runs/execute-run.js";
 import { count, duration, share, summaryBox, usd } from "../../text/format.js";
 import type { Emit } from "../../traces/progress.js";
 import { HEADLINE_SCORERS, type Headline, type RunTotals } from "../../traces/run-totals.js";

@@ -5,7 +5,7 @@ import { Interrupted } from "../../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
-import type { OpenMonitor, OpenQueue } from "../../runs/execute.js";
+import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
 import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
@@ -46,7 +46,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
     await printDatasetFigures(flags, context);
     return EXIT.done;
   }
-  const { estimateBenchmark, runBenchmark } = await import("../../runs/execute.js");
+  const { estimateBenchmark, runBenchmark } = await import("../../runs/execute-run.js");
   if (flags.dryRun) {
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;

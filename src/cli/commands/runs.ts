@@ -16,7 +16,7 @@ export const listRunsCommand = defineCommand(
     limit: wholeNumber(0).default(20).meta({ description: "How many; 0: all", alias: "l" }),
   }),
   async ({ limit, ...filter }, { settings, out }) => {
-    const { runsWithHeadlines } = await import("../../runs/manage.js");
+    const { runsWithHeadlines } = await import("../../runs/stored-runs.js");
     const { runs, total } = await runsWithHeadlines(filter, limit, settings);
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs, terminalColumns())));
@@ -42,7 +42,7 @@ export const pruneRunsCommand = defineCommand(
         "Give --before, --keep, --empty, or another flag.",
       );
     }
-    const { pruneRuns } = await import("../../runs/manage.js");
+    const { pruneRuns } = await import("../../runs/stored-runs.js");
     const done = await pruneRuns({ ...which, keep }, yes, context);
     context.out.result(done, () => deletedRunsText(done));
   },
@@ -56,7 +56,7 @@ export const tagRunCommand = defineCommand(
     remove: z.boolean().default(false).meta({ description: "Take the tags away" }),
   }),
   async ({ run, tags, remove }, context) => {
-    const { tagRun } = await import("../../runs/manage.js");
+    const { tagRun } = await import("../../runs/stored-runs.js");
     const labels = await tagRun(run, tags, remove ? "remove" : "add", context);
     context.out.result(labels, () => `Tags of run ${labels.id}: ${labels.tags.join(", ") || "none"}`);
   },
@@ -77,7 +77,7 @@ export const showRunCommand = defineCommand(
       .meta({ description: `List all tasks, not only the first ${LISTED}` }),
   }),
   async ({ run, all }, { settings, out }) => {
-    const { runDetails } = await import("../../runs/manage.js");
+    const { runDetails } = await import("../../runs/stored-runs.js");
     const details = await runDetails(run, settings);
     out.result(details, () => runDetailsText(details, all ? details.tasks.length : LISTED));
   },
@@ -96,7 +96,7 @@ export const renameRunCommand = defineCommand(
       message: "expected a name, or --remove",
     }),
   async ({ run, name = null }, context) => {
-    const { renameRun } = await import("../../runs/manage.js");
+    const { renameRun } = await import("../../runs/stored-runs.js");
     const labels = await renameRun(run, name, context);
     context.out.result(labels, () =>
       labels.name === null ? `Run ${labels.id} has no name now.` : `Run ${labels.id} is named "${labels.name}".`,
@@ -117,7 +117,7 @@ export const noteRunCommand = defineCommand(
       message: "expected a note, or --remove",
     }),
   async ({ run, note = null }, context) => {
-    const { noteRun } = await import("../../runs/manage.js");
+    const { noteRun } = await import("../../runs/stored-runs.js");
     const labels = await noteRun(run, note, context);
     context.out.result(labels, () =>
       labels.note === null ? `Run ${labels.id} has no note now.` : `Run ${labels.id}: ${labels.note}`,
@@ -132,7 +132,7 @@ export const deleteRunsCommand = defineCommand(
     yes: yesFlag.meta({ description: "Delete them; without it they are only listed" }),
   }),
   async ({ runs, yes }, context) => {
-    const { deleteRuns } = await import("../../runs/manage.js");
+    const { deleteRuns } = await import("../../runs/stored-runs.js");
     const done = await deleteRuns(runs, yes, context);
     context.out.result(done, () => deletedRunsText(done));
   },

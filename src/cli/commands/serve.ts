@@ -45,7 +45,7 @@ export const serveCommand = defineCommand(
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const timeouts = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000 };
     const { ChatLimits } = await import("../../server/sse-writer.js");
-    const { CorpusCopies } = await import("../../mail/corpus-copy.js");
+    const { CorpusCopies } = await import("../../mail/corpus-transfer.js");
     const { withChatServices } = await import("../../server/chat.js");
     return withChatServices(timeouts, flags, context, async (services) => {
       const corpus = new CorpusCopies(services.db, context.settings.cacheDir, programVersion());

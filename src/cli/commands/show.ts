@@ -11,7 +11,7 @@ export const showCommand = defineCommand(
   "show <name>",
   z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) }),
   async ({ name }, { settings, out }) => {
-    const { readTrace } = await import("../../runs/manage.js");
+    const { readTrace } = await import("../../runs/stored-runs.js");
     const { readMail } = await import("../../tools/search-mailbox.js");
     if (name.includes("@")) {
       const mail = await readMail(name, settings);

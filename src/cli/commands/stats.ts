@@ -77,13 +77,13 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
 }
 
 async function printCorpusFigures({ settings, out }: CommandContext): Promise<void> {
-  const { corpusStats } = await import("../../runs/manage.js");
+  const { corpusStats } = await import("../../runs/stored-runs.js");
   const stats = await corpusStats(settings);
   out.result(stats, () => corpusSummary(stats, settings.db));
 }
 
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
-  const { runsWithHeadlines } = await import("../../runs/manage.js");
+  const { runsWithHeadlines } = await import("../../runs/stored-runs.js");
   const { runs } = await runsWithHeadlines({}, 0, settings);
   out.result(runs, () => runTable(runs, terminalColumns()));
 }

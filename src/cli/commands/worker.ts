@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { z } from "zod";
-import type { CorpusServer } from "../../mail/corpus-copy.js";
+import type { CorpusServer } from "../../mail/corpus-transfer.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import { UserError } from "../../platform/errors.js";
 import type { CommandContext } from "../command.js";

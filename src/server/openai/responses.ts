@@ -4,8 +4,8 @@ import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";
 import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
-import { eventStreamResponse, logChat, toModelMessages } from "../chat-routes.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
+import { eventStreamResponse, logChat, toModelMessages } from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
 import {
   agentDetails,
@@ -18,7 +18,7 @@ import {
   openaiError,
   totalUsage,
   unsupported,
-} from "./chat.js";
+} from "./chat-completions.js";
 
 /** OpenAI's Responses API, the default of its newer clients. */
 export function responsesRoutes(services: Services): Route[] {

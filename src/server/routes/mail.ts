@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listAgents } from "../../agents/registry-store.js";
 import { readCorpusStats } from "../../mail/corpus.js";
-import { corpusDescriptionSchema } from "../../mail/corpus-copy.js";
+import { corpusDescriptionSchema } from "../../mail/corpus-transfer.js";
 import { listImportedInboxes } from "../../mail/import-owners.js";
 import type { Message } from "../../models/model.js";
 import { getMail } from "../../tools/search-mailbox.js";

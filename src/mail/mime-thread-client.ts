@@ -54,7 +54,7 @@ export class MimeThread {
 }
 
 function startWorker(): Promise<Worker> {
-  const worker = new Worker(builtFile("mail/mime-worker.js"), {
+  const worker = new Worker(builtFile("mail/mime-thread.js"), {
     resourceLimits: { maxOldGenerationSizeMb: LIMIT_MB },
   });
   // A terminated worker may still emit an error.

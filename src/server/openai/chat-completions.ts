@@ -6,6 +6,7 @@ import type { StoredAgent } from "../../tools/tool.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError, type ErrorCode } from "../api-error.js";
 import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
+import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
 import {
   eventStreamResponse,
   inboxAddress,
@@ -13,8 +14,7 @@ import {
   queryDate,
   toModelMessages,
   WITHOUT_ANSWER,
-} from "../chat-routes.js";
-import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
+} from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
 
 const modelShape = z.strictObject({

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { decodeWithLibrary } from "./mime-body.js";
-import type { MimeReply, MimeRequest } from "./mime-worker-client.js";
+import type { MimeReply, MimeRequest } from "./mime-thread-client.js";
 
 /** The thread of `MimeThread`: decodes one mail at a time. */
 

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { AgentStep } from "../agents/agent-loop.js";
-import type { Message, TaskActivity, ToolCall } from "../models/model.js";
-import { ApiError } from "./api-error.js";
-import { type AnsweredChat, type PreparedChat, prepareChat } from "./chat.js";
-import type { ChatEvent } from "./chat-event.js";
-import { defineRoute, type LogFields, type Route, type Services } from "./route.js";
-import { EVENT_STREAM_HEADERS, SseWriter } from "./sse-writer.js";
+import type { AgentStep } from "../../agents/agent-loop.js";
+import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
+import { ApiError } from "../api-error.js";
+import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
+import type { ChatEvent } from "../chat-event.js";
+import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
+import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
 const TEXT_LIMIT = 200_000;
 

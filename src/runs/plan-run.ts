@@ -21,8 +21,8 @@ import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { type AgentTarget, NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./agent-target.js";
-import { type CreatedModel, createModel, modelNameOf } from "./create-model.js";
 import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
+import { type CreatedModel, createModel, modelNameOf } from "./model-of-run.js";
 import {
   agentOfNewRun,
   chosenScorers,

@@ -27,15 +27,15 @@ import type { Gate } from "../traces/score.js";
 import { agentTargetOf, usesMailHere } from "./agent-target.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
-import { checkPriced } from "./create-model.js";
 import { openGates } from "./gates.js";
-import { checkNewRunName } from "./manage.js";
+import { checkPriced } from "./model-of-run.js";
 import type { RunOptions, RunRequest } from "./options.js";
-import { planNewRun, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan.js";
+import { planNewRun, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
 import { planRepeat, planResume } from "./resume.js";
 import { fromDatabase, saveResults } from "./run-sources.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { notesOnSent } from "./settings-from-options.js";
+import { checkNewRunName } from "./stored-runs.js";
 
 export function runBenchmark(
   request: RunRequest,
