@@ -317,7 +317,9 @@ describe("stale workspaces", () => {
     await once(spawn(process.execPath, ["--input-type=module", "-e", source], { env }), "close");
     expect(readdirSync(temporary)).toHaveLength(5);
     const suite = join(ROOT, "fixtures/suites/demo");
-    expect(await artE(`run --suite ${suite} -a noop -l 1 --runnable --db suite.db --quiet`, env)).toMatchObject({ code: 0 });
+    expect(await artE(`run --suite ${suite} -a noop -l 1 --runnable --db suite.db --quiet`, env)).toMatchObject({
+      code: 0,
+    });
     expect(readdirSync(temporary)).toEqual([]);
   });
 });
