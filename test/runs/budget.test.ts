@@ -139,6 +139,16 @@ describe("what a further task may cost is reserved", () => {
     expect([budget.hasRoom(), budget.reached()]).toEqual([false, null]);
   });
 
+  test("and what those under way have spent of it is not reserved again", async () => {
+    const { budget } = opened({ maxCostUsd: 1.25, maxTokens: 1_250 });
+    const tasks = [budget.start(), budget.start(), budget.start()];
+    for (const task of tasks) await task.afterCall(call(0.1, 100));
+    // $0.30 spent, three of at most $0.20 more, and one of $0.30; and so in tokens.
+    expect(budget.hasRoom()).toBe(true);
+    budget.start();
+    expect(budget.hasRoom()).toBe(false);
+  });
+
   test("by what tasks of the run have cost, which those under way have spent a part of", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     for (const dollars of [0.1, 0.1, 0.1]) await budget.start().end(cost(dollars), "answered");

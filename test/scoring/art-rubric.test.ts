@@ -116,6 +116,15 @@ describe("ART's reward", () => {
     });
   });
 
+  test("counts the tokens of the turns whose model told them", () => {
+    const [first, ...others] = turns(3);
+    const untold = { ...(first as Turn), usage: null };
+    expect(artRubric(trace({ ...RIGHT, turns: [untold, ...others] }), itself)).toMatchObject({
+      prompt_tokens: 200,
+      completion_tokens: 20,
+    });
+  });
+
   test("has a penalty of its own for a call that cannot be parsed, which none of our agents' rubrics has", () => {
     const rubric = { ...artRubric(trace(RIGHT), itself), cant_parse_tool_call: true };
     expect(artRewardOf(rubric, 10)).toEqual({ value: -1.6, explanation: "a tool call could not be parsed" });

@@ -120,6 +120,14 @@ describe("ask judge", () => {
       expect(provider.requests).toHaveLength(3);
     });
 
+    test("spends the run's dollars, and none of the tokens that are the agent's", async () => {
+      const provider = await provide([says("correct")]);
+      const spent: unknown[] = [];
+      const budget = { beforeCall: async () => {}, afterCall: async (call: unknown) => void spent.push(call) };
+      await judge(await reach(provider)).judge(ITEM, never, budget);
+      expect(spent).toEqual([{ costUsd: 0.1, tokens: 0 }]);
+    });
+
     test("remembers a vote by all that decides it: model, server, protocol and its version, texts, and which vote", async () => {
       const provider = await provide(Array.from({ length: 2 }, () => says("correct")));
       const keys: unknown[] = [];

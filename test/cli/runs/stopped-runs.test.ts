@@ -83,13 +83,18 @@ describe("dead server", () => {
 
   afterEach(() => provider?.close());
 
-  /** A port that nobody listens on. */
+  /** A port that nobody listens on, below those that the system gives to the servers of other tests. */
   async function closedPort(): Promise<number> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as { port: number };
-    await new Promise((resolve) => server.close(resolve));
-    return port;
+    for (let port = 20_000; ; port++) {
+      const server = createServer();
+      const isFree = await new Promise<boolean>((resolve) => {
+        server.once("error", () => resolve(false));
+        server.listen(port, "127.0.0.1", () => resolve(true));
+      });
+      if (!isFree) continue;
+      await new Promise((resolve) => server.close(resolve));
+      return port;
+    }
   }
 
   it("stops the run with the cause, which goes on when the server is there", { timeout: 180_000 }, async () => {
