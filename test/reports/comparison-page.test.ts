@@ -2,8 +2,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { setRunName } from "../../src/traces/runs-store.js";
 import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
+import { type Opened, openBrowser, openPage } from "../browser.js";
 import { needs } from "../machine-requirements.js";
-import { type Opened, openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 

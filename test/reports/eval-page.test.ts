@@ -6,8 +6,8 @@ import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
 import type { Db } from "../../src/store/open-store.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
+import { openBrowser, openPage } from "../browser.js";
 import { needs } from "../machine-requirements.js";
-import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 

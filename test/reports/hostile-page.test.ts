@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
+import { openBrowser, openPage } from "../browser.js";
 import { needs } from "../machine-requirements.js";
-import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 

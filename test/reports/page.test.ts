@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Opened, openBrowser, openPage } from "../browser.js";
 import { needs } from "../machine-requirements.js";
-import { type Opened, openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 

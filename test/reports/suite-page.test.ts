@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, openPage } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { noisyPng } from "../suites/png.js";
-import { openBrowser, openPage } from "./browser.js";
 import { writeReport } from "./report-file.js";
 import { saveSuiteRun, suiteTrace, withCall } from "./suite-run.js";
 

@@ -1,7 +1,8 @@
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCriterion } from "../../src/evals/criteria.js";
-import { CHROMIUM, needs } from "../machine-requirements.js";
+import { openBrowser } from "../browser.js";
+import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
@@ -20,7 +21,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
   beforeAll(async () => {
     provider = await startFakeProvider();
     [browser, server] = await Promise.all([
-      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      openBrowser(),
       startDemoServer({ modelServer: provider.baseUrl("openai-chat") }),
     ]);
     saveRun(server.db, "run_a");

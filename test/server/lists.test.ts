@@ -1,7 +1,8 @@
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
-import { CHROMIUM, needs } from "../machine-requirements.js";
+import { openBrowser } from "../browser.js";
+import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
@@ -18,7 +19,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   beforeAll(async () => {
     provider = await startFakeProvider();
     [browser, demo] = await Promise.all([
-      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      openBrowser(),
       startDemoServer({ modelServer: provider.baseUrl("openai-chat") }),
     ]);
     for (let i = 1; i <= 60; i++) {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CHROMIUM, needs } from "../machine-requirements.js";
+import { openBrowser } from "../browser.js";
+import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
@@ -39,7 +40,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     writeFileSync(join(folder, "hostile.mbox"), MBOX);
     provider = await startFakeProvider();
     [browser, demo, hostile] = await Promise.all([
-      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
+      openBrowser(),
       startDemoServer({ access: { token: "a-token-for-this-test" } }),
       startDemoServer({ mail: join(folder, "hostile.mbox"), modelServer: provider.baseUrl("openai-chat") }),
     ]);

@@ -1,6 +1,7 @@
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CHROMIUM, needs } from "../machine-requirements.js";
+import { openBrowser } from "../browser.js";
+import { needs } from "../machine-requirements.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 /** Agents, tools and their attachments, made and changed in a real browser. */
@@ -12,10 +13,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
   let demo: DemoServer;
 
   beforeAll(async () => {
-    [browser, demo] = await Promise.all([
-      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
-      startDemoServer(),
-    ]);
+    [browser, demo] = await Promise.all([openBrowser(), startDemoServer()]);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();

@@ -1,13 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatasetReview } from "../../src/questions/dataset-review.js";
 import type { HttpServer } from "../../src/server/http-server.js";
 import { startReviewServer } from "../../src/server/review-page.js";
+import { openBrowser } from "../browser.js";
 import { demoQuestions, jsonLines } from "../cli/art-e.js";
-import { CHROMIUM, needs } from "../machine-requirements.js";
+import { needs } from "../machine-requirements.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
 
 /** Reviewing questions in a real browser, and what stands in the files after each key. */
@@ -34,10 +35,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   const decisions = () => jsonLines(read("my.review.jsonl"));
 
   beforeAll(async () => {
-    [browser, test] = await Promise.all([
-      chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }),
-      openDemo(),
-    ]);
+    [browser, test] = await Promise.all([openBrowser(), openDemo()]);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser } from "../browser.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../cli/art-e.js";
-import { CHROMIUM, needs } from "../machine-requirements.js";
+import { needs } from "../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { connect } from "./training-server.js";
 
@@ -59,7 +60,7 @@ const runLine = (provider: FakeProvider, flags: string) =>
 describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+    browser = await openBrowser();
   });
   afterAll(() => browser?.close());
 

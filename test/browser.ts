@@ -1,11 +1,13 @@
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { CHROMIUM } from "../machine-requirements.js";
+import { CHROMIUM } from "./machine-requirements.js";
 
-/** A real browser that opens a report from disk. */
+/** A real browser, and how it opens a report from disk. */
+
+const ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-software-rasterizer"];
 
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
 }
 
 export interface Opened {
