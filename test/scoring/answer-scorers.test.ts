@@ -282,6 +282,7 @@ describe("dateMatch is", () => {
     ["May 5, 2001", "May 5"],
     ["May 5, 2001", "May 2001"],
     ["on May 5 at 9:30, in EB3801", "May 5"],
+    ["room 12, 1430", "2:30 pm"],
   ])("1 for %j where the gold answer is %j: what one leaves open may be anything", (answer, gold) => {
     expect(dates(answer, gold)).toBe(1);
   });
@@ -289,6 +290,7 @@ describe("dateMatch is", () => {
   test.each([
     ["9:30 pm", "9:30 am"],
     ["10:30", "9:30"],
+    ["13:30", "1:30 am"],
     ["May 6, 2001", "May 5, 2001"],
     ["May 5, 2000", "May 5, 2001"],
     ["May 2001", "May 5, 2001"],

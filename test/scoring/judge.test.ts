@@ -468,6 +468,10 @@ describe("--judge", () => {
     expect(of(given)).toMatchObject(wanted);
   });
 
+  it.each(["gpt-4.1", "openai", "offline/baseline", "acme/best"])("%s is a model that cannot judge", (judge) => {
+    expect(() => of({ judge })).toThrow(expect.objectContaining({ code: "judge_unknown" }));
+  });
+
   it("goes where the environment says its provider is", () => {
     expect(of({ judge: "openai/x" }, null, { OPENAI_BASE_URL: "http://localhost:1/v1" })?.baseUrl).toBe(
       "http://localhost:1/v1",

@@ -180,6 +180,17 @@ describe("the corrected rate", () => {
     const { value, low } = correctedRate({ successes: 10, n: 100 }, onPositives, onNegatives);
     expect([value, low]).toEqual([0, 0]);
   });
+
+  it("has the interval of Lang and Reiczigel, as computed apart by their formula", () => {
+    const { value, low, high } = correctedRate(
+      { successes: 30, n: 100 },
+      { successes: 45, n: 50 },
+      { successes: 38, n: 40 },
+    );
+    expect(value).toBeCloseTo(0.2941176470588235, 12);
+    expect(low).toBeCloseTo(0.15368275995723454, 9);
+    expect(high).toBeCloseTo(0.41820415370488706, 9);
+  });
 });
 
 describe("Cohen's kappa", () => {
