@@ -40,6 +40,18 @@ const DUES = mail(
   "The dues are $1,500,000 by May 14, 2001, at 9:30 am. Call 713-555-0199.",
 );
 
+describe("mail after the day of the question", () => {
+  it.each([
+    ["2002-01-31T00:00:00Z", 0],
+    ["2002-02-01T23:59:59Z", 0],
+    ["2002-02-02T00:00:00Z", 1],
+    ["some day", null],
+  ])("of one from %s: %s", (date, value) => {
+    const made = trace({ toolCalls: [open(mail("<1@x>", "Dues", date, ""))] }, { query_date: "2002-02-01" });
+    expect(FEATURES.mails_after_cutoff?.of(viewOf({ ...made, scores: {} })).value).toBe(value);
+  });
+});
+
 describe("numbers in mail", () => {
   const of = (answer: string, toolCalls: readonly ToolCallRecord[] = [search(DUES), open(DUES)]) =>
     measure("numbers_in_mail", { answer, toolCalls: [...toolCalls] });

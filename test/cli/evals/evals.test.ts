@@ -73,11 +73,23 @@ describe("labels", () => {
     ['\n{"trace": "latest/1", "label": "fine"}', /odd.jsonl, line 2: label: expected good, bad, neutral, skip/],
     ["good", /odd.jsonl, line 1 is not JSON/],
     ["", /odd.jsonl holds no labels/],
+    [
+      '{"trace": "latest/1", "label": "good"}\n{"trace": "latest/1", "label": "bad"}',
+      /odd.jsonl: line 1 calls latest\/1 good, line 2 bad/,
+    ],
   ])("of a file with %j are refused with its line", async (content, message) => {
     write("odd.jsonl", content);
     const { code, stderr } = await artE("evals label --from odd.jsonl");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  it("of a file may say another thing where somebody was asked again, or somebody else", async () => {
+    const label = (changes: object) => JSON.stringify({ trace: "latest/1", label: "good", ...changes });
+    const lines = [label({}), label({ label: "bad", again: true }), label({ label: "bad", annotator: "mo" })];
+    write("again.jsonl", lines.join("\n"));
+    const { labels } = await json("evals label --from again.jsonl --criterion twice");
+    expect(labels).toMatchObject({ good: 1, bad: 2 });
   });
 });
 
