@@ -1,10 +1,18 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { AppContext, ProgressBar } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import type { Table, TableSource } from "../trace-formats/table-columns.js";
-import { encodeTable, type TableFormat, tasksTable, toolCallsTable, turnsTable } from "../trace-formats/tables.js";
+import {
+  encodeTable,
+  TABLES,
+  type TableFormat,
+  type TableName,
+  tablePath,
+  tasksTable,
+  toolCallsTable,
+  turnsTable,
+} from "../trace-formats/tables.js";
 import { scoredNames } from "./collect-report.js";
 import { countTasks, type RunSource, RunSources, refuseTwice } from "./run-sources.js";
 
@@ -79,14 +87,6 @@ function noTraces(table: TableName, runs: readonly string[]): UserError {
     `There is no table ${table} of ${runs.join(", ")}: a results file has no traces.`,
     "Name the run in its database instead, or export the tasks only (--tables tasks).",
   );
-}
-
-export const TABLES = ["tasks", "turns", "tool_calls"] as const;
-
-type TableName = (typeof TABLES)[number];
-
-export function tablePath(folder: string, table: TableName, format: TableFormat): string {
-  return join(folder, `${table}.${format}`);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the rows of a table are read by its own columns only.

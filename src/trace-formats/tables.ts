@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type Cell, csvLineOf } from "../platform/files.js";
 import type { JsonValue } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
@@ -196,6 +197,15 @@ function jsonText(value: JsonValue): string | null {
 export const TABLE_FORMATS = ["parquet", "csv", "jsonl"] as const;
 
 export type TableFormat = (typeof TABLE_FORMATS)[number];
+
+/** The tables of runs. */
+export const TABLES = ["tasks", "turns", "tool_calls"] as const;
+
+export type TableName = (typeof TABLES)[number];
+
+export function tablePath(folder: string, table: TableName, format: TableFormat): string {
+  return join(folder, `${table}.${format}`);
+}
 
 /** The file of a table, in pieces: text, or bytes of Parquet. */
 export async function encodeTable<Row>(

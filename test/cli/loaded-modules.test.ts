@@ -56,6 +56,7 @@ it.each([
   ["ask --help", 260, /better-sqlite3|protobufjs|^src\/(?:sandbox|tools|mail)\//],
   ["mcp --help", 210, /@modelcontextprotocol|^src\/(?:tools|mail)\//],
   ["report --help", 220, /better-sqlite3|^src\/(?:sandbox|evals|mail)\//],
+  ["export-results --help", 200, /better-sqlite3|genai-prices|hyparquet|^src\/(?:sandbox|evals|mail|runs)\//],
   ["doctor --help", 210, /better-sqlite3|^src\/(?:sandbox|mail)\//],
   ["runs list --help", 230, /better-sqlite3|^src\/(?:runs|analysis)\//],
   ["agents list --help", 220, /better-sqlite3|^src\/(?:sandbox|tools)\//],

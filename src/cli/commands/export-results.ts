@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
-import { type ExportedTables, TABLES, tablePath } from "../../runs/export-tables.js";
+import type { ExportedTables } from "../../runs/export-tables.js";
 import { count } from "../../text/format.js";
-import { TABLE_FORMATS, type TableFormat } from "../../trace-formats/tables.js";
+import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { overwriteShape } from "../flags.js";
 import { defineCommand, oneOf, runNames, text, wordList } from "../read-flags.js";
 
