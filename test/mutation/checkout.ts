@@ -27,6 +27,8 @@ export class Checkout {
     const text = readFileSync(path, "utf8");
     writeFileSync(path, `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`);
     try {
+      // Programs and threads of tests are the built ones.
+      if ((await this.node("build.js")) !== 0) return "killed";
       for (const tests of stages) {
         const outcome = await this.vitest(tests, timeoutMs);
         if (outcome !== "survived") return outcome;
@@ -40,6 +42,7 @@ export class Checkout {
   /** How long the tests take without a mutant. Throws where they fail: then no mutant could survive. */
   async measure(tests: readonly string[]): Promise<number> {
     const started = performance.now();
+    await this.node("build.js");
     const outcome = await this.vitest(tests, 0, "inherit");
     if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
     return Math.ceil(performance.now() - started);
@@ -49,22 +52,28 @@ export class Checkout {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private vitest(
+  private async vitest(
     tests: readonly string[],
     timeoutMs: number,
     stdio: "ignore" | "inherit" = "ignore",
   ): Promise<MutantOutcome> {
-    const program = join(this.folder, "node_modules/vitest/vitest.mjs");
-    const flags = ["--bail=1", "--maxWorkers=1", "--reporter=dot"];
+    const args = ["run", ...tests, "--bail=1", "--maxWorkers=1", "--reporter=dot"];
+    const code = await this.node("node_modules/vitest/vitest.mjs", args, timeoutMs, stdio);
+    return code === 0 ? "survived" : code === null ? "timeout" : "killed";
+  }
+
+  /** The exit code; null where it was killed. */
+  private node(
+    program: string,
+    args: readonly string[] = [],
+    timeout = 0,
+    stdio: "ignore" | "inherit" = "ignore",
+  ): Promise<number | null> {
     return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [program, "run", ...tests, ...flags], {
-        cwd: this.folder,
-        stdio,
-        timeout: timeoutMs,
-        killSignal: "SIGKILL",
-      });
+      const options = { cwd: this.folder, stdio, timeout, killSignal: "SIGKILL" } as const;
+      const child = spawn(process.execPath, [program, ...args], options);
       child.on("error", reject);
-      child.on("exit", (code) => resolve(code === 0 ? "survived" : code === null ? "timeout" : "killed"));
+      child.on("exit", resolve);
     });
   }
 }

@@ -12,7 +12,7 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   scoring: ["test/scoring/", "test/analysis/"],
   "text/dates-and-numbers.ts": ["test/scoring/"],
-  evals: ["test/evals/", "test/statistics/"],
+  evals: ["test/evals/", "test/statistics/", "test/cli/evals/"],
   statistics: ["test/statistics/", "test/analysis/"],
   "platform/guarded-fetch.ts": ["test/platform/"],
   tools: ["test/tools/", "test/agents/"],
