@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Mutant } from "./mutants.js";
 
 /** Neither needed by the tests nor theirs to change. Hidden files may hold keys. */
-const NOT_COPIED = /^(\..*|node_modules|coverage|docs)$/;
+const NOT_COPIED = /^(\..*|node_modules|coverage)$/;
 
 /** `timeout`: the tests did not end in time, most often because the mutant loops for ever. It counts as killed. */
 export type MutantOutcome = "killed" | "survived" | "timeout";
