@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { builtFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/installation.js";
 import {
   type Assertion,
   type Condition,
@@ -176,7 +175,7 @@ const CALL_RUBRIC = `from types import SimpleNamespace
         reply = await get_model().generate(asked[0])
         value, feedback = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
 
-const FEATURES = readFileSync(builtFile("evals/trace_features.py"), "utf8");
+const FEATURES = readBuiltFile("evals/trace_features.py");
 
 /** Lets a file be run on traces that art-e exported. */
 const MAIN = `

@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Message } from "../models/model.js";
-import { builtFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/installation.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import type { PythonSandbox } from "../sandbox/python.js";
 import { type PythonRun, runPython, type StopReason } from "../sandbox/run-python.js";
@@ -147,7 +146,7 @@ function withoutDocstring(body: string): string {
 /** Time for one trace; the sandbox ends a whole batch after 5 s. */
 const TRACE_SECONDS = 1;
 
-const HARNESS = readFileSync(builtFile("evals/run_batch.py"), "utf8").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
+const HARNESS = readBuiltFile("evals/run_batch.py").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
 
 /** A line of the outcomes file. The eval can write to it, so it is as little trusted as what the eval returns. */
 const outcomeSchema = z.object({

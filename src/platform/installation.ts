@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 
 /** The folder with package.json: the build puts this line into a file at another depth than it has here. */
-const FOLDER = ((): URL => {
-  let folder = new URL("./", import.meta.url);
-  while (!existsSync(new URL("package.json", folder))) folder = new URL("../", folder);
-  return folder;
-})();
+const FOLDER = packageFolder(new URL("./", import.meta.url));
+
+function packageFolder(folder: URL): URL {
+  const parent = new URL("../", folder);
+  return existsSync(new URL("package.json", folder)) || parent.href === folder.href ? folder : packageFolder(parent);
+}
 
 /** A file, or with a slash at its end a folder, of this installation: `sql/`, `package.json`. */
 export function programFile(path: string): URL {
@@ -20,7 +21,22 @@ export function builtFile(path: string): URL {
   return programFile(`dist/${path}`);
 }
 
-/** The version in this program's package.json. */
+/** The text of such a file. */
+export function readBuiltFile(path: string): string {
+  return readFileSync(builtFile(path), "utf8");
+}
+
+interface PackageManifest {
+  readonly version: string;
+  /** Ranges of versions by the names of packages. */
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+/** This program's package.json. */
+export function readManifest(): PackageManifest {
+  return JSON.parse(readFileSync(programFile("package.json"), "utf8"));
+}
+
 export function programVersion(): string {
-  return (JSON.parse(readFileSync(programFile("package.json"), "utf8")) as { readonly version: string }).version;
+  return readManifest().version;
 }

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { EXIT, UserError } from "./errors.js";
-import { programFile } from "./installation.js";
+import { readManifest } from "./installation.js";
 
 /** What needs packages that npm installs only when they are named: optional peers in package.json. */
 const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]])[] = [
@@ -15,8 +14,7 @@ export function missingPackage(error: unknown): UserError | null {
   const need = NEEDED_FOR.find(([, packages]) => packages.includes(missing));
   if (need === undefined) return null;
   const [words, packages] = need;
-  const text = readFileSync(programFile("package.json"), "utf8");
-  const { peerDependencies: ranges } = JSON.parse(text) as { readonly peerDependencies: Record<string, string> };
+  const { peerDependencies: ranges } = readManifest();
   const line = ["npm install", ...packages.map((name) => `${name}@${ranges[name]}`)].join(" ");
   return new UserError(
     "package_missing",

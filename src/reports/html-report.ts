@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
-import { builtFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/installation.js";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
 /** A conversation, deflated and in base64: a fifth of its size, and safe in a page whatever the mail contains. */
@@ -115,12 +114,11 @@ const STYLES = [
 
 /** The page's style and script, and the libraries' builds with the licence notices at their heads. */
 export function readPageAssets(): PageAssets {
-  const read = (path: string | URL) => readFileSync(path, "utf8");
   const scripts = ["libraries/d3", "libraries/plot", "libraries/diff", "report"].map((name) =>
-    readPageScript(`web/${name}.js`),
+    readBuiltFile(`web/${name}.js`),
   );
   return {
-    style: STYLES.map((name) => read(builtFile(`web/${name}.css`))).join("\n"),
+    style: STYLES.map((name) => readBuiltFile(`web/${name}.css`)).join("\n"),
     scripts: scripts.map(insideScript),
   };
 }
@@ -133,9 +131,4 @@ function insideScript(text: string): string {
 /** The hash that allows a script in a content security policy. */
 function policyHash(script: string): string {
   return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
-}
-
-/** A page's script: `file` is below dist/, also when this program runs from src/. */
-export function readPageScript(file: string): string {
-  return readFileSync(builtFile(file), "utf8");
 }

@@ -147,16 +147,17 @@ function suiteEvals({ scorers = [] }: RunOptions): readonly string[] {
   );
 }
 
-const ONLY_FOR_SUITES: readonly RunOptionName[] = [
+/** Options that choose tasks of a suite. */
+export const SELECTS_SUITE_TASKS: readonly RunOptionName[] = [
   "task",
   "tool",
   "tag",
   "index",
   "counterparts",
   "runnable",
-  "functions",
-  "accountSettings",
 ];
+
+const ONLY_FOR_SUITES: readonly RunOptionName[] = [...SELECTS_SUITE_TASKS, "functions", "accountSettings"];
 
 function refuseSuiteOptions(given: ReadonlySet<string>): void {
   const other = ONLY_FOR_SUITES.find((name) => given.has(name));

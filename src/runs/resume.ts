@@ -17,7 +17,15 @@ import type { TaskResult } from "../traces/task-result.js";
 import type { RunSession } from "./create-run.js";
 import { createModel } from "./model-of-run.js";
 import type { RunOptionName, RunOptions, RunRequest } from "./options.js";
-import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "./plan-run.js";
+import {
+  createRunOnce,
+  limitsOf,
+  newRunId,
+  outputToKeep,
+  type RunPlan,
+  SELECTS_SUITE_TASKS,
+  toolsNow,
+} from "./plan-run.js";
 import { differences, requestedSettings } from "./settings-from-options.js";
 
 /**
@@ -169,12 +177,7 @@ const SELECTS_TASKS: readonly RunOptionName[] = [
   "price",
   "protocol",
   "suite",
-  "task",
-  "tool",
-  "tag",
-  "index",
-  "counterparts",
-  "runnable",
+  ...SELECTS_SUITE_TASKS,
 ];
 
 const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];

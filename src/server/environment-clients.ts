@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { checkNewFolder, checkWritable, writeFileAtomically, writeFolderAtomically } from "../platform/files.js";
-import { builtFile, programVersion } from "../platform/installation.js";
+import { programVersion, readBuiltFile } from "../platform/installation.js";
 
 /** Clients of the training environment in Python, one for each trainer; what they have in common is in each. */
 const CLIENTS = {
@@ -49,5 +49,5 @@ function withCommonCode(code: string): string {
 }
 
 function template(name: string): string {
-  return readFileSync(builtFile(`server/environment-clients/${name}`), "utf8");
+  return readBuiltFile(`server/environment-clients/${name}`);
 }

@@ -1,16 +1,12 @@
-import { readFileSync } from "node:fs";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { findAgent, getAgent } from "../agents/registry-store.js";
-import { builtFile } from "../platform/installation.js";
-import { readPageScript } from "../reports/html-report.js";
+import { readBuiltFile } from "../platform/installation.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../traces/chats-store.js";
 import type { ChatTrace } from "../traces/trace.js";
 import { answerText } from "./openai/chat-completions.js";
 import { defineRoute, type Env, type Route, type Services } from "./route.js";
 import { versionId } from "./routes/agents.js";
-
-const readText = (path: string) => readFileSync(builtFile(path), "utf8");
 
 interface PageFile {
   readonly type: string;
@@ -20,9 +16,9 @@ interface PageFile {
 const PAGE = "/";
 
 const FILES: ReadonlyMap<string, PageFile> = new Map([
-  [PAGE, { type: "text/html", read: () => readText("web/playground/index.html") }],
+  [PAGE, { type: "text/html", read: () => readBuiltFile("web/playground/index.html") }],
   ["/page/page.css", { type: "text/css", read: readStyle }],
-  ["/page/main.js", { type: "text/javascript", read: () => readPageScript("web/playground.js") }],
+  ["/page/main.js", { type: "text/javascript", read: () => readBuiltFile("web/playground.js") }],
 ]);
 
 /** The page loads, runs and asks nothing but this server, and cannot be framed. */
@@ -47,10 +43,10 @@ export function isPage(path: string): boolean {
 
 function readStyle(): string {
   return (
-    readText("web/theme.css") +
-    readText("web/playground/page.css") +
-    readText("web/playground/run.css") +
-    readText("web/playground/review.css")
+    readBuiltFile("web/theme.css") +
+    readBuiltFile("web/playground/page.css") +
+    readBuiltFile("web/playground/run.css") +
+    readBuiltFile("web/playground/review.css")
   );
 }
 

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { stringify } from "smol-toml";
@@ -8,7 +7,7 @@ import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mai
 import { endOfDay } from "../mail/search-query.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
-import { builtFile, programVersion } from "../platform/installation.js";
+import { programVersion, readBuiltFile } from "../platform/installation.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
 import { isUnanswerable } from "../scoring/mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -115,7 +114,7 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A file of `harbor/`, which is the same in every task. */
 function template(name: string): string {
-  return readFileSync(builtFile(`suites/harbor/${name}`), "utf8");
+  return readBuiltFile(`suites/harbor/${name}`);
 }
 
 const PAGE = 1_000;

@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { builtFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/installation.js";
 
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
@@ -170,7 +169,7 @@ let characters: Characters | undefined;
 
 /** Loaded for the first text beyond ASCII. */
 function readCharacters(): Characters {
-  characters ??= toCharacters(JSON.parse(readFileSync(builtFile("text/unicode61.json"), "utf8")));
+  characters ??= toCharacters(JSON.parse(readBuiltFile("text/unicode61.json")));
   return characters;
 }
 

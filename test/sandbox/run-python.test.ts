@@ -246,7 +246,7 @@ describe("as nobody", needs("root", works), () => {
 
   test("a task's machine starts, and is bound in memory too", () => {
     const { stdout, stderr } = asNobody(`
-            ${importSource("sandbox/limits", "MACHINE_LIMITS")}
+      ${importSource("sandbox/limits", "MACHINE_LIMITS")}
       ${importSource("sandbox/open-task-machine", "chooseMachineHost", "openTaskMachine")}
       ${importSource("sandbox/snapshots", "EMPTY_SNAPSHOT")}
       const { host } = await chooseMachineHost();
