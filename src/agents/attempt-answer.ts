@@ -1,4 +1,4 @@
-import { openDeadline, timeLimitReached } from "../models/provider-http.js";
+import { openDeadline } from "../platform/deadline.js";
 import { openWorkspace, type Workspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";
 import type { Rollout, Transcript } from "./agent.js";
@@ -52,4 +52,9 @@ export async function attemptAnswer(attempt: AnswerAttempt, signal: AbortSignal)
 function outerEnding(interrupted: AbortSignal, isTimeOver: boolean): Ending | null {
   if (interrupted.aborted) return "interrupted";
   return isTimeOver ? "timeout" : null;
+}
+
+/** The abort reason of a task's deadline: the platform's TimeoutError. */
+function timeLimitReached(): DOMException {
+  return new DOMException("The operation was aborted due to timeout", "TimeoutError");
 }

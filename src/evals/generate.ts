@@ -1,8 +1,8 @@
 import { CostLimit } from "../models/call-budget.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { isRemote, parseModelName } from "../models/names.js";
-import { openModel, serverOf } from "../models/open-model.js";
-import { isPriced, type Price, priceAt, priceOfReply } from "../models/prices.js";
+import { openModel, pricesOf, serverOf } from "../models/open-model.js";
+import { isPriced, type Price, priceAt } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
@@ -306,8 +306,7 @@ async function openGenerationModel(
     );
   }
   const server = serverOf(name.provider, undefined, settings.env);
-  const priceOf: PriceOf = (usage, answeredBy) =>
-    price === undefined ? priceOfReply(name.id, answeredBy, usage) : priceAt(price, usage);
+  const priceOf: PriceOf = price === undefined ? await pricesOf(name.id) : (usage) => priceAt(price, usage);
   if (!isPriced(priceOf)) {
     throw new UserError(
       "price_unknown",

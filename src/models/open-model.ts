@@ -9,8 +9,16 @@ import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
-import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider, successorOf } from "./names.js";
-import { priceOfReply, withPrices } from "./prices.js";
+import {
+  ANSWERING_MODELS,
+  API_KEY_VARIABLES,
+  isRemote,
+  type ModelName,
+  type Provider,
+  parseModelName,
+  successorOf,
+} from "./names.js";
+import { withPrices } from "./prices.js";
 import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
 import { withRetry } from "./retry-completion.js";
@@ -46,7 +54,7 @@ export async function openModel(
 ): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
   const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs }, env);
-  const priceOf: PriceOf = given.priceOf ?? ((usage, answeredBy) => priceOfReply(name.id, answeredBy, usage));
+  const priceOf = given.priceOf ?? (await pricesOf(name.id));
   let model = withPrices(await resolveModel(name, connection, DEFAULT_RETRY, limiter), priceOf);
   if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
   if (cache && isRemote(name.provider)) {
@@ -59,6 +67,13 @@ export async function openModel(
     model = cachingReplies(model, server, join(cacheDir, "replies"));
   }
   return { model: note === undefined ? model : warnOfOtherModel(model, note), throttle: limiter };
+}
+
+/** Prices by the table, which is loaded for models that cost something: it is half a megabyte. */
+export async function pricesOf(modelId: string): Promise<PriceOf> {
+  if (!isRemote(parseModelName(modelId, null).provider)) return () => 0;
+  const { priceOfReply } = await import("./price-table.js");
+  return (usage, answeredBy) => priceOfReply(modelId, answeredBy, usage);
 }
 
 interface ModelAtServer {

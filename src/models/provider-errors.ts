@@ -28,7 +28,11 @@ const NETWORK = /fetch failed|terminated|connection error|other side closed|sock
 const httpErrorSchema = z.object({
   status: z.number().int(),
   message: z.string(),
-  headers: z.instanceof(Headers).optional().catch(undefined),
+  // Not z.instanceof: naming the class loads Node's own undici, here for every run.
+  headers: z
+    .custom<Headers>((value) => value instanceof Headers)
+    .optional()
+    .catch(undefined),
   error: z.unknown().optional(),
 });
 

@@ -2,6 +2,7 @@ import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Agent, type Dispatcher } from "undici";
+import { openDeadline } from "../platform/deadline.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
 
@@ -296,72 +297,6 @@ async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(await reply.text());
 }
 
-/** A signal that aborts with an outer one or when its time is over, whichever comes first. */
-interface Deadline {
-  readonly signal: AbortSignal;
-  readonly hasPassed: boolean;
-  /** Detaches it from the outer signal, which lives longer, and clears its timer. */
-  close(): void;
-}
-
-/**
- * Closed explicitly, unlike AbortSignal.any and AbortSignal.timeout: in a run of thousands of tasks those would leave
- * listeners on the run's signal and timers of tasks that have ended.
- */
-export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
-  const controller = new AbortController();
-  let hasPassed = false;
-  const timer = setTimeout(() => {
-    hasPassed = !controller.signal.aborted;
-    controller.abort(reason());
-  }, timeoutMs);
-  follow(outer, controller);
-  return {
-    signal: controller.signal,
-    get hasPassed() {
-      return hasPassed;
-    },
-    close() {
-      clearTimeout(timer);
-      leave(outer, controller);
-    },
-  };
-}
-
-/** Controllers to abort together with a signal. */
-const followers = new WeakMap<AbortSignal, Set<AbortController>>();
-
-/**
- * Aborts the controller with `outer` until `leave`. All controllers share one listener: adding or removing a listener
- * scans all of a signal's listeners, and a run's signal would have one for every open task.
- */
-function follow(outer: AbortSignal, controller: AbortController): void {
-  if (outer.aborted) {
-    controller.abort(outer.reason);
-    return;
-  }
-  let together = followers.get(outer);
-  if (together === undefined) {
-    together = new Set();
-    followers.set(outer, together);
-    outer.addEventListener("abort", abortFollowers, { once: true });
-  }
-  together.add(controller);
-}
-
-function leave(outer: AbortSignal, controller: AbortController): void {
-  const together = followers.get(outer);
-  together?.delete(controller);
-  if (together?.size !== 0) return;
-  followers.delete(outer);
-  outer.removeEventListener("abort", abortFollowers);
-}
-
-function abortFollowers({ target }: Event): void {
-  const outer = target as AbortSignal;
-  for (const controller of followers.get(outer) ?? []) controller.abort(outer.reason);
-}
-
 /**
  * Runs `work` with a deadline, and rejects at once when that is over: with the outer signal's reason, or with a
  * `timeout` ModelError. Without Promise.race, which would create three more promises per call.
@@ -387,11 +322,6 @@ export async function withDeadline<T>(
 
 function timeoutError(timeoutMs: number): ModelError {
   return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
-}
-
-/** The abort reason of a task's deadline: the platform's TimeoutError. */
-export function timeLimitReached(): DOMException {
-  return new DOMException("The operation was aborted due to timeout", "TimeoutError");
 }
 
 /** Many times the longest reply of a model: more means a faulty server. */

@@ -1,6 +1,6 @@
 import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "../models/model.js";
 import { parseModelName } from "../models/names.js";
-import { priceOf } from "../models/prices.js";
+import { priceOf } from "../models/price-table.js";
 import { rulesFor } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/context.js";
 import { verdictProtocol } from "../scoring/judge.js";

@@ -1,8 +1,8 @@
 import { CostLimit } from "../models/call-budget.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/names.js";
-import { isSameAccount, openModel, serverOf } from "../models/open-model.js";
-import { isPriced, priceOf } from "../models/prices.js";
+import { isSameAccount, openModel, pricesOf, serverOf } from "../models/open-model.js";
+import { isPriced } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
@@ -38,7 +38,7 @@ export async function openModels(
   ): Promise<QuestionModel> => {
     const name = parseModelName(id, null, address !== undefined);
     const baseUrl = serverOf(name.provider, address, settings.env, addressFlag);
-    if (options.maxCost !== undefined && !isPriced((usage) => priceOf(name.id, usage))) throw unknownPrice(name.id);
+    if (options.maxCost !== undefined && !isPriced(await pricesOf(name.id))) throw unknownPrice(name.id);
     const limits = { throttle: shared, costLimit: spending.limit };
     const connection = { baseUrl, timeoutMs: TIMEOUT_MS, ...limits, cache: true, note };
     const { model, throttle } = await openModel(name, connection, settings);

@@ -1,8 +1,6 @@
 import { basename } from "node:path";
 import type { AgentBackend } from "../agents/agent.js";
 import { AgentProcesses } from "../agents/agent-process.js";
-import { endpointAgent, withAgentRetry } from "../agents/endpoint-agent.js";
-import { playgroundAgent } from "../agents/playground-agent.js";
 import { parseModelName } from "../models/names.js";
 import { playgroundTokenOf, playgroundUrlOf } from "../models/open-model.js";
 import { flagName, splitShellWords } from "../platform/command-line.js";
@@ -36,14 +34,22 @@ export async function openAgentTarget(
   }: { model: CreatedModel; options: RunOptions; settings: AppSettings; resources: ToolResources },
 ): Promise<OpenAgentTarget> {
   if (where.kind === "command") return openCommand(db, where.argv, model, settings, resources);
-  const once =
-    where.kind === "api" ? overApi(where, run, options, settings.env) : overEndpoint(where, run, model, settings.env);
+  const { withAgentRetry } = await import("../agents/endpoint-agent.js");
+  const once = await (where.kind === "api"
+    ? overApi(where, run, options, settings.env)
+    : overEndpoint(where, run, model, settings.env));
   return { backend: withAgentRetry(run.model, once, model.throttle), close: async () => {} };
 }
 
 type Where<K extends AgentTarget["kind"]> = Extract<AgentTarget, { kind: K }>;
 
-function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, options: RunOptions, env: Environment) {
+async function overApi(
+  { url, workspace, tellTask }: Where<"api">,
+  run: RunSettings,
+  options: RunOptions,
+  env: Environment,
+): Promise<AgentBackend> {
+  const { playgroundAgent } = await import("../agents/playground-agent.js");
   const [provider = ""] = run.model.split("/");
   return playgroundAgent({
     apiUrl: url,
@@ -56,7 +62,13 @@ function overApi({ url, workspace, tellTask }: Where<"api">, run: RunSettings, o
   });
 }
 
-function overEndpoint({ url }: Where<"endpoint">, run: RunSettings, { priceOf }: CreatedModel, env: Environment) {
+async function overEndpoint(
+  { url }: Where<"endpoint">,
+  run: RunSettings,
+  { priceOf }: CreatedModel,
+  env: Environment,
+): Promise<AgentBackend> {
+  const { endpointAgent } = await import("../agents/endpoint-agent.js");
   const apiKey = env.OPENAI_API_KEY?.trim() || "no-key-needed";
   // One request is a whole answer, and may take as long as the task.
   const endpoint = { apiKey, baseUrl: url, timeoutMs: run.taskTimeoutMs };

@@ -30,7 +30,7 @@ import { Budget, mostOfTask } from "./budget.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import type { RunOptions, RunRequest } from "./options.js";
-import { planNewRun, planSuiteRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
+import { planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
 import { planRepeat, planResume } from "./resume.js";
 import { fromDatabase, saveResults } from "./run-sources.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
@@ -124,7 +124,7 @@ async function execute(
 ): Promise<RunOutcome> {
   const { db } = opened;
   return withPlan(db, request, context, async (plan, gates) => {
-    checkJudgePriced(plan.settings.judge, plan.limits);
+    await checkJudgePriced(plan.settings.judge, plan.limits);
     const evals = evalsAmong(db, plan.settings.scorers, context.settings);
     refuseUncountedRubrics(evals, plan.limits);
     const opening =
@@ -174,6 +174,7 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   if (repeat !== undefined) return planRepeat(db, repeat, request, context);
   if (resume !== undefined) return planResume(db, resume, request, context);
   if (suite === undefined) return planNewRun(db, request, context);
+  const { planSuiteRun } = await import("./plan-suite-run.js");
   return planSuiteRun(db, suite, request, context);
 }
 

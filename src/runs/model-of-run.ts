@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Model, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/names.js";
-import { openModel } from "../models/open-model.js";
-import { isPriced, priceAt, priceOfReply } from "../models/prices.js";
+import { openModel, pricesOf } from "../models/open-model.js";
+import { isPriced, priceAt } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
 import type { AppContext, AppSettings } from "../platform/context.js";
@@ -81,8 +81,7 @@ export async function createModel(
       "Leave --cache out.",
     );
   }
-  const priceOf: PriceOf = (usage, answeredBy) =>
-    price === null ? priceOfReply(run.model, answeredBy, usage) : priceAt(price, usage);
+  const priceOf: PriceOf = price === null ? await pricesOf(run.model) : (usage) => priceAt(price, usage);
   const isCalled = options.dryRun !== true && options.queue === undefined;
   const { baseUrl, wireApi } = run;
   const timeoutMs = options.requestTimeout * 1_000;

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/names.js";
-import { hasKey, isSameAccount, openModel, refuseStoredAddress, serverOf } from "../models/open-model.js";
-import { isPriced, priceOf } from "../models/prices.js";
+import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
+import { isPriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
@@ -180,8 +180,8 @@ export async function createRunJudge(
 }
 
 /** Refuses a limit in dollars where the price of the judge is not known. */
-export function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): void {
-  if (judge === null || maxCostUsd === null || isPriced((usage) => priceOf(judge.model, usage))) return;
+export async function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): Promise<void> {
+  if (judge === null || maxCostUsd === null || isPriced(await pricesOf(judge.model))) return;
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,

@@ -11,7 +11,6 @@ import {
   type UntrustedText,
   type Usage,
 } from "../models/model.js";
-import { priceOf } from "../models/prices.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { isDontKnow } from "../text/abstention.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
@@ -148,6 +147,7 @@ interface VoteCache {
 }
 
 export interface JudgeRequest {
+  /** Its replies say what they cost. */
   readonly model: Model;
   readonly settings: JudgeSettings;
   readonly cache: VoteCache;
@@ -210,8 +210,7 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       if (answer === null || free !== null) {
         return { ...current, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
-      const asked =
-        budget === undefined ? model : withCallBudget(model, inDollars(budget), (usage) => priceOf(model.id, usage));
+      const asked = budget === undefined ? model : withCallBudget(model, inDollars(budget), () => null);
       const votes = await Promise.all(
         Array.from({ length: settings.votes }, (_, i) => ask(asked, { question, gold, answer }, i + 1, signal)),
       );

@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { EndpointSettings } from "../models/endpoint.js";
 import type { Model } from "../models/model.js";
 import { ANSWERING_MODELS, isRemote, PROVIDERS, type Provider, parseModelName } from "../models/names.js";
-import { resolveModel } from "../models/open-model.js";
-import { priceOfReply, withPrices } from "../models/prices.js";
+import { pricesOf, resolveModel } from "../models/open-model.js";
+import { withPrices } from "../models/prices.js";
 import { RateLimiter } from "../models/rate-limiter.js";
 import { UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY } from "../platform/retry.js";
@@ -73,7 +73,7 @@ export class ServedModels {
       DEFAULT_RETRY,
       this.rateLimiter(provider),
     );
-    return this.wrap(withPrices(model, (usage, answeredBy) => priceOfReply(id, answeredBy, usage)));
+    return this.wrap(withPrices(model, await pricesOf(id)));
   }
 
   private rateLimiter(provider: Provider): RateLimiter | null {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { isPublicAddress } from "../platform/guarded-fetch.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { redact } from "../platform/secrets.js";
 import {
@@ -59,7 +58,7 @@ export const httpTool = defineExternalTool({
     const sendsBody = !BODILESS.has(method);
     if (!sendsBody) for (const [name, value] of Object.entries(rest)) target.searchParams.append(name, asText(value));
     // Loaded only when called: most programs that list tools call none of these.
-    const { guardedRequest } = await import("../platform/guarded-fetch.js");
+    const { guardedRequest, isPublicAddress } = await import("../platform/guarded-fetch.js");
     const response = await guardedRequest(
       {
         method,

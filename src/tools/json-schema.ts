@@ -1,6 +1,7 @@
-import { createRequire } from "node:module";
-import type { Ajv, ErrorObject, Options } from "ajv";
-import type { FormatName, FormatsPlugin } from "ajv-formats";
+import { Ajv, type ErrorObject, type Format, type Options } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { FormatName } from "ajv-formats";
+import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isShallow, type JsonSchema, type JsonValue, MAX_JSON_DEPTH } from "../platform/json.js";
 import {
   COUNT_REF,
@@ -174,9 +175,6 @@ function clip(text: string): string {
   return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
 }
 
-/** Loaded at the first use: ajv takes 60 ms, and its meta-schema as long again. */
-const require = createRequire(import.meta.url);
-
 type SchemaDraft = "draft-07" | "2020-12";
 
 /** 2020-12 unless the schema names an older draft, or lists its `items` as 2020-12 no longer allows. */
@@ -222,12 +220,11 @@ const OPTIONS: Options = {
 
 /** A new instance for each schema: ajv keeps what it compiled for as long as it lives. */
 function createAjv(draft: SchemaDraft, options: Options): Ajv {
-  const formats = require("ajv-formats") as FormatsPlugin;
-  const checks = FORMATS.map((name) => [name, withMaxLength(formats.get(name))] as const);
+  const checks = FORMATS.map((name) => [name, withMaxLength(fullFormats[name])] as const);
   return new (ajvClass(draft))({ ...OPTIONS, formats: Object.fromEntries(checks), ...options });
 }
 
-function withMaxLength(format: ReturnType<FormatsPlugin["get"]>): (text: string) => boolean {
+function withMaxLength(format: Format): (text: string) => boolean {
   const test = typeof format === "object" && "validate" in format ? format.validate : format;
   const matches = typeof test === "function" ? test : (text: string) => (test as RegExp).test(text);
   return (text) => text.length <= MAX_FORMAT_CHARS && (matches as (text: string) => boolean)(text);
@@ -245,6 +242,5 @@ function metaValidator(draft: SchemaDraft): Ajv {
 }
 
 function ajvClass(draft: SchemaDraft): typeof Ajv {
-  if (draft === "draft-07") return (require("ajv") as typeof import("ajv")).Ajv;
-  return (require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js")).Ajv2020 as unknown as typeof Ajv;
+  return draft === "draft-07" ? Ajv : (Ajv2020 as unknown as typeof Ajv);
 }

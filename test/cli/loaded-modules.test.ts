@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
-import { BIN, MARCUS } from "./art-e.js";
+import { BIN, MARCUS, QUESTIONS } from "./art-e.js";
 
 /** What a command loads to start: nothing that it does not need, counted instead of timed. */
 
@@ -62,6 +62,11 @@ it.each([
   ["agents list --help", 220, /better-sqlite3|^src\/(?:sandbox|tools)\//],
   ["agents list", 220, /^src\/(?:sandbox|mail|tools\/(?!tool\.ts))/],
   [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^src\/sandbox\/|mcp/],
+  [
+    `run -a baseline --dataset ${QUESTIONS} -l 1`,
+    440,
+    /^undici$|genai-prices|dockerfile-ast|smol-toml|openai|anthropic/,
+  ],
   ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],
 ])("art-e %s loads at most %i modules, and none that it does not need", (line, most, needless) => {
   const loaded = loadedBy(line);

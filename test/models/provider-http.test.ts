@@ -14,15 +14,7 @@ import { openaiHeaders } from "../../src/models/endpoint.js";
 import type { ModelError } from "../../src/models/model.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { toModelError } from "../../src/models/provider-errors.js";
-import {
-  jsonBytes,
-  jsonHeaders,
-  openDeadline,
-  postJson,
-  sdkFetch,
-  timeLimitReached,
-  withDeadline,
-} from "../../src/models/provider-http.js";
+import { jsonBytes, jsonHeaders, postJson, sdkFetch, withDeadline } from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
@@ -371,33 +363,6 @@ it("ends with the outer signal's reason, whatever the work says of it", async ()
   await expect(hanging).rejects.toBe(reason);
   await expect(complaining).rejects.toBe(reason);
   await expect(withDeadline(controller.signal, 60_000, async () => 7)).rejects.toBe(reason);
-});
-
-it("stands on the outer signal once for all that are open, and not when none is", () => {
-  const outer = new AbortController();
-  const open = () => openDeadline(outer.signal, 60_000, timeLimitReached);
-  const listeners = () => getEventListeners(outer.signal, "abort").length;
-  const [first, second, third] = [open(), open(), open()];
-  expect(listeners()).toBe(1);
-  first.close();
-  second.close();
-  expect(listeners()).toBe(1);
-  third.close();
-  expect(listeners()).toBe(0);
-  const alone = open();
-  third.close();
-  expect(listeners()).toBe(1);
-  alone.close();
-  const [fourth, closed, sixth] = [open(), open(), open()];
-  closed.close();
-  outer.abort(new Error("enough"));
-  const late = open();
-  for (const { signal, hasPassed } of [fourth, sixth, late]) {
-    expect({ reason: signal.reason, hasPassed }).toEqual({ reason: outer.signal.reason, hasPassed: false });
-  }
-  expect([first.signal.aborted, closed.signal.aborted]).toEqual([false, false]);
-  for (const one of [fourth, sixth, late]) one.close();
-  expect(listeners()).toBe(0);
 });
 
 describe("redirects", () => {

@@ -1,0 +1,162 @@
+import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
+import type { Usage } from "./model.js";
+import { makersName, type Provider } from "./names.js";
+import { inputOf } from "./prices.js";
+
+interface PriceEntry {
+  readonly name: string;
+  readonly options: PriceOptions;
+}
+
+/** By model id; null: in no table. The library scans its table at every call. */
+const entries = new Map<string, PriceEntry | null>();
+
+/** Model names also come from servers' replies, so their number is not bounded. */
+const MAX_ENTRIES = 1_000;
+
+/**
+ * Cost of a call in USD by the library's price table and our supplement, with separate prices for cached input and
+ * cache writes. Null for an unknown model, 0 for the offline and replay providers. `modelId` is `provider/name`; a
+ * router's `maker/name` is charged at the maker's price. `at`: the day whose prices apply.
+ */
+export function priceOf(modelId: string, usage: Usage, at?: Date): number | null {
+  const provider = modelId.slice(0, modelId.indexOf("/"));
+  if (provider === "offline" || provider === "replay") return 0;
+  const entry = entryOf(modelId);
+  if (entry === null) return null;
+  const { cached, written, writtenForAnHour } = inputOf(usage);
+  const tokens = {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_tokens: cached,
+    ...(written === 0 ? {} : { cache_write_tokens: written }),
+    ...(writtenForAnHour === 0 ? {} : { cache_write_1h_tokens: writtenForAnHour }),
+  };
+  const options = { ...entry.options, ...(at === undefined ? {} : { timestamp: at }) };
+  return calcPrice(tokens, entry.name, options)?.total_price ?? null;
+}
+
+/** Cost of a reply, by the model it names (the one that is billed), or else by the model requested. */
+export function priceOfReply(modelId: string, answeredBy: string | undefined, usage: Usage, at?: Date): number | null {
+  const provider = modelId.slice(0, modelId.indexOf("/"));
+  const billed = answeredBy === undefined ? null : priceOf(`${provider}/${answeredBy}`, usage, at);
+  return billed ?? priceOf(modelId, usage, at);
+}
+
+function entryOf(modelId: string): PriceEntry | null {
+  const known = entries.get(modelId);
+  if (known !== undefined) return known;
+  const found = findEntry(modelId);
+  if (entries.size >= MAX_ENTRIES) entries.clear();
+  entries.set(modelId, found);
+  return found;
+}
+
+function findEntry(modelId: string): PriceEntry | null {
+  const slash = modelId.indexOf("/");
+  const provider = modelId.slice(0, slash);
+  const name = modelId.slice(slash + 1);
+  const own = entryAt(provider, name);
+  if (own !== null || !name.includes("/")) return own;
+  const made = makersName(name);
+  return made === null ? null : entryAt(made.maker, made.name);
+}
+
+function entryAt(provider: string, given: string): PriceEntry | null {
+  const name = ALIASES[`${provider}/${given}`] ?? given;
+  const models = Object.entries(PRICE_SUPPLEMENT).find(([id]) => id === provider)?.[1] ?? [];
+  const supplement = { id: provider, name: provider, api_pattern: "", models: [...models] };
+  const tables: PriceOptions[] = [{ provider: supplement }, { providerId: provider }];
+  const options = tables.find((table) => calcPrice({ input_tokens: 1 }, name, table) !== null);
+  return options === undefined ? null : { name, options };
+}
+
+/*
+ * Prices that the library's table lacks or has out of date: US dollars per million tokens, in the library's own form,
+ * entered on 2026-11-22. Each names the maker's page with its prices. Remove an entry once the library has it.
+ */
+
+/** List prices of a model. `long` applies to the whole call where its input exceeds `above` tokens. */
+interface Rates {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly written?: number;
+  readonly writtenForAnHour?: number;
+  readonly long?: { readonly above: number; readonly input: number; readonly output: number };
+}
+
+/** `long.input` multiplies the input and cache rates, `long.output` the output rate. */
+function prices({ input, output, cached, written, writtenForAnHour, long }: Rates): ConditionalPrice["prices"] {
+  const rate = (base: number, factor = long?.input ?? 1) =>
+    long === undefined ? base : { base, tiers: [{ start: long.above, price: base * factor }] };
+  return {
+    input_mtok: rate(input),
+    cache_read_mtok: rate(cached),
+    output_mtok: rate(output, long?.output),
+    ...(written === undefined ? {} : { cache_write_mtok: rate(written) }),
+    ...(writtenForAnHour === undefined ? {} : { cache_write_1h_mtok: rate(writtenForAnHour) }),
+  };
+}
+
+/** `later`: rates that apply from that day on, UTC. */
+function model(id: string, now: Rates, later?: readonly [day: string, rates: Rates]): ModelInfo {
+  const name = id.replaceAll(".", "\\.");
+  return {
+    id,
+    // Also matches dated snapshots of the model; they cost the same.
+    match: { regex: `^${name}(-\\d{8}|-\\d{4}-\\d{2}-\\d{2})?$` },
+    prices:
+      later === undefined
+        ? prices(now)
+        : [
+            { prices: prices(now) },
+            { constraint: { type: "start_date", start_date: later[0] }, prices: prices(later[1]) },
+          ],
+  };
+}
+
+// platform.claude.com/docs/en/models/haiku-5-5/overview
+const HAIKU_5_5: Rates = {
+  input: 0.1,
+  output: 0.5,
+  cached: 0.01,
+  written: 0.125,
+  writtenForAnHour: 0.2,
+  long: { above: 100_000, input: 5, output: 5 },
+};
+
+// platform.claude.com/docs/en/models/sonnet-5-5/overview; since 2026-10-07 reads from the cache cost 5 % of input
+// (below).
+const SONNET_5_5: Rates = { input: 2, output: 10, cached: 0.2, written: 2.5, writtenForAnHour: 4 };
+
+// platform.claude.com/docs/en/models/overview; cache writes by Anthropic's rule (1.25 times input, 2 times for an
+// hour).
+const FABLE_5_2: Rates = { input: 8, output: 40, cached: 0.2, written: 10, writtenForAnHour: 16 };
+
+const OPENAI_LONG = { above: 272_000, input: 2, output: 1.5 };
+
+// developers.openai.com/api/docs/models/gpt-6.1-sol and gpt-6.2-sol
+const SOL: Rates = { input: 2, output: 10, cached: 0.1, written: 2.5, long: OPENAI_LONG };
+
+// developers.openai.com/api/docs/models/gpt-6.1-terra
+const TERRA: Rates = { input: 1, output: 5, cached: 0.05, written: 1.25, long: OPENAI_LONG };
+
+// Both Gemini 4 models: introductory price until 2026-11-30. Google's price list: ai.google.dev/gemini-api/docs/pricing
+const GEMINI_4: Rates = { input: 2, output: 10, cached: 0.1 };
+const GEMINI_4_LATER = ["2026-12-01", { input: 4, output: 20, cached: 0.2 }] as const;
+
+const PRICE_SUPPLEMENT: Readonly<Partial<Record<Provider, readonly ModelInfo[]>>> = {
+  anthropic: [
+    model("claude-haiku-5-5", HAIKU_5_5),
+    model("claude-sonnet-5-5", SONNET_5_5, ["2026-10-07", { ...SONNET_5_5, cached: 0.1 }]),
+    model("claude-fable-5-2", FABLE_5_2),
+  ],
+  openai: [model("gpt-6.1-sol", SOL), model("gpt-6.2-sol", SOL), model("gpt-6.1-terra", TERRA)],
+  google: [model("gemini-4-argon", GEMINI_4, GEMINI_4_LATER), model("gemini-4-carbon", GEMINI_4, GEMINI_4_LATER)],
+};
+
+/** Moving aliases (`provider/alias`), each with the model priced for it as of 2026-11-22. Others have no price here. */
+const ALIASES: Readonly<Record<string, string>> = {
+  "google/gemini-flash-latest": "gemini-3.8-flash",
+};

@@ -1,0 +1,30 @@
+import { getEventListeners } from "node:events";
+import { expect, it } from "vitest";
+import { openDeadline } from "../../src/platform/deadline.js";
+
+it("stands on the outer signal once for all that are open, and not when none is", () => {
+  const outer = new AbortController();
+  const open = () => openDeadline(outer.signal, 60_000, () => new Error("over"));
+  const listeners = () => getEventListeners(outer.signal, "abort").length;
+  const [first, second, third] = [open(), open(), open()];
+  expect(listeners()).toBe(1);
+  first.close();
+  second.close();
+  expect(listeners()).toBe(1);
+  third.close();
+  expect(listeners()).toBe(0);
+  const alone = open();
+  third.close();
+  expect(listeners()).toBe(1);
+  alone.close();
+  const [fourth, closed, sixth] = [open(), open(), open()];
+  closed.close();
+  outer.abort(new Error("enough"));
+  const late = open();
+  for (const { signal, hasPassed } of [fourth, sixth, late]) {
+    expect({ reason: signal.reason, hasPassed }).toEqual({ reason: outer.signal.reason, hasPassed: false });
+  }
+  expect([first.signal.aborted, closed.signal.aborted]).toEqual([false, false]);
+  for (const one of [fourth, sixth, late]) one.close();
+  expect(listeners()).toBe(0);
+});
