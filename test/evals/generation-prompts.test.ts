@@ -57,6 +57,20 @@ it("a digest keeps to its length, whatever the trace", () => {
   for (const room of [1_400, 16_000]) expect(traceDigest(long, room).length).toBeLessThanOrEqual(room + 100);
 });
 
+it("a digest says what was asked, called, answered, and how it ended", () => {
+  const one = {
+    ...trace({ toolCalls: [called("email_get", null)], sources: ["<a@x>", "<b@x>"], durationMs: 2_500 }),
+    scores: {},
+  };
+  expect(traceDigest(one, 4_000).split("\n")).toEqual([
+    expect.stringMatching(/^Question: .*How much are the dues\?/),
+    'Call 1: email_get({"message_id":"<gold@x>"}) -> error: There is no mail <gold@x>.',
+    "Answer: $40",
+    "Sources: <a@x>, <b@x>",
+    "Ending: answered; 0 turns, 1 tool calls, 2.5 s",
+  ]);
+});
+
 describe("a reply", () => {
   const reply = (args: object | string, name = "record_eval") => ({
     content: "",

@@ -101,6 +101,25 @@ describe("labels in a database", () => {
     for (let i = 0; i < 30; i++) expect(halves.get(ids[i] ?? "")).toBe(halves.get(ids[i + 30] ?? ""));
   });
 
+  it("a trace of a held-out question takes a new question, whose words it shares, to that half", () => {
+    const [first, ...others] = Array.from({ length: 30 }, (_, i) => asked(`Old ${i}?`, `Old gold ${i}`, [`<o${i}@x>`]));
+    const ids = save([first as EvaluatedTrace, ...others], "old");
+    label(ids, "old", (i) => i % 2 === 0);
+    expect([...iterateLabelled(db, "old", null)]).toHaveLength(30);
+    const halves = halfOf();
+    const held = ids.flatMap((id, i) => (halves.get(id) === "heldout" ? [i] : []));
+    expect(held.length).toBeGreaterThan(5);
+    const later = save(
+      held.flatMap((i) => [
+        asked(`New ${i}?`, `New gold ${i}`, [`<n${i}@x>`]),
+        asked(`New ${i}?`, `Old gold ${i}`, [`<o${i}@x>`]),
+      ]),
+      "new",
+    );
+    label(later, "old", () => false);
+    expect([...iterateLabelled(db, "old", "heldout")]).toHaveLength(3 * held.length);
+  });
+
   it("another label is another held-out half, a new one only once it is used", () => {
     const ids = save(
       Array.from({ length: 40 }, (_, i) => asked(`Stale ${i}?`, `Gold stale ${i}`, [`<s${i}@x>`])),
