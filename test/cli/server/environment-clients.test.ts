@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENRON, needs, slow } from "../../machine-requirements.js";
 import {
   addressOf,
@@ -25,11 +25,11 @@ const FIRST_HIT = `python3 ${join(TRAINERS, "first_hit.py")}`;
 const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
 
 let running: Started | null = null;
-afterEach(async () => {
+async function stop(): Promise<void> {
   running?.child.kill("SIGKILL");
   await running?.ended;
   running = null;
-});
+}
 
 /** Starts the environment, and waits until it says where it is. */
 async function serve(flags: string, port = 0, dataset = QUESTIONS): Promise<string> {
@@ -54,15 +54,15 @@ async function python(url: string, program: string, ...args: string[]) {
   return jsonLines(stdout);
 }
 
-/** What the same policy scores in a run, by the index of the task. */
-async function offline(score: string, dataset = QUESTIONS, flags = ""): Promise<number[]> {
+/** Runs the same policy. What it scores, by the index of the task. */
+async function runOffline(dataset = QUESTIONS, flags = ""): Promise<(score: string) => number[]> {
   const line = ["run", "-a", "first-hit", "--agent-command", FIRST_HIT, "--dataset", dataset, "-l", "0", "--no-judge"];
   const more = flags.split(" ").filter((word) => word !== "");
   expect((await artE([...line, ...more, "--quiet", "-o", path("offline.json")])).code).toBe(0);
   const results: { taskId: number; scores: Record<string, number> }[] = readJson("offline.json").taskResults;
-  const values = new Map(results.map(({ taskId, scores }) => [taskId, scores[score]]));
+  const byId = new Map(results.map(({ taskId, scores }) => [taskId, scores]));
   const questions = jsonLines(readFileSync(dataset, "utf8")) as { id: number }[];
-  return questions.map(({ id }) => values.get(id) ?? Number.NaN);
+  return (score) => questions.map(({ id }) => byId.get(id)?.[score] ?? Number.NaN);
 }
 
 beforeAll(async () => {
@@ -77,65 +77,73 @@ beforeAll(async () => {
   }
 });
 
-describe("env client --for trl", () => {
-  it("pays 64 threads what the same policy scores in a run, task by task", async () => {
-    for (const reward of ["semanticScore", "sourcesF1"]) {
-      const url = await serve(`--reward ${reward} --no-save`);
-      const rewards = await python(url, "trl_rollouts.py", "test");
-      running?.child.kill("SIGTERM");
-      expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
-      expect(rewards.map(({ reward }) => reward)).toEqual(await offline(reward));
-    }
+describe("rewards of an episode", () => {
+  let offline: (score: string) => number[];
+  beforeAll(async () => {
+    offline = await runOffline();
+  });
+  afterAll(stop);
+
+  it("are for 64 threads of trl what the same policy scores in a run, task by task", async () => {
+    const rewards = await python(await serve("--reward semanticScore --no-save"), "trl_rollouts.py", "test");
+    expect(rewards.map(({ index }) => index)).toEqual([...rewards.keys()]);
+    expect(rewards.map(({ reward }) => reward)).toEqual(offline("semanticScore"));
+    await stop();
   });
 
-  it("does so over 500 training questions about real mail", slow(needs("real-mail")), async () => {
-    const db = `--db ${path("real.db")}`;
-    for (const archive of ["maildir.tar.gz", "folders.tar.gz"]) {
-      expect((await artE(`import ${join(ENRON, archive)} ${db} --quiet`)).code).toBe(0);
-    }
-    expect((await artE(`questions make -n 520 --unanswerable 0 --train 1 -o made.jsonl ${db} --quiet`)).code).toBe(0);
-    const real = jsonLines(readFileSync(join(ENRON, "questions.jsonl"), "utf8"));
-    const questions = [...jsonLines(read("made.jsonl")), ...real.map((one) => ({ ...one, split: "train" }))];
-    const dataset = write("train.jsonl", questions.map((one) => `${JSON.stringify(one)}\n`).join(""));
-    for (const reward of ["semanticScore", "sourcesF1"]) {
-      const url = await serve(`--reward ${reward} ${db}`, 0, dataset);
-      const rewards = await python(url, "trl_rollouts.py", "train");
-      running?.child.kill("SIGTERM");
-      expect(rewards.length).toBeGreaterThanOrEqual(500);
-      expect(rewards.map(({ reward }) => reward)).toEqual(await offline(reward, dataset, `-s train ${db}`));
-    }
-  });
-
-  it("leaves an episode without a reward where the server dies, and goes on with the next where it is back", async () => {
-    const url = await serve("--reward sourcesF1");
-    const child = spawn("python3", [join(TRAINERS, "lost_server.py")], {
-      env: { ...process.env, ...variables(url) },
-      stdio: ["pipe", "pipe", "inherit"],
+  describe("from one server", () => {
+    let url = "";
+    beforeAll(async () => {
+      url = await serve("--reward sourcesF1");
     });
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    const said = async () => JSON.parse((await lines.next()).value ?? "null");
-    expect(await said()).toEqual({ did: "search" });
-    running?.child.kill("SIGKILL");
-    await running?.ended;
-    child.stdin.write("\n");
-    expect(await said()).toEqual({ reward: null, done: true });
-    await serve("--reward sourcesF1", Number(new URL(url).port));
-    child.stdin.write("\n");
-    expect(await said()).toEqual({ reward: 1, done: true });
-    child.stdin.end();
-    await once(child, "exit");
+
+    it.each(["verifiers", "art"])(
+      "are for %s those of a run, also for a reply in plain text, and with the agent's instructions",
+      async (trainer) => {
+        const lines = await python(url, `${trainer}.py`);
+        const rewards = (model: string) => lines.filter((line) => line.model === model).map(({ reward }) => reward);
+        expect(rewards("first_hit")).toEqual(offline("sourcesF1").slice(0, 20));
+        expect(rewards("plain_text")).toEqual(Array(20).fill(0));
+        for (const [i, { system }] of lines.entries()) expect(system).toContain(demoQuestions[i % 20]?.inbox_address);
+      },
+    );
+
+    it("are none for trl where the server dies, which goes on with the next where it is back", async () => {
+      const child = spawn("python3", [join(TRAINERS, "lost_server.py")], {
+        env: { ...process.env, ...variables(url) },
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const said = async () => JSON.parse((await lines.next()).value ?? "null");
+      expect(await said()).toEqual({ did: "search" });
+      await stop();
+      child.stdin.write("\n");
+      expect(await said()).toEqual({ reward: null, done: true });
+      await serve("--reward sourcesF1", Number(new URL(url).port));
+      child.stdin.write("\n");
+      expect(await said()).toEqual({ reward: 1, done: true });
+      child.stdin.end();
+      await once(child, "exit");
+    });
   });
 });
 
-describe.each(["verifiers", "art"])("env client --for %s", (trainer) => {
-  it("gets the rewards of a run, also for a reply in plain text, and with the agent's instructions", async () => {
-    const url = await serve("--reward sourcesF1");
-    const lines = await python(url, `${trainer}.py`);
-    const rewards = (model: string) => lines.filter((line) => line.model === model).map(({ reward }) => reward);
-    expect(rewards("first_hit")).toEqual((await offline("sourcesF1")).slice(0, 20));
-    expect(rewards("plain_text")).toEqual(Array(20).fill(0));
-    for (const [i, { system }] of lines.entries()) expect(system).toContain(demoQuestions[i % 20]?.inbox_address);
-  });
+it("trl is paid what a run scores over 500 training questions about real mail", slow(needs("real-mail")), async () => {
+  const db = `--db ${path("real.db")}`;
+  for (const archive of ["maildir.tar.gz", "folders.tar.gz"]) {
+    expect((await artE(`import ${join(ENRON, archive)} ${db} --quiet`)).code).toBe(0);
+  }
+  expect((await artE(`questions make -n 520 --unanswerable 0 --train 1 -o made.jsonl ${db} --quiet`)).code).toBe(0);
+  const real = jsonLines(readFileSync(join(ENRON, "questions.jsonl"), "utf8"));
+  const questions = [...jsonLines(read("made.jsonl")), ...real.map((one) => ({ ...one, split: "train" }))];
+  const dataset = write("train.jsonl", questions.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  const offline = await runOffline(dataset, `-s train ${db}`);
+  for (const reward of ["semanticScore", "sourcesF1"]) {
+    const rewards = await python(await serve(`--reward ${reward} ${db}`, 0, dataset), "trl_rollouts.py", "train");
+    await stop();
+    expect(rewards.length).toBeGreaterThanOrEqual(500);
+    expect(rewards.map(({ reward }) => reward)).toEqual(offline(reward));
+  }
 });
 
 describe("env client", () => {
