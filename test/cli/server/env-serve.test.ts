@@ -1,28 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/traces/task-result.js";
 import { connect } from "../../server/training-server.js";
-import { jsonLines, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
+import { addressOf, jsonLines, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
 const { artE, start, readJson } = workFolder({ mail: MAIL });
 
 async function serve(line: string): Promise<{ url: string; started: Started }> {
   const started = start(`env serve --port 0 --dataset ${QUESTIONS} ${line}`);
-  const said = new Promise<string>((resolve) => {
-    let text = "";
-    started.child.stdout?.on("data", (chunk: string) => {
-      text += chunk;
-      const [url] = /http:\/\/\S+:\d+/.exec(text) ?? [];
-      if (url !== undefined) resolve(url);
-    });
-  });
-  const ended = started.ended.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)));
-  return { url: await Promise.race([said, ended]), started };
+  return { url: await addressOf(started), started };
 }
 
 describe("art-e env serve", () => {
   it("loses no trace that it told of, and has none twice, when it is killed in the middle", async () => {
     const acknowledged: string[] = [];
-    for (let kill = 0; kill < 3; kill++) {
+    for (let kill = 0; kill < 2; kill++) {
       const { url, started } = await serve("--name killed");
       const before = acknowledged.length;
       const playing = Array.from({ length: 8 }, async (_, i) => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { eventsOf, openChat, says } from "../../server/demo-server.js";
 import { addressOf, jsonLines, MAIL, MARCUS, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
@@ -19,21 +19,35 @@ const comparable = ({ taskId, agentAnswer, sources, ending, turns, scores }: Rec
   scores,
 });
 
-let running: Started | null = null;
-afterEach(async () => {
-  running?.child.kill("SIGKILL");
-  await running?.ended;
+const servers: Started[] = [];
+afterAll(async () => {
+  for (const { child, ended } of servers) {
+    child.kill("SIGKILL");
+    await ended;
+  }
 });
 
 /** Starts a server on a free port and waits until it says where it is. */
 async function serve(line: string, variables: Record<string, string> = {}): Promise<{ url: string; started: Started }> {
   const started = start(`serve --port 0 ${line}`, variables);
-  running = started;
+  servers.push(started);
   return { url: await addressOf(started), started };
 }
 
+const AUTHORIZATION = { authorization: `Bearer ${TOKEN}` };
+
+/** Without its token it answers nothing, and shows it nowhere. */
+async function keepsItsToken({ url, started }: { url: string; started: Started }): Promise<void> {
+  expect((await fetch(`${url}/api/agents`)).status).toBe(401);
+  expect((await fetch(`${url}/api/agents`, { headers: AUTHORIZATION })).status).toBe(200);
+  started.child.kill("SIGINT");
+  const { code, stdout, stderr } = await started.ended;
+  expect(code).toBe(0);
+  expect(stdout + stderr).not.toContain(TOKEN);
+}
+
 describe("art-e serve", () => {
-  it("answers, writes one line of JSON a request, and ends at once when it is told to", async () => {
+  it("gives a run what a run in the process gives, writes a line of JSON a request, and ends when it is told to", async () => {
     const { url, started } = await serve("");
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     const chat = { ...says("How much are the club dues?"), variables: { inbox_address: MARCUS } };
@@ -42,52 +56,40 @@ describe("art-e serve", () => {
       expect.arrayContaining(["finish", "session-info", "[DONE]"]),
     );
     const { traceId } = events.find(({ type }) => type === "session-info");
-    started.child.kill("SIGTERM");
-    const { code, stderr, stdout } = await started.ended;
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `art-e serves ./art-e.db at ${url}\n` });
-    const log = jsonLines(stderr.replace(/^(?!\{).*$/gm, ""));
-    expect(log).toMatchObject([{ level: "info", method: "POST", status: 200, ending: "answered", trace_id: traceId }]);
-    // What was said over HTTP is there for the other commands too.
-    expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the club dues?");
-  });
-
-  it("gives a run with --api-url the answers, scores, endings and turns of a run in the process itself", async () => {
-    const { url } = await serve("");
-    const run = `run --dataset ${QUESTIONS} -l 20 --no-progress --quiet`;
+    const run = `run --dataset ${QUESTIONS} -l 8 --no-progress --quiet`;
     for (const agent of ["baseline", "art-e"]) {
       const asked = `${run} -a ${agent} --model-id offline/baseline`;
       expect((await artE(`${asked} -o here.json`)).code).toBe(0);
       expect((await artE(`${asked} -o there.json --api-url ${url} -w ws_1`)).code).toBe(0);
       const [here, there] = ["here.json", "there.json"].map((name) => readJson(name).taskResults.map(comparable));
-      expect(here).toHaveLength(20);
+      expect(here).toHaveLength(8);
       expect(there).toEqual(here);
     }
-  }, 120_000);
-
-  it("takes its token from the environment or a file, and shows it nowhere", async () => {
-    for (const [line, variables] of [
-      ["--json", { ART_E_TOKEN: TOKEN }],
-      [`--token-file ${write("token.txt", `${TOKEN}\n`)}`, {}],
-    ] as const) {
-      const { url, started } = await serve(line, variables);
-      expect((await fetch(`${url}/api/agents`)).status).toBe(401);
-      const headers = { authorization: `Bearer ${TOKEN}` };
-      expect((await fetch(`${url}/api/agents`, { headers })).status).toBe(200);
-      started.child.kill("SIGINT");
-      const { code, stdout, stderr } = await started.ended;
-      expect(code).toBe(0);
-      expect(stdout + stderr).not.toContain(TOKEN);
-    }
+    started.child.kill("SIGTERM");
+    const { code, stderr, stdout } = await started.ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `art-e serves ./art-e.db at ${url}\n` });
+    const log = jsonLines(stderr.replace(/^(?!\{).*$/gm, ""));
+    expect(log[0]).toMatchObject({ level: "info", method: "POST", status: 200, ending: "answered", trace_id: traceId });
+    expect(log.filter(({ method }) => method === "POST")).toHaveLength(1 + 2 * 8);
+    // What was said over HTTP is there for the other commands too.
+    expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the club dues?");
   });
 
-  it("asks the models that the environment names", async () => {
-    const { url } = await serve("", { ANTHROPIC_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
-    const { models } = (await (await fetch(`${url}/api/models`)).json()) as { models: { id: string }[] };
+  it("takes its token from a file", async () => {
+    await keepsItsToken(await serve(`--token-file ${write("token.txt", `${TOKEN}\n`)}`));
+  });
+
+  it("takes its token from the environment, and asks the models that it names", async () => {
+    const keys = { ANTHROPIC_API_KEY: "sk-test", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
+    const served = await serve("--json", { ART_E_TOKEN: TOKEN, ...keys });
+    const answer = await fetch(`${served.url}/api/models`, { headers: AUTHORIZATION });
+    const { models } = (await answer.json()) as { models: { id: string }[] };
     expect(models.map(({ id }) => id)).toEqual([
       "anthropic/claude-sonnet-5-5",
       "openai/gpt-6.1-sol",
       "offline/baseline",
     ]);
+    await keepsItsToken(served);
   });
 
   it.each([
