@@ -16,6 +16,7 @@ import { MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
 const { artE, path, read, readJson, start } = workFolder({ mail: MAIL });
 const TOKEN = "a-token-of-the-coordinator";
+const RUN = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 10 --quiet`;
 const withToken = { ART_E_TOKEN: TOKEN };
 
 async function listen(server: Server): Promise<string> {
@@ -58,11 +59,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
   beforeAll(async () => {
     redis = await startRedis();
     // What must not come along.
-    expect(await artE(`run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 3 --quiet`)).toMatchObject(
-      {
-        code: 0,
-      },
-    );
+    expect(await artE(`${RUN} -o here.json`)).toMatchObject({ code: 0 });
     expect(await artE("agents clone email-search my-agent")).toMatchObject({ code: 0 });
     serving = start("serve --port 0 --json", withToken);
     const [text] = (await once(serving.child.stdout as NodeJS.ReadableStream, "data")) as [string];
@@ -98,9 +95,7 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     expect(parts.map(({ headers }) => headers.range)).toEqual([undefined, expect.stringMatching(/^bytes=[1-9]\d+-$/)]);
     expect(parts[1]?.headers["if-range"]).toMatch(/^"[0-9a-f]{64}"$/);
 
-    const run = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 10 --quiet`;
-    expect((await artE(`${run} -o here.json`)).code).toBe(0);
-    expect((await artE(`${run} -o over.json`, queue())).code).toBe(0);
+    expect((await artE(`${RUN} -o over.json`, queue())).code).toBe(0);
     const { totalTasks, avgSemanticScore, corpusFingerprint } = readJson("over.json");
     expect(totalTasks).toBe(10);
     expect({ avgSemanticScore, corpusFingerprint }).toEqual({
@@ -116,10 +111,9 @@ describe("worker --fetch-corpus", needs("redis"), () => {
   });
 
   it("gets the mail only: no runs, agents or chats of the coordinator", async () => {
-    await startWorker(url, "mail-only");
-    const files = readdirSync(path("mail-only/corpus"));
+    const files = readdirSync(path("cache/corpus"));
     expect(files.filter((name) => !/\.db(-wal|-shm)?$/.test(name))).toEqual([]);
-    const db = new Database(path(join("mail-only/corpus", files.find((name) => name.endsWith(".db")) ?? "")));
+    const db = new Database(path(join("cache/corpus", files.find((name) => name.endsWith(".db")) ?? "")));
     const one = (sql: string) => db.prepare(sql).pluck().get();
     expect(one("SELECT count(*) FROM mails")).toBe(311);
     for (const table of ["runs", "traces", "results", "art_e_tasks", "sessions", "eval_labels"]) {
@@ -134,8 +128,8 @@ describe("worker --fetch-corpus", needs("redis"), () => {
   async function lyingServer(changes: { version?: string; change?: (db: Database.Database) => void; bytes?: number }) {
     mkdirSync(path("lies"), { recursive: true });
     const file = path(`lies/${servers.length}.db`);
-    const [honest = ""] = readdirSync(path("mail-only/corpus")).filter((name) => name.endsWith(".db"));
-    const source = new Database(path(join("mail-only/corpus", honest)));
+    const [honest = ""] = readdirSync(path("cache/corpus")).filter((name) => name.endsWith(".db"));
+    const source = new Database(path(join("cache/corpus", honest)));
     await source.backup(file);
     source.close();
     const db = new Database(file);

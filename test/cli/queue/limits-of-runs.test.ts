@@ -65,7 +65,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
   });
 
   it("waits when the tokens of --tpm are used up, but for what is under way", async () => {
-    const run = start(`${LINE} -l 60 --tpm 3000`, variables());
+    const run = start(`${LINE} -l 20 --tpm 3000`, variables());
     const waiting = async () =>
       (await listWorkers(redis.client)).map(({ runs }) => Object.values(runs).map(({ waitingFor }) => waitingFor));
     await expect.poll(waiting, { timeout: 60_000 }).toEqual([["tokens"], ["tokens"]]);
@@ -84,7 +84,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return ANSWER;
     };
-    const { code, stderr } = await artE(`${LINE} -l 60 ${flag} -o limited.json`, variables());
+    const { code, stderr } = await artE(`${LINE} -l 30 ${flag} -o limited.json`, variables());
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`${flag} is reached`) });
     expect(times).toHaveLength(tasks);
     expect(readJson("limited.json")).toMatchObject({
@@ -103,7 +103,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
         ? ANSWER
         : { toolCalls: [{ name: "email_search", arguments: { query: question } }], usage: USAGE };
     };
-    const { code } = await artE(`${LINE} -l 60 --max-run-tokens 15000 -o stopped.json`, variables());
+    const { code } = await artE(`${LINE} -l 24 --max-run-tokens 15000 -o stopped.json`, variables());
     expect(code).toBe(1);
     expect(times.length).toBeGreaterThanOrEqual(15);
     expect(times.length).toBeLessThan(15 + SLOTS);
@@ -113,8 +113,8 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     const resumed = await artE("run --resume latest --max-run-tokens 1000000 -o whole.json --quiet", variables());
     expect(resumed).toMatchObject({ code: 0 });
     const whole = readJson("whole.json");
-    expect(whole).toMatchObject({ totalTasks: 60, completedTasks: 60 });
-    expect(whole.spent.usage.inputTokens).toBe(spent.usage.inputTokens + 900 * (60 - totalTasks));
+    expect(whole).toMatchObject({ totalTasks: 24, completedTasks: 24 });
+    expect(whole.spent.usage.inputTokens).toBe(spent.usage.inputTokens + 900 * (24 - totalTasks));
   });
 
   it("stops at --max-failures, and counts those of both", async () => {
@@ -122,7 +122,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return question.length % 2 === 0 ? { fail: "status", status: 400 } : ANSWER;
     };
-    const { code, stderr } = await artE(`${LINE} -l 60 --max-failures 5 -o failing.json`, variables());
+    const { code, stderr } = await artE(`${LINE} -l 40 --max-failures 5 -o failing.json`, variables());
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("--max-failures 5 is reached") });
     const { totalTasks, completedTasks } = readJson("failing.json");
     expect(totalTasks - completedTasks).toBeGreaterThanOrEqual(5);
@@ -167,7 +167,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     for (const { judgeCostUsd } of taskResults) expect(judgeCostUsd).toBeCloseTo(900 * 0.4e-6 + 100 * 1.6e-6, 9);
     // Its cost counts: an answer is 0.0042, a verdict of the larger model 0.0026.
     times = [];
-    const limited = await artE(`${line.replace("gpt-4.1-mini", "gpt-4.1")} -l 60 --max-cost 0.0419`, variables());
+    const limited = await artE(`${line.replace("gpt-4.1-mini", "gpt-4.1")} -l 24 --max-cost 0.0419`, variables());
     expect(limited).toMatchObject({ code: 1, stderr: expect.stringContaining("--max-cost 0.0419 is reached") });
     expect(times.length / 2).toBeLessThanOrEqual(7 + SLOTS);
   });

@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENRON, needs, slow } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { machinesStart } from "../../suites/machines-start.js";
-import { demoQuestions, interruptTwice, jsonLines, MAIL, QUESTIONS, ROOT, type Started, workFolder } from "../art-e.js";
+import { interruptTwice, jsonLines, MAIL, QUESTIONS, ROOT, type Started, workFolder } from "../art-e.js";
 import { providerVariables, shell, startScriptedAgent } from "../suites/scripted-agent.js";
 import { comparable, Workers } from "./queue-setup.js";
 
@@ -19,18 +20,20 @@ describe("run over queue", () => {
   const workers = new Workers(folder, () => redis.url);
   let redis: RedisServer;
   let provider: FakeProvider;
+  /** Before each of its answers. */
+  let delayMs = 0;
 
   describe("a run over a queue", needs("redis"), () => {
     beforeAll(async () => {
       copyFileSync(path("art-e.db"), path("mail.db"));
       redis = await startRedis({ password: PASSWORD });
-      provider = await startFakeProvider(({ turn, question }) =>
-        turn === 0
+      provider = await startFakeProvider(async ({ turn, question }) => {
+        await delay(delayMs);
+        return turn === 0
           ? { toolCalls: [{ name: "email_search", arguments: { query: question } }], usage: USAGE }
-          : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }], usage: USAGE },
-      );
-      workers.start("a", "--concurrency 8", keys());
-      workers.start("b", "--concurrency 8", keys());
+          : { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }], usage: USAGE };
+      });
+      for (const name of ["a", "b"]) workers.start(name, "--concurrency 4", keys());
     });
     afterAll(async () => {
       await workers.close();
@@ -40,6 +43,7 @@ describe("run over queue", () => {
 
     const USAGE = { inputTokens: 1_000, outputTokens: 50, cachedInputTokens: 0 };
     const keys = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+    const TASKS = 24;
     const queue = () => ({ ART_E_QUEUE_URL: redis.url });
     const traces = async (name: string) => {
       const { code } = await artE(`export-traces --run latest -o ${name} --overwrite`);
@@ -48,18 +52,18 @@ describe("run over queue", () => {
     };
 
     it("gives the answers, sources, tool calls and scores of a run in one process, and leaves Redis empty", async () => {
-      const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 0 --epochs 2 --quiet`;
+      const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l ${TASKS} --epochs 2 --quiet`;
       expect((await artE(`${line} -o here.json`)).code).toBe(0);
       const here = await traces("here.jsonl");
       const over = await artE(`${line} -o over.json`, queue());
       expect(over).toMatchObject({ code: 0 });
       const there = await traces("there.jsonl");
-      expect(there).toHaveLength(2 * demoQuestions.length);
+      expect(there).toHaveLength(2 * TASKS);
       expect(there.map(comparable)).toEqual(here.map(comparable));
       const { totalTasks, completedTasks, avgSemanticScore, status } = readJson("over.json");
       expect({ totalTasks, completedTasks, status }).toEqual({
-        totalTasks: 2 * demoQuestions.length,
-        completedTasks: 2 * demoQuestions.length,
+        totalTasks: 2 * TASKS,
+        completedTasks: 2 * TASKS,
         status: "completed",
       });
       expect(avgSemanticScore).toBe(readJson("here.json").avgSemanticScore);
@@ -67,13 +71,27 @@ describe("run over queue", () => {
       await expect.poll(left).toEqual([]);
     });
 
-    it("has both workers answer, with their own keys, and shows the password nowhere", async () => {
-      const line = `run -a email-search --dataset ${QUESTIONS} -l 30 --base-url ${provider.url} --model-id anthropic/claude-sonnet-4-5`;
+    it("stops at --max-cost, with no more spent than what was under way, and goes on with --resume", async () => {
+      const line = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --base-url ${provider.url} --model-id anthropic/claude-sonnet-4-5`;
       const before = provider.requests.length;
-      const { code, stdout, stderr } = await artE(`${line} --queue ${redis.url} --json --verbose`);
+      // A task costs 2 * (1000 * 3 + 50 * 15) / 1e6 = 0.0075 dollars. The keys are the workers' own.
+      const stopped = await artE(`${line} --max-cost 0.075 -o limited.json --quiet`, queue());
+      expect(stopped.code).toBe(1);
+      expect(stopped.stderr).toContain("--max-cost 0.075 is reached");
+      const asked = (provider.requests.length - before) / 2;
+      expect(asked).toBe(10);
+      expect(readJson("limited.json").totalTasks).toBe(asked);
+      const { code, stdout, stderr } = await artE(
+        `run --resume latest --max-cost 10 --queue ${redis.url} --json --verbose`,
+      );
       expect(code).toBe(0);
-      expect(provider.requests.length - before).toBe(60);
-      expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 30, completedTasks: 30, usage: { inputTokens: 60_000 } });
+      expect((provider.requests.length - before) / 2).toBe(TASKS);
+      expect(JSON.parse(stdout)).toMatchObject({
+        totalTasks: TASKS,
+        completedTasks: TASKS,
+        usage: { inputTokens: 2_000 * TASKS },
+      });
+      // Both have answered, and nobody shows the password.
       const said = [stdout, stderr, ...["a", "b"].map((name) => workers.named(name).said())].join("\n");
       expect(said).toContain("worker a answers run");
       expect(said).toContain("worker b answers run");
@@ -81,51 +99,30 @@ describe("run over queue", () => {
       expect(read("art-e.db")).not.toContain(PASSWORD);
     });
 
-    it("stops at --max-cost, with no more spent than what was under way, and goes on with --resume", async () => {
-      const line = `run -a email-search --dataset ${QUESTIONS} -l 60 --model-id anthropic/claude-sonnet-4-5`;
+    it("finishes at Ctrl-C what workers have, stops at the second, and is resumed; so end the workers", async () => {
+      delayMs = 100;
       const before = provider.requests.length;
-      // A task costs 2 * (1000 * 3 + 50 * 15) / 1e6 = 0.0075 dollars.
-      const stopped = await artE(`${line} --max-cost 0.075 -o limited.json --quiet`, { ...queue(), ...keys() });
-      expect(stopped.code).toBe(1);
-      expect(stopped.stderr).toContain("--max-cost 0.075 is reached");
-      const asked = (provider.requests.length - before) / 2;
-      expect(asked).toBe(10);
-      expect(readJson("limited.json").totalTasks).toBe(asked);
-      const resumed = await artE("run --resume latest --max-cost 10 -o whole.json --quiet", { ...queue(), ...keys() });
-      expect(resumed).toMatchObject({ code: 0 });
-      expect(readJson("whole.json")).toMatchObject({ totalTasks: 60, completedTasks: 60 });
-      expect((provider.requests.length - before) / 2).toBe(60);
-    });
-
-    it("finishes at Ctrl-C what workers have, stops at the second, and is resumed", async () => {
-      const slow = await startFakeProvider(async () => {
-        await new Promise((resolve) => setTimeout(resolve, 150));
-        return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }] };
-      });
-      try {
-        const own = { ...queue(), ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: slow.url };
-        const slowly = workers.start("slow", "--concurrency 4", own);
-        const line = `run -a email-search --dataset ${QUESTIONS} -l 40 --model-id anthropic/claude-sonnet-4-5`;
-        const first = start(line, own);
-        await slow.received(8);
-        first.child.kill("SIGINT");
-        const once = await first.ended;
-        expect(once.code).toBe(130);
-        expect(once.stderr).toMatch(/Stopping: \d+ tasks? under way will be finished/);
-        const saved = Number(/(\d+) of 40 tasks are saved/.exec(once.stderr)?.[1]);
-        expect(saved).toBe(slow.requests.length);
-        const second = start("run --resume latest", own);
-        await slow.received(saved + 8);
-        await interruptTwice(second.child);
-        expect((await second.ended).code).toBe(130);
-        const last = await artE("run --resume latest -o all.json", own);
-        expect(last).toMatchObject({ code: 0 });
-        expect(readJson("all.json")).toMatchObject({ totalTasks: 40, completedTasks: 40 });
-        expect(slow.requests.length).toBe(40);
-        slowly.child.kill("SIGTERM");
-        expect(await slowly.ended).toMatchObject({ code: 0 });
-      } finally {
-        await slow.close();
+      const own = { ...queue(), ...keys() };
+      const line = `run -a email-search --dataset ${QUESTIONS} -l 40 --model-id anthropic/claude-sonnet-4-5`;
+      const first = start(line, own);
+      await provider.received(before + 16);
+      first.child.kill("SIGINT");
+      const once = await first.ended;
+      expect(once.code).toBe(130);
+      expect(once.stderr).toMatch(/Stopping: \d+ tasks? under way will be finished/);
+      const saved = Number(/(\d+) of 40 tasks are saved/.exec(once.stderr)?.[1]);
+      expect(2 * saved).toBe(provider.requests.length - before);
+      const second = start("run --resume latest", own);
+      await provider.received(before + 2 * saved + 16);
+      await interruptTwice(second.child);
+      expect((await second.ended).code).toBe(130);
+      const last = await artE("run --resume latest -o all.json", own);
+      expect(last).toMatchObject({ code: 0 });
+      expect(readJson("all.json")).toMatchObject({ totalTasks: 40, completedTasks: 40 });
+      expect(provider.requests.length - before).toBe(2 * 40);
+      for (const { child, ended } of ["a", "b"].map((name) => workers.named(name))) {
+        child.kill("SIGTERM");
+        expect(await ended).toMatchObject({ code: 0 });
       }
     });
   });
@@ -245,14 +242,14 @@ describe("a suite over a queue", needs("redis"), () => {
       const line = `run --suite ${SUITE} --task ${KILNS},${LAMPS} -a data-worker --quiet`;
       expect(await artE(`${line} -o here.json`, providerVariables(provider))).toMatchObject({ code: 0, stderr: "" });
       const asked = provider.requests.length;
-      const run = start(`${line} -o over.json`, variables());
+      const run = artE(`${line} -o over.json`, variables());
       const other = startWorker("other", `--suite ${path("other/demo")}`);
       await expect
         .poll(other.said, { timeout: 60_000 })
         .toContain("the task files of its suite demo are not those that are here");
       expect(provider.requests.length).toBe(asked);
       const same = startWorker("same", `--suite ${path("same/demo")}`);
-      expect(await run.ended).toMatchObject({ code: 0, stderr: "" });
+      expect(await run).toMatchObject({ code: 0, stderr: "" });
       expect(same.said()).toContain("same answers run");
       const grades = (name: string) =>
         readJson(name).taskResults.map(({ taskId, suite, scores, ending }: Record<string, unknown>) => ({
@@ -275,7 +272,7 @@ describe("tls", () => {
   /** A Redis that speaks TLS (rediss://), with a certificate of its own making. */
 
   const folder = workFolder({ mail: MAIL });
-  const { path, start, readJson } = folder;
+  const { artE, path, start, readJson } = folder;
   const PASSWORD = "a-password-over-tls";
 
   const canTls =
@@ -312,15 +309,15 @@ describe("tls", () => {
     });
 
     it("carries a run", async () => {
-      const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 5 --quiet -o over.json`;
+      const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 2 --quiet -o over.json`;
       expect(await start(line, trusted()).ended).toMatchObject({ code: 0, stderr: "" });
-      expect(readJson("over.json")).toMatchObject({ totalTasks: 5, completedTasks: 5 });
+      expect(readJson("over.json")).toMatchObject({ totalTasks: 2, completedTasks: 2 });
       expect(workers.named("a").said()).toContain(`takes tasks from rediss://127.0.0.1:${redis.port}`);
       expect(workers.named("a").said()).not.toContain(PASSWORD);
     });
 
     it("refuses a certificate that nobody vouches for, and shows no password", async () => {
-      const { code, stderr } = await start("queue status --verbose", { ART_E_QUEUE_URL: redis.url }).ended;
+      const { code, stderr } = await artE("queue status --verbose", { ART_E_QUEUE_URL: redis.url });
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: expect.stringMatching(/cannot be used: self.signed certificate/),
