@@ -425,9 +425,9 @@ describe("runs", () => {
   it("shows reward and tokens of its episodes over time, in few points however many there are", async () => {
     server = await start();
     const client = await connect(server.url);
-    for (let i = 0; i < 130; i++) {
+    for (let i = 0; i < 70; i++) {
       await client.reset({ index: 2 });
-      await client.call(...answer(i < 65 ? "x" : gold(2).answer));
+      await client.call(...answer(i < 35 ? "x" : gold(2).answer));
     }
     client.close();
     const db = openReadOnly(server.file);
@@ -446,10 +446,10 @@ describe("runs", () => {
     const points = progress.episodes ?? [];
     expect(points.length).toBeGreaterThan(30);
     expect(points.length).toBeLessThanOrEqual(60);
-    expect(points.reduce((sum, { episodes }) => sum + episodes, 0)).toBe(130);
+    expect(points.reduce((sum, { episodes }) => sum + episodes, 0)).toBe(70);
     expect([points[0]?.reward, points.at(-1)?.reward]).toEqual([0, 1]);
     expect(points.every(({ tokens }) => tokens > 100)).toBe(true);
-    expect(progress.scores[0]).toMatchObject({ scorer: "reward", value: 0.5, n: 130 });
+    expect(progress.scores[0]).toMatchObject({ scorer: "reward", value: 0.5, n: 70 });
   });
 
   it("keeps nothing where nothing is to be saved", async () => {
