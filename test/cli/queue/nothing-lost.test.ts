@@ -17,9 +17,7 @@ const { artE, path, start } = folder;
 const WORKER = "--concurrency 4 --lock 2";
 /** What dies with a task dies for it too: here nothing else is under way. */
 const ONE_BY_ONE = "--concurrency 1 --lock 2";
-/** Each waits for locks to end. */
-const SLOW = { tags: ["slow"] };
-const TASKS = 40;
+const TASKS = 30;
 const LINE = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --model-id anthropic/claude-sonnet-4-5 --quiet`;
 let redis: RedisServer;
 let provider: FakeProvider;
@@ -67,17 +65,17 @@ describe("over a queue", needs("redis"), () => {
   beforeAll(async () => {
     copyFileSync(path("art-e.db"), path("mail.db"));
     provider = await startFakeProvider(answer);
-  });
-  beforeEach(async () => {
     redis = await startRedis({ isDurable: true });
     workers = new Workers(folder, () => redis.url);
+  });
+  beforeEach(() => {
     onRequest = () => delay(100);
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await workers.close();
-    await redis.close();
+    await redis?.close();
+    await provider?.close();
   });
-  afterAll(() => provider?.close());
 
   const isWhole = async () => {
     expect(results().map(({ id }) => id)).toEqual(expectedIds);
@@ -85,97 +83,118 @@ describe("over a queue", needs("redis"), () => {
     await expect.poll(leftInRedis).toEqual([]);
   };
 
-  /** A starved worker that loses its locks has its tasks asked again too, and says of each that it came too late. */
-  const expectAsked = async (before: number, most: number) => {
-    const late = () => workers.said().match(/came too late/g)?.length ?? 0;
-    await expect.poll(() => provider.requests.length - before - late()).toBeLessThanOrEqual(most);
-  };
+  /**
+   * What was asked since. A starved worker that loses its locks has its tasks asked again too, and says of each that it
+   * came too late.
+   */
+  function countAsked(): () => number {
+    const count = () => provider.requests.length - (workers.said().match(/came too late/g)?.length ?? 0);
+    const before = count();
+    return () => count() - before;
+  }
 
-  it("a worker that is killed costs only what it had under way", async () => {
-    const before = provider.requests.length;
-    const [a] = [worker("a"), worker("b")];
-    const run = start(LINE, variables());
-    await provider.received(before + 12);
-    await workers.kill(a);
-    expect(await run.ended).toMatchObject({ code: 0 });
-    await isWhole();
-    await expectAsked(before, TASKS + 4);
+  describe("two workers, of which one lives through everything", () => {
+    let dying: Worker;
+    beforeAll(() => {
+      [dying] = [worker("a"), worker("b")];
+    });
+
+    it("a worker that is killed costs only what it had under way", async () => {
+      const asked = countAsked();
+      let ofDying = 0;
+      const isBusy = new Promise<void>((resolve) => {
+        onRequest = async (_, name) => {
+          if (name === "a" && ++ofDying === 4) resolve();
+          await isBusy;
+          await delay(100);
+        };
+      });
+      const run = artE(LINE, variables());
+      await isBusy;
+      await workers.kill(dying);
+      expect(await run).toMatchObject({ code: 0 });
+      await isWhole();
+      await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
+    });
+
+    it("a coordinator that is killed finds what was answered meanwhile, and nothing is asked again", async () => {
+      const before = provider.requests.length;
+      const run = start(LINE, variables());
+      await provider.received(before + 8);
+      run.child.kill("SIGKILL");
+      await run.ended;
+      // The worker goes on without it.
+      await provider.received(before + TASKS);
+      const saved = results().length;
+      expect(saved).toBeLessThan(TASKS);
+      expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
+      await isWhole();
+      expect(provider.requests.length - before).toBe(TASKS);
+    });
+
+    it("a Redis that has lost everything is given again what is missing", async () => {
+      const asked = countAsked();
+      const run = artE(LINE, variables());
+      await provider.received(provider.requests.length + 12);
+      await redis.client.flushall();
+      expect(await run).toMatchObject({ code: 0 });
+      await isWhole();
+      await expect.poll(asked).toBeLessThanOrEqual(TASKS + 16);
+    });
   });
 
-  it("a coordinator that is killed finds what was answered meanwhile, and nothing is asked again", async () => {
-    const before = provider.requests.length;
-    worker("a");
-    const run = start(LINE, variables());
-    await provider.received(before + 8);
-    run.child.kill("SIGKILL");
-    await run.ended;
-    // The workers go on without it.
-    await provider.received(before + TASKS);
-    const saved = results().length;
-    expect(saved).toBeLessThan(TASKS);
-    expect(await artE("run --resume latest --quiet", variables())).toMatchObject({ code: 0 });
-    await isWhole();
-    expect(provider.requests.length - before).toBe(TASKS);
-  });
+  /** Each waits for locks to end. */
+  describe("workers of each test's own", { tags: ["slow"] }, () => {
+    afterEach(() => workers.close());
 
-  it("a Redis that is killed and started again goes on where it was", SLOW, async () => {
-    const before = provider.requests.length;
-    const a = worker("a");
-    const run = start(LINE.replace("--quiet", "--no-progress"), variables());
-    await provider.received(before + 12);
-    await redis.kill();
-    await expect.poll(() => a.said()).toContain("is gone");
-    await redis.start();
-    const { code, stderr } = await run.ended;
-    expect(code).toBe(0);
-    expect(stderr).toContain("is gone");
-    expect(stderr).toContain("is back");
-    await isWhole();
-    await expectAsked(before, TASKS + 8);
-  });
+    it("a Redis that is killed and started again goes on where it was", async () => {
+      const asked = countAsked();
+      const a = worker("a");
+      const run = start(LINE.replace("--quiet", "--no-progress"), variables());
+      await provider.received(provider.requests.length + 12);
+      await redis.kill();
+      await expect.poll(() => a.said()).toContain("is gone");
+      await redis.start();
+      const { code, stderr } = await run.ended;
+      expect(code).toBe(0);
+      expect(stderr).toContain("is gone");
+      expect(stderr).toContain("is back");
+      await isWhole();
+      await expect.poll(asked).toBeLessThanOrEqual(TASKS + 8);
+    });
 
-  it("a Redis that has lost everything is given again what is missing", async () => {
-    const before = provider.requests.length;
-    worker("a");
-    const run = start(LINE, variables());
-    await provider.received(before + 12);
-    await redis.client.flushall();
-    expect(await run.ended).toMatchObject({ code: 0 });
-    await isWhole();
-    await expectAsked(before, TASKS + 16);
-  });
+    it("a task that kills its worker three times ends as failed, and says why", async () => {
+      const poison = demoQuestions.find(({ id }) => id === expectedIds[5])?.question;
+      let deaths = 0;
+      onRequest = async ({ question }, name) => {
+        if (question !== poison) return;
+        deaths++;
+        const dead = workers.named(name);
+        await workers.kill(dead);
+        worker(`${name}-again`, ONE_BY_ONE);
+        await delay(60_000, undefined, { ref: false });
+      };
+      worker("p", ONE_BY_ONE);
+      expect(await start(LINE, variables()).ended).toMatchObject({ code: 0 });
+      expect(deaths).toBe(3);
+      const failed = results().filter((result) => result.failed);
+      expect(failed).toEqual([{ id: expectedIds[5], failed: 1, error: expect.stringContaining("three times") }]);
+      expect(results()).toHaveLength(TASKS);
+      await expect.poll(leftInRedis).toEqual([]);
+    });
 
-  it("a task that kills its worker three times ends as failed, and says why", SLOW, async () => {
-    const poison = demoQuestions.find(({ id }) => id === expectedIds[5])?.question;
-    let deaths = 0;
-    onRequest = async ({ question }, name) => {
-      if (question !== poison) return;
-      deaths++;
-      const dead = workers.named(name);
-      await workers.kill(dead);
-      worker(`${name}-again`, ONE_BY_ONE);
-      await delay(60_000, undefined, { ref: false });
-    };
-    worker("p", ONE_BY_ONE);
-    expect(await start(LINE, variables()).ended).toMatchObject({ code: 0 });
-    expect(deaths).toBe(3);
-    const failed = results().filter((result) => result.failed);
-    expect(failed).toEqual([{ id: expectedIds[5], failed: 1, error: expect.stringContaining("three times") }]);
-    expect(results()).toHaveLength(TASKS);
-    await expect.poll(leftInRedis).toEqual([]);
-  });
-
-  it("a worker that was cut off for long drops its late results, and says so", SLOW, async () => {
-    const before = provider.requests.length;
-    const a = worker("a");
-    const run = start(LINE, variables());
-    await provider.received(before + 4);
-    a.child.kill("SIGSTOP");
-    worker("b");
-    expect(await run.ended).toMatchObject({ code: 0 });
-    await isWhole();
-    a.child.kill("SIGCONT");
-    await expect.poll(() => a.said()).toMatch(/came too late and is dropped/);
-    await expectAsked(before, TASKS + 4);
+    it("a worker that was cut off for long drops its late results, and says so", async () => {
+      const asked = countAsked();
+      const a = worker("a");
+      const run = start(LINE, variables());
+      await provider.received(provider.requests.length + 4);
+      a.child.kill("SIGSTOP");
+      worker("b");
+      expect(await run.ended).toMatchObject({ code: 0 });
+      await isWhole();
+      a.child.kill("SIGCONT");
+      await expect.poll(() => a.said()).toMatch(/came too late and is dropped/);
+      await expect.poll(asked).toBeLessThanOrEqual(TASKS + 4);
+    });
   });
 });
