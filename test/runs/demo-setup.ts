@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
@@ -26,10 +26,17 @@ export interface TestDb {
   close(): void;
 }
 
+/** The file of a database without mail, once one was made: the next ones are copies of it. */
+let empty: Buffer | null = null;
+
 /** A database without mail. */
 export function openEmpty(): TestDb {
   const folder = mkdtempSync(join(tmpdir(), "art-e-test-"));
-  return opened(folder, openStore(join(folder, "art-e.db"), { mustExist: false }));
+  const file = join(folder, "art-e.db");
+  if (empty !== null) writeFileSync(file, empty);
+  const db = openStore(file, { mustExist: empty !== null });
+  empty ??= db.serialize();
+  return opened(folder, db);
 }
 
 function opened(folder: string, db: Db): TestDb {
