@@ -399,9 +399,13 @@ const PIECES = [
 ];
 
 describe("grade.py", () => {
-  it("scores every pair of the demo's gold answers as the program does", () => {
+  it("scores pairs of the demo's gold answers as the program does", () => {
     const golds = demoQuestions.map(({ answer }) => answer);
-    expectSame(golds.flatMap((gold) => golds.map((answer) => ({ answer, gold }))));
+    // Each with itself, and with every third other one.
+    const pairs = golds.flatMap((gold, i) =>
+      golds.filter((_, j) => (i - j) % 3 === 0).map((answer) => ({ answer, gold })),
+    );
+    expectSame(pairs);
   });
 
   it("scores texts of numbers, dates, times and odd characters as the program does", () => {
@@ -415,7 +419,7 @@ describe("grade.py", () => {
       .map((parts) => parts.join(""));
     const ids = fc.uniqueArray(fc.constantFrom("<a@x>", "<b@x>", "<c@x>"), { maxLength: 3 });
     const one = fc.record({ answer: text, sources: ids, gold: text, goldMails: ids });
-    expectSame(fc.sample(one, { numRuns: 3_000, seed: 35 }));
+    expectSame(fc.sample(one, { numRuns: 1_000, seed: 35 }));
   });
 
   it("knows an abstention as the program does", () => {
@@ -440,7 +444,8 @@ describe("grade.py", () => {
     expect(python("grade.is_dont_know(case)", all)).toEqual(all.map(isDontKnow));
   });
 
-  it.each<[string, Case, number]>([
+  // One start of Python for a table.
+  const REWARDED: [string, Case, number][] = [
     ["the gold answer with its mail", { answer: "$40", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] }, 1],
     ["the mail's id without brackets", { answer: "$40", sources: ["g@x"], gold: "$40", goldMails: ["<g@x>"] }, 1],
     ["the gold answer alone", { answer: "$40", gold: "$40", goldMails: ["<g@x>"] }, 0.8],
@@ -464,11 +469,16 @@ describe("grade.py", () => {
     ["an answer where there is none", { answer: "$40", gold: "I don't know", unanswerable: true }, 0],
     ["no answer", { answer: null, gold: "" }, 0],
     ["an empty answer", { answer: " ", sources: ["<g@x>"], gold: "$40", goldMails: ["<g@x>"] }, 0],
-  ])("rewards %s", (_, one, reward) => {
-    expect(rewardsOf([one])[0]?.reward).toBe(reward);
+  ];
+
+  it("rewards answers as they deserve", () => {
+    const rewards = rewardsOf(REWARDED.map(([, one]) => one));
+    expect(REWARDED.map(([what], i) => [what, rewards[i]?.reward])).toEqual(
+      REWARDED.map(([what, , reward]) => [what, reward]),
+    );
   });
 
-  it.each<[string, string, unknown]>([
+  const READ: [string, string, unknown][] = [
     ["the answer as JSON", '{"answer": "x", "sources": ["<a>", 3]}', ["x", ["<a>"]]],
     ["one source", '{"answer": "x", "sources": "<a>"}', ["x", ["<a>"]]],
     ["a number", '{"answer": 40}', ["40", []]],
@@ -482,10 +492,16 @@ describe("grade.py", () => {
     ["JSON nested too deep", "[".repeat(100_000), ["[".repeat(100_000), []]],
     ["half a character", '{"answer": "\\ud800"}', ["\ud800", []]],
     ["nothing", " \n", [null, []]],
-  ])("reads %s", (_, text, answer) => {
-    const file = join(temporaryFolder(), "answer.json");
-    writeFileSync(file, text);
-    expect(python("grade.read_answer([case])[1:]", [file])).toEqual([answer]);
+  ];
+
+  it("reads answers, whatever they are", () => {
+    const folder = temporaryFolder();
+    const files = READ.map(([what, text]) => {
+      writeFileSync(join(folder, what), text);
+      return join(folder, what);
+    });
+    const answers = python("grade.read_answer([case])[1:]", files);
+    expect(READ.map(([what], i) => [what, answers[i]])).toEqual(READ.map(([what, , answer]) => [what, answer]));
   });
 
   it("follows no link, and waits for no pipe", () => {
