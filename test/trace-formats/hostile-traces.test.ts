@@ -14,7 +14,7 @@ import { stepSchema } from "./step-schema.js";
 /** Whatever models, tools and mail put into a trace, each format writes what its readers take. */
 
 /** How many are written and read, fewer of slow readers; 10,000 of each form with ART_E_LONG. Others at each run. */
-const [TRACES, OF_SLOW, OF_INSPECT] = process.env.ART_E_LONG ? [10_000, 10_000, 10_000] : [1_000, 200, 70];
+const [TRACES, OF_SLOW, OF_INSPECT] = process.env.ART_E_LONG ? [10_000, 10_000, 10_000] : [300, 80, 30];
 const SEED = Math.floor(Math.random() * 2 ** 31);
 const traces = fc
   .sample(hostileConversation, { numRuns: TRACES, seed: SEED })

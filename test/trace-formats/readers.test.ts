@@ -225,7 +225,7 @@ describe("round trip", () => {
     );
   });
 
-  const TRACES = process.env.ART_E_LONG ? 10_000 : 200;
+  const TRACES = process.env.ART_E_LONG ? 10_000 : 60;
   const SEED = Math.floor(Math.random() * 2 ** 31);
 
   describe.each(WHOLE)("hostile traces as %s", (format) => {
