@@ -119,7 +119,7 @@ describe("an index in two tables", () => {
     for (const db of [one, two]) expect(db.pragma("foreign_key_check")).toEqual([]);
   });
 
-  it("finds and lists what one table does, in 500 searches", () => {
+  it("finds and lists what one table does, in 150 searches", () => {
     const [inOne, inTwo] = [answersOf(one), answersOf(two)];
     let found = 0;
     fc.assert(
@@ -128,9 +128,9 @@ describe("an index in two tables", () => {
         expect(answers).toEqual(inOne(query));
         if (answers.best.hits.length > 1) found++;
       }),
-      { seed: 5, numRuns: 500 },
+      { seed: 5, numRuns: 150 },
     );
-    expect(found).toBeGreaterThan(100);
+    expect(found).toBeGreaterThan(30);
   });
 
   it("takes for words that are in no mail what one table does", () => {
