@@ -51,7 +51,7 @@ describe("CsvRecords refuses", () => {
     const piece = Buffer.from('x""y,\n'.repeat(1_000_000));
     const splitter = new CsvRecords("emails.csv");
     expect([...splitter.push(Buffer.from('a,b\n1,2\n"'))]).toHaveLength(2);
-    for (let size = 0; size <= 3 * MAX_FIELD_BYTES; size += piece.length) {
+    for (let size = 0; size <= MAX_FIELD_BYTES; size += piece.length) {
       expect([...splitter.push(piece)]).toEqual([]);
     }
     expect(() => [...splitter.end()]).toThrow("emails.csv is cut off in row 3: a quoted field never ends");
@@ -172,7 +172,7 @@ describe("tarball", async () => {
   const folder = await temporaryFolder();
   let files = 0;
   const mail = (n: number, size = 50) => Buffer.from(`Message-ID: <${n}@example.com>\n\n${"body ".repeat(size)}`);
-  const manyMails = Array.from({ length: 2000 }, (_, n) => ({ path: `o/inbox/${n}.`, raw: mail(n, 1 + (n % 300)) }));
+  const manyMails = Array.from({ length: 600 }, (_, n) => ({ path: `o/inbox/${n}.`, raw: mail(n, 1 + (n % 300)) }));
 
   async function tar(entries: readonly TarEntry[]): Promise<Buffer> {
     const file = join(folder, `${files++}.tar`);
