@@ -390,7 +390,7 @@ describe("import tools", () => {
     );
   };
 
-  it("adds every tool of a server under a name that providers take, and each can be called", async () => {
+  it("adds every tool of a server under a name that providers take; each can be called, and its text is no JSON", async () => {
     const { added, skipped } = await importAll();
     expect(skipped).toEqual([]);
     expect(added.map(({ id }) => id)).toEqual([
@@ -409,6 +409,16 @@ describe("import tools", () => {
     const context = { inbox: null, cutoff: null, signal: never };
     const live = toTool({ tool: row, config: null }, { mailbox: openMailbox(at.db), outside });
     expect(await live.call({ do: "echo", word: "a" }, context)).toEqual({ ok: true, value: { word: "a" } });
+    const call = { id: "c1", name: live.id, arguments: { do: "prose" } };
+    const { message, record } = await callTool(call, 0, new Map([[live.id, live]]), context);
+    expect(message.content).toBe('Two lines,\nand a "quote".');
+    expect(record.result).toBe(message.content);
+    const short = { tool: row, config: JSON.stringify({ maxResultChars: 100 }) };
+    const huge = await toTool(short, { mailbox: openMailbox(at.db), outside }).call({ do: "story" }, context);
+    expect(huge).toEqual({
+      ok: true,
+      value: expect.stringMatching(/^Once(.|\n)*\n\[cut off: 100 of 404 characters\]$/),
+    });
   });
 
   it("tells a second time apart from the first, and leaves out what is no tool, with the reason", async () => {
@@ -420,22 +430,6 @@ describe("import tools", () => {
       { name: "later", why: expect.stringContaining("task") },
       { name: "3 of its list", why: expect.stringContaining("not valid tools") },
     ]);
-  });
-
-  it("gives the model a text as the server wrote it, and no JSON of it", async () => {
-    await importAll([], "x");
-    const live = toTool({ tool: getTool(at.db, "x_behave"), config: null }, { mailbox: openMailbox(at.db), outside });
-    const context = { inbox: null, cutoff: null, signal: never };
-    const call = { id: "c1", name: live.id, arguments: { do: "prose" } };
-    const { message, record } = await callTool(call, 0, new Map([[live.id, live]]), context);
-    expect(message.content).toBe('Two lines,\nand a "quote".');
-    expect(record.result).toBe(message.content);
-    const short = { tool: getTool(at.db, "x_behave"), config: JSON.stringify({ maxResultChars: 100 }) };
-    const huge = await toTool(short, { mailbox: openMailbox(at.db), outside }).call({ do: "story" }, context);
-    expect(huge).toEqual({
-      ok: true,
-      value: expect.stringMatching(/^Once(.|\n)*\n\[cut off: 100 of 404 characters\]$/),
-    });
   });
 
   it("adds nothing of a server that cannot be reached, and shows no secret in saying so", async () => {
