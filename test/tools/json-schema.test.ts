@@ -492,7 +492,7 @@ describe("a schema that is compiled to code", () => {
 
   test("finds equal items among many in linear time", () => {
     const type = ofText({ type: "array", uniqueItems: true });
-    const v = Array.from({ length: 100_000 }, (_, i) => ({ i, of: [i] }));
+    const v = Array.from({ length: 30_000 }, (_, i) => ({ i, of: [i] }));
     expect(type({ v }).ok).toBe(true);
     expect(type({ v: [...v, { of: [7], i: 7 }] }).ok).toBe(false);
     expect(type({ v: [{ a: 1 }, [["a", 1]], '{"a":1}', { entries: [["a", 1]] }] }).ok).toBe(true);
