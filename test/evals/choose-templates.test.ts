@@ -42,15 +42,15 @@ const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed
   [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
 
 describe("the choice of templates", () => {
-  it("takes none by shuffled labels, in at least 95 of 100 seeds", () => {
+  it("takes none by shuffled labels, in at least 38 of 40 seeds", () => {
     let none = 0;
-    for (let seed = 1; seed <= 100; seed++) {
+    for (let seed = 1; seed <= 40; seed++) {
       const random = seededRandom(seed * 7919);
       const all = measured(random);
       const bad = Array.from({ length: TRACES }, () => random(2) === 0);
       if (chosenOf(all, labelsOf(bad), seed).length === 0) none++;
     }
-    expect(none).toBeGreaterThanOrEqual(95);
+    expect(none).toBeGreaterThanOrEqual(38);
   });
 
   it("takes the templates that each fail other bad traces, and says why it takes no others", () => {

@@ -88,12 +88,12 @@ const text = fc
   .map((parts) => parts.join("").replaceAll("\0", ""));
 
 describe("a text's words", () => {
-  test("are FTS5's, stem by stem, in 20,000 texts by chance", () => {
-    const texts = fc.sample(text, { numRuns: 20_000, seed: 12 });
+  test("are FTS5's, stem by stem, in 5,000 texts by chance", () => {
+    const texts = fc.sample(text, { numRuns: 5_000, seed: 12 });
     const { fts5, ours } = stems(texts);
     const wrong = texts.flatMap((one, i) => (`${ours[i]}` === `${fts5[i]}` ? [] : [[one, ours[i], fts5[i]]]));
     expect(wrong).toEqual([]);
-    expect(fts5.flat().length).toBeGreaterThan(60_000);
+    expect(fts5.flat().length).toBeGreaterThan(15_000);
   });
 
   test("are FTS5's where one is as long as FTS5 stems, or cuts off", () => {
