@@ -159,7 +159,7 @@ describe("95 % intervals hold the truth in 93 to 97 of 100 worlds", () => {
   ])(
     "a difference over %d pairs",
     (n, losses, wins) => {
-      const figure = coverage(600, wins - losses, () => {
+      const figure = coverage(n > 100 ? 300 : 600, wins - losses, () => {
         const draw = () => {
           const at = uniform();
           return at < losses ? -1 : at < losses + wins ? 1 : 0;
