@@ -2,12 +2,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TaskResult } from "../../../src/traces/task-result.js";
-import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
 /** The questions of ART-E as a suite's folder: written, checked, and run with the very scores of `art-e run`. */
 
-const { artE, path, read, readJson, write } = workFolder();
+const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 const EXPORT = `suite export art-e --dataset ${QUESTIONS} -l 0`;
 
 const resultsOf = (file: string) => resultsSchema.parse(readJson(file));
@@ -34,16 +34,12 @@ function answerOf(result: TaskResult) {
   return { ...answer, scores: others };
 }
 
-beforeAll(async () => {
-  await ran(`import ${MAIL}`);
-  await ran(`${EXPORT} -o mail`);
-});
+beforeAll(() => ran(`${EXPORT} -o mail`));
 
 describe("suite export art-e", () => {
   it("gives every question the scores that art-e run gives it", async () => {
-    await ran(`run -a baseline --dataset ${QUESTIONS} -l 0 -o questions.json`);
     await ran("run -a baseline --suite mail --index test_all.json -o tasks.json");
-    const [questions, tasks] = [resultsOf("questions.json"), resultsOf("tasks.json")];
+    const [questions, tasks] = [resultsOf("results.json"), resultsOf("tasks.json")];
     const { email } = readJson("mail/test_all.json") as { email: string[] };
     const byTask = new Map(tasks.taskResults.map((result) => [result.taskId, result]));
     // The index has the questions' order, as the dataset of the demo has that of their ids.

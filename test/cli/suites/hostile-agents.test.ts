@@ -148,8 +148,6 @@ describe("an agent", needs("sandbox", machinesStart), () => {
   it("works beside three others without seeing their files and processes", async () => {
     suite = writeTasks(["1", "2", "3", "4"]);
     let ready = 0;
-    provider = await startScriptedAgent(() => []);
-    await provider.close();
     const look = "ls ~ /tmp /dev/shm; pgrep -af sleep; curl -s http://127.0.0.1:8002/mine";
     const { code } = await run((name) => {
       ready++;

@@ -58,7 +58,7 @@ describe("external agents", () => {
   });
 
   describe("on questions as a suite", () => {
-    const SELECT = `--dataset ${QUESTIONS} -l 4`;
+    const SELECT = `--dataset ${QUESTIONS} -l 2`;
     const scoresOf = (name: string) =>
       results(name)
         .taskResults.map(({ question, sources, scores: { taskScore: _, taskSolved: __, ...scores } }) => ({
@@ -121,7 +121,7 @@ describe("external agents", () => {
 
 describe("offline agents", () => {
   /** The tasks of snapshots that take no packages. */
-  const HERE = "--tag cli --quiet --json";
+  const HERE = "--tag cli -l 5 --quiet --json";
   const { artE, path, readJson } = workFolder();
 
   const scoresOf = (file: string) =>
@@ -140,7 +140,7 @@ describe("offline agents", () => {
         );
         expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
         const scores = scoresOf(`${agent}.json`);
-        expect(scores).toHaveLength(10);
+        expect(scores).toHaveLength(5);
         for (const task of scores) expect(task.slice(1)).toEqual(["answered", score]);
       }
     });
