@@ -1,5 +1,5 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { setRunName } from "../../src/traces/runs-store.js";
 import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
 import { type Opened, openBrowser, openPage } from "../browser.js";
@@ -58,6 +58,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   let browser: Browser;
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
+  let page: Page;
 
   beforeAll(async () => {
     report = await writeReport(
@@ -75,12 +76,21 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       { runs: ["run_a", "run_b", "run_c", "run_d"] },
     );
     browser = await openBrowser();
+    opened = await openPage(browser, report.file);
+    page = opened.page;
   }, 180_000);
 
-  afterEach(async () => {
-    await opened.page.context().close();
-    expect(opened.complaints).toEqual([]);
-    expect(opened.requests).toEqual([]);
+  // An address without words opens the page as it was at first.
+  beforeEach(async () => {
+    await page.setViewportSize({ width: 1_280, height: 900 });
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.evaluate('location.hash = ""');
+    await expect.poll(() => counted(page)).toBe("270 tasks");
+  });
+
+  afterEach(() => {
+    expect(opened.complaints.splice(0)).toEqual([]);
+    expect(opened.requests.splice(0)).toEqual([]);
   });
 
   afterAll(async () => {
@@ -88,13 +98,14 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     report?.close();
   });
 
-  const open = async (options: Parameters<typeof openPage>[2] = {}): Promise<Page> => {
-    opened = await openPage(browser, report.file, options);
-    return opened.page;
-  };
+  /** Loads it anew at another width. */
+  async function reloadAt(width: number, reloaded: Page = page): Promise<void> {
+    await reloaded.setViewportSize({ width, height: 844 });
+    await reloaded.reload();
+    await reloaded.locator("tr[data-index]").first().waitFor();
+  }
 
   it("says in words which run is better, and refuses to compare other questions", async () => {
-    const page = await open();
     const findings = await page.locator(".finding").allTextContents();
     expect(findings).toHaveLength(3);
     expect(findings[0]).toMatch(
@@ -104,23 +115,23 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.locator("table.compared").count()).toBe(2);
   });
 
-  it.each([1_280, 390])(
-    "prints no label of a run over another, nor beyond the chart, %i pixels wide",
-    async (width) => {
-      const name = (end: string) => `a run with quite a long name ${end}`;
-      const same = await writeReport(
-        (db) => {
-          // The same questions and the same answers: all points are one.
-          const random = { tasks: 20, skill: 0, price: 0.01, model: "acme/same", agentId: "email-search" };
-          for (const id of ["run_1", "run_2", "run_3", "run_4"]) {
-            saveSynthetic(db, { ...random, id, change: (trace) => ({ ...trace, durationMs: 2_000, scores: SAME }) });
-            setRunName(db, id, name(id));
-          }
-        },
-        { runs: ["run_1", "run_2", "run_3", "run_4"] },
-      );
-      opened = await openPage(browser, same.file, { viewport: { width, height: 844 } });
-      const chart = opened.page.getByRole("group", { name: /^Semantic score against cost/ });
+  it("prints no label of a run over another, nor beyond the chart, on screens wide and narrow", async () => {
+    const name = (end: string) => `a run with quite a long name ${end}`;
+    const same = await writeReport(
+      (db) => {
+        // The same questions and the same answers: all points are one.
+        const random = { tasks: 20, skill: 0, price: 0.01, model: "acme/same", agentId: "email-search" };
+        for (const id of ["run_1", "run_2", "run_3", "run_4"]) {
+          saveSynthetic(db, { ...random, id, change: (trace) => ({ ...trace, durationMs: 2_000, scores: SAME }) });
+          setRunName(db, id, name(id));
+        }
+      },
+      { runs: ["run_1", "run_2", "run_3", "run_4"] },
+    );
+    const other = await openPage(browser, same.file);
+    for (const width of [1_280, 390]) {
+      await reloadAt(width, other.page);
+      const chart = other.page.getByRole("group", { name: /^Semantic score against cost/ });
       await chart.waitFor();
       const labels = await chart.locator("text").evaluateAll((all) =>
         all
@@ -133,16 +144,18 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       for (const [i, label] of labels.entries()) {
         expect(label.left).toBeGreaterThanOrEqual(frame.left);
         expect(label.right).toBeLessThanOrEqual(frame.right);
-        for (const other of labels.slice(i + 1)) {
-          expect(label.bottom <= other.top + 1 || other.bottom <= label.top + 1).toBe(true);
+        for (const next of labels.slice(i + 1)) {
+          expect(label.bottom <= next.top + 1 || next.bottom <= label.top + 1).toBe(true);
         }
       }
-      same.close();
-    },
-  );
+    }
+    expect([other.complaints, other.requests]).toEqual([[], []]);
+    await other.page.context().close();
+    same.close();
+  });
 
   it("shows where each score lies between the ends of its axis, also on a phone", async () => {
-    const page = await open({ viewport: { width: 390, height: 844 } });
+    await reloadAt(390);
     const score = page.locator("table.scores tbody").first();
     expect(await score.locator(".axis").textContent()).toBe("01");
     const tracks = await score
@@ -157,7 +170,8 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("is reached by the keyboard alone: every control in turn, with a name and a visible focus, also on a phone", async () => {
-    const page = await open({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await reloadAt(390);
     const controls = await page
       .locator("a[href], button, select, input, summary")
       .evaluateAll(
@@ -180,7 +194,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("leads from the tasks that were won, lost and tied to as many of each run", async () => {
-    const page = await open();
     const row = page
       .locator("table.compared")
       .first()
@@ -197,7 +210,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("filters by where they disagree", async () => {
-    const page = await open();
     const list = page.getByRole("combobox", { name: "Compared" });
     expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
       ...["Compared: all", "where any of them disagree (Semantic score)"],
@@ -212,7 +224,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("shows answers side by side with the words marked that differ, and of which run the conversation is", async () => {
-    const page = await open();
     const shown = page
       .locator(".disagreement")
       .filter({ has: page.locator("mark") })
@@ -239,7 +250,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("shows a task's time on one line, with what it went into", async () => {
-    const page = await open({ hash: "#task=run_a/1/1" });
+    await page.evaluate('location.hash = "#task=run_a/1/1"');
     const time = page.getByRole("dialog").locator(".timeline");
     await time.waitFor();
     expect(await time.locator(".legend li").allTextContents()).toEqual([
@@ -261,7 +272,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("marks the runs that another dominates, by cost and by time", async () => {
-    const page = await open();
     const figures = page.locator("figure.chart").filter({ hasText: "against cost" });
     await figures.locator("svg").first().waitFor();
     await figures.locator("summary").click();
@@ -273,7 +283,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it("shows hostile answers as text, marked or not", async () => {
-    const page = await open();
     const block = page.locator(".run-block").filter({ hasText: "acme/hostile" }).first();
     expect(await block.textContent()).toContain("<b>bold</b>");
     expect(await page.locator(".disagreement b, .disagreement img").count()).toBe(0);
@@ -282,7 +291,8 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
   });
 
   it.each([390, 1280])("fits %i pixels, in the dark too", async (width) => {
-    const page = await open({ viewport: { width, height: 844 }, colorScheme: "dark" });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await reloadAt(width);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     const verdict = page.locator("table.compared .figure").last();
     const box = await verdict.boundingBox();

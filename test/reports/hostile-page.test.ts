@@ -70,20 +70,20 @@ function callOf(id: string): Trace["toolCalls"][number] {
   return { id, name: "", arguments: null, result: null, error: null, errorKind: null, turn: 0, ...times };
 }
 
+let browser: Browser | undefined;
+beforeAll(async () => {
+  if (!needs("browser").skip) browser = await openBrowser();
+}, 120_000);
+afterAll(() => browser?.close());
+
 describe.each(["embed", "folder"])("a page of hostile mail, its conversations in: %s", (traces) => {
-  let browser: Browser | undefined;
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
     const run = { id: "run_hostile", tasks: 3, agentId: TEXT.replaceAll("\n", " "), model: INVISIBLE };
     report = await writeReport((db) => saveSynthetic(db, { ...run, change: hostile }), { traces });
-    if (!needs("browser").skip) browser = await openBrowser();
   }, 120_000);
-
-  afterAll(async () => {
-    await browser?.close();
-    report?.close();
-  });
+  afterAll(() => report?.close());
 
   it("holds no character of it that HTML or a script would read as its own", () => {
     const html = readFileSync(report.file, "utf8");
@@ -105,7 +105,7 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
   });
 
   describe("in a browser", { ...needs("browser"), timeout: 180_000 }, () => {
-    it("shows every line of it as text, runs none, and fetches nothing", async () => {
+    it("shows every line of it as text, runs none, fetches nothing, and finds it", async () => {
       const { page, complaints, requests } = await openPage(browser as Browser, report.file);
       await page.locator("tr[data-index]").first().click();
       const dialog = page.getByRole("dialog");
@@ -127,15 +127,11 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
       );
       expect(links.length).toBeGreaterThan(5);
       expect(links.filter((link) => !link.startsWith("#"))).toEqual([]);
-      expect(complaints).toEqual([]);
       expect(requests.filter((url) => !url.includes("/report-traces/0-"))).toEqual([]);
-      await page.context().close();
-    });
-
-    it("searches and filters by it", async () => {
-      const { page, complaints } = await openPage(browser as Browser, report.file);
+      await page.keyboard.press("Escape");
       await page.getByRole("searchbox").fill("</script><script>window.taken");
-      await expect.poll(() => page.locator(".count").textContent()).toBe("3 tasks");
+      await expect.poll(() => page.url()).toContain("search=");
+      expect(await page.locator(".count").textContent()).toBe("3 tasks");
       expect(complaints).toEqual([]);
       await page.context().close();
     });

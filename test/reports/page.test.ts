@@ -21,17 +21,22 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
   beforeAll(async () => {
     report = await writeReport((db) => saveSynthetic(db, { id: "run_large", tasks: TASKS }));
     browser = await openBrowser();
-  }, 180_000);
-
-  beforeEach(async () => {
     opened = await openPage(browser, report.file);
     page = opened.page;
+  }, 180_000);
+
+  // An address without words opens the page as it was at first.
+  beforeEach(async () => {
+    await page.evaluate('location.hash = ""');
+    await expect.poll(() => count(page)).toBe("10,000 tasks");
+    await page.locator(".scroller").evaluate((scroller) => scroller.scrollTo(0, 0));
+    await expect.poll(() => rowsOf(page).first().getAttribute("aria-rowindex")).toBe("2");
   });
 
-  afterEach(async () => {
-    await page.context().close();
-    expect(opened.complaints).toEqual([]);
-    expect(opened.requests.filter((url) => !/^file:.*\/report-traces\/0-\d+-1\.js$/.test(url))).toEqual([]);
+  afterEach(() => {
+    expect(opened.complaints.splice(0)).toEqual([]);
+    const requests = opened.requests.splice(0);
+    expect(requests.filter((url) => !/^file:.*\/report-traces\/0-\d+-1\.js$/.test(url))).toEqual([]);
   });
 
   afterAll(async () => {
@@ -160,48 +165,6 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     await expect.poll(() => rowsOf(page).count()).toBeLessThan(60);
   });
 
-  it("is dark where the system is, and as the button says", async () => {
-    const dark = await openPage(browser, report.file, { colorScheme: "dark" });
-    const ground = () => dark.page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
-    expect(await ground()).toBe("rgb(21, 23, 26)");
-    await dark.page.getByRole("button", { name: "Switch to light colours" }).click();
-    expect(await ground()).toBe("rgb(250, 249, 246)");
-    await dark.page.getByRole("button", { name: "Switch to dark colours" }).click();
-    expect(await ground()).toBe("rgb(21, 23, 26)");
-    expect(dark.complaints).toEqual([]);
-    await dark.page.context().close();
-  });
-
-  it("fits a narrow screen, and a link leads straight to a task", async () => {
-    const narrow = await openPage(browser, report.file, { viewport: { width: 360, height: 700 }, hash: "#task=77" });
-    const width = () => narrow.page.evaluate<number>("document.documentElement.scrollWidth");
-    await narrow.page.getByRole("dialog").locator(".conversation").waitFor();
-    expect(await narrow.page.locator("dialog .eyebrow").textContent()).toMatch(/^Task 77 /);
-    expect(await narrow.page.getByRole("dialog").evaluate((dialog) => dialog.scrollWidth)).toBeLessThanOrEqual(360);
-    await narrow.page.keyboard.press("Escape");
-    expect(await width()).toBe(360);
-    // No figure lies out of sight beside its table.
-    const cut = await narrow.page
-      .locator(".sideways")
-      .evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length);
-    expect(cut).toBe(0);
-    expect(narrow.complaints).toEqual([]);
-    await narrow.page.context().close();
-  });
-
-  it("says so where a link names a task that is not there", async () => {
-    const lost = await openPage(browser, report.file, { hash: "#task=123456" });
-    const said = lost.page.getByRole("alert");
-    await expect.poll(() => said.textContent()).toBe('There is no task "123456" in this report.');
-    expect(await said.isVisible()).toBe(true);
-    expect(await lost.page.getByRole("dialog").count()).toBe(0);
-    await rowsOf(lost.page).first().click();
-    await lost.page.getByRole("dialog").waitFor();
-    expect(await said.textContent()).toBe("");
-    expect(lost.complaints).toEqual([]);
-    await lost.page.context().close();
-  });
-
   it("has names for those it is read to", async () => {
     const names = await page.locator("#report").ariaSnapshot();
     for (const name of [
@@ -220,8 +183,69 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
   });
 });
 
+describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
+  let browser: Browser;
+  let report: Awaited<ReturnType<typeof writeReport>>;
+  let opened: Opened;
+  let page: Page;
+
+  beforeAll(async () => {
+    report = await writeReport((db) => saveSynthetic(db, { id: "run_small", tasks: 100 }));
+    browser = await openBrowser();
+    opened = await openPage(browser, report.file, {
+      ...{ colorScheme: "dark", viewport: { width: 360, height: 700 }, hash: "#task=77" },
+    });
+    page = opened.page;
+  }, 180_000);
+  afterEach(() => expect(opened.complaints.splice(0)).toEqual([]));
+  afterAll(async () => {
+    await browser?.close();
+    report?.close();
+  });
+
+  it("fits a narrow screen, and a link leads straight to a task", async () => {
+    await page.getByRole("dialog").locator(".conversation").waitFor();
+    expect(await page.locator("dialog .eyebrow").textContent()).toMatch(/^Task 77 /);
+    expect(await page.getByRole("dialog").evaluate((dialog) => dialog.scrollWidth)).toBeLessThanOrEqual(360);
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    // No figure lies out of sight beside its table.
+    const cut = await page
+      .locator(".sideways")
+      .evaluateAll((all) => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length);
+    expect(cut).toBe(0);
+  });
+
+  it("is dark where the system is, and as the button says", async () => {
+    const ground = () => page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
+    expect(await ground()).toBe("rgb(21, 23, 26)");
+    await page.getByRole("button", { name: "Switch to light colours" }).click();
+    expect(await ground()).toBe("rgb(250, 249, 246)");
+    await page.getByRole("button", { name: "Switch to dark colours" }).click();
+    expect(await ground()).toBe("rgb(21, 23, 26)");
+  });
+
+  it("says so where a link names a task that is not there", async () => {
+    await page.evaluate('location.hash = "#task=123456"');
+    await page.reload();
+    const said = page.getByRole("alert");
+    await expect.poll(() => said.textContent()).toBe('There is no task "123456" in this report.');
+    expect(await said.isVisible()).toBe(true);
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await rowsOf(page).first().click();
+    await page.getByRole("dialog").waitFor();
+    expect(await said.textContent()).toBe("");
+  });
+});
+
 describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
-  it.each([1280, 390])("ends with its tasks and shows its numbers, %s pixels wide", async (width) => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  it("ends with its tasks and shows its numbers, wide and narrow", async () => {
     const ids = ["run_a", "run_b"];
     const report = await writeReport(
       (db) => {
@@ -229,23 +253,24 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       },
       { runs: ids },
     );
-    const browser = await openBrowser();
-    try {
-      const { page } = await openPage(browser, report.file, { viewport: { width, height: 900 } });
+    const { page } = await openPage(browser, report.file);
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.reload();
+      await rowsOf(page).first().waitFor();
       const beyond = `document.documentElement.scrollHeight
         - Math.ceil(document.querySelector("main").getBoundingClientRect().bottom + scrollY)`;
-      expect(await page.evaluate<number>(beyond)).toBeLessThan(100);
+      expect([width, await page.evaluate<number>(beyond)]).toEqual([width, expect.toSatisfy((px) => px < 100)]);
       for (const table of ["scores", "effort"]) {
         const figures = page.locator(`table.${table} tbody td.figure`);
         expect(await figures.count()).toBeGreaterThan(10);
         const outside = `[...document.querySelectorAll("table.${table} tbody td.figure")]
           .filter((cell) => cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.textContent)`;
-        expect([table, await page.evaluate(outside)]).toEqual([table, []]);
+        expect([width, table, await page.evaluate(outside)]).toEqual([width, table, []]);
       }
-    } finally {
-      await browser.close();
-      report.close();
     }
+    await page.context().close();
+    report.close();
   });
 
   it("holds them against one another, task by task", async () => {
@@ -259,27 +284,22 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       },
       { runs: ["run_a", "run_b"] },
     );
-    const browser = await openBrowser();
-    try {
-      const { page, complaints, requests } = await openPage(browser, report.file);
-      expect(await page.locator("h1").textContent()).toBe("2 runs compared");
-      expect(await page.locator("table.scores tbody tr").count()).toBe(10);
-      await page.locator("figcaption", { hasText: "Semantic score against cost" }).waitFor();
-      await page.locator("figcaption", { hasText: "Semantic score against time" }).waitFor();
-      await page.getByRole("combobox", { name: "Score against cost" }).selectOption("Sources correct");
-      await page.locator("figcaption", { hasText: "Sources correct against cost" }).waitFor();
-      await page.getByRole("combobox", { name: "Run" }).selectOption("email-search · acme/small");
-      await expect.poll(() => count(page)).toBe("40 of 80 tasks");
-      await rowsOf(page).first().click();
-      const others = page.getByRole("dialog").locator(".answers a");
-      expect(await others.allTextContents()).toEqual(["email-search · acme/large"]);
-      await others.click();
-      await expect.poll(() => page.url()).toContain("#task=run_a/1/1");
-      await page.getByRole("dialog").locator(".conversation").waitFor();
-      expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
-    } finally {
-      await browser.close();
-      report.close();
-    }
+    const { page, complaints, requests } = await openPage(browser, report.file);
+    expect(await page.locator("h1").textContent()).toBe("2 runs compared");
+    expect(await page.locator("table.scores tbody tr").count()).toBe(10);
+    await page.locator("figcaption", { hasText: "Semantic score against cost" }).waitFor();
+    await page.locator("figcaption", { hasText: "Semantic score against time" }).waitFor();
+    await page.getByRole("combobox", { name: "Score against cost" }).selectOption("Sources correct");
+    await page.locator("figcaption", { hasText: "Sources correct against cost" }).waitFor();
+    await page.getByRole("combobox", { name: "Run" }).selectOption("email-search · acme/small");
+    await expect.poll(() => count(page)).toBe("40 of 80 tasks");
+    await rowsOf(page).first().click();
+    const others = page.getByRole("dialog").locator(".answers a");
+    expect(await others.allTextContents()).toEqual(["email-search · acme/large"]);
+    await others.click();
+    await expect.poll(() => page.url()).toContain("#task=run_a/1/1");
+    await page.getByRole("dialog").locator(".conversation").waitFor();
+    expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
+    report.close();
   });
 });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Locator } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, openPage } from "../browser.js";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Opened, openBrowser, openPage } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { noisyPng } from "../suites/png.js";
 import { writeReport } from "./report-file.js";
@@ -35,19 +35,19 @@ const TRACES = [
   suiteTrace(null, { id: HOSTILE, tool: HOSTILE, tags: [HOSTILE, "verbose"], relatedApps: [HOSTILE] }),
 ];
 
+let browser: Browser | undefined;
+beforeAll(async () => {
+  if (!needs("browser").skip) browser = await openBrowser();
+}, 120_000);
+afterAll(() => browser?.close());
+
 describe.each(["embed", "folder"])("a page of a run over a suite, its conversations in: %s", (traces) => {
-  let browser: Browser | undefined;
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
     report = await writeReport((db) => saveSuiteRun(db, "run_suite", TRACES), { traces, runs: ["run_suite"] });
-    if (!needs("browser").skip) browser = await openBrowser();
   }, 120_000);
-
-  afterAll(async () => {
-    await browser?.close();
-    report?.close();
-  });
+  afterAll(() => report?.close());
 
   it("names no file and no element by what a suite calls its tasks", () => {
     const html = readFileSync(report.file, "utf8");
@@ -58,27 +58,43 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
     if (traces === "folder") expect(readdirSync(join(report.folder, "report-traces"))).toHaveLength(5);
   });
 
-  it.skipIf(needs("browser").skip)("shows scores, states, slices and pairs, and nothing of mail", async () => {
-    const { page, complaints, requests } = await openPage(browser as Browser, report.file);
-    const text = await textOf(page.locator("main"));
-    expect(text).toContain("Task score");
-    expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are in no average/);
-    expect(text).toContain("Abstract against verbose");
-    expect(text).toMatch(/Task score\s+1\s+0\.000\s+1\.000\s+\+1\.000/);
-    expect(text).toContain("Actions that a person takes");
-    for (const word of ["mailbox", "gold mail", "Realism"])
-      expect(text.toLowerCase()).not.toContain(word.toLowerCase());
-    await page.getByRole("link", { name: "timeout", exact: true }).click();
-    await expect.poll(() => page.locator("tr[data-index]").count()).toBe(1);
-    expect(await textOf(page.locator("tr[data-index]"))).toContain("excel");
-    expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
-    await page.context().close();
-  });
+  describe("in a browser", { ...needs("browser"), timeout: 120_000 }, () => {
+    let opened: Opened;
+    let page: Page;
+    beforeAll(async () => {
+      opened = await openPage(browser as Browser, report.file);
+      page = opened.page;
+    }, 120_000);
+    afterEach(() => expect(opened.complaints.splice(0)).toEqual([]));
+    afterAll(() => page?.context().close());
 
-  it.skipIf(needs("browser").skip)(
-    "shows a task with its grade, its commands with their output, and its counterpart",
-    async () => {
-      const { page, complaints } = await openPage(browser as Browser, report.file, { hash: "#task=run_suite/a1/1" });
+    it("shows scores, states, slices and pairs, and nothing of mail", async () => {
+      const text = await textOf(page.locator("main"));
+      expect(text).toContain("Task score");
+      expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are in no average/);
+      expect(text).toContain("Abstract against verbose");
+      expect(text).toMatch(/Task score\s+1\s+0\.000\s+1\.000\s+\+1\.000/);
+      expect(text).toContain("Actions that a person takes");
+      for (const word of ["mailbox", "gold mail", "Realism"])
+        expect(text.toLowerCase()).not.toContain(word.toLowerCase());
+      await page.getByRole("link", { name: "timeout", exact: true }).click();
+      await expect.poll(() => page.locator("tr[data-index]").count()).toBe(1);
+      expect(await textOf(page.locator("tr[data-index]"))).toContain("excel");
+      expect(opened.requests).toEqual([]);
+    });
+
+    it("opens a task whatever its id is, without running any of it", async () => {
+      await page.evaluate('location.hash = ""');
+      await page.locator("tr[data-index]", { hasText: "unsupported" }).click();
+      const dialog = page.locator("dialog.task");
+      await dialog.getByText("not graded, and in no average").waitFor();
+      await dialog.getByText("The agent did not start").waitFor();
+      expect(await page.evaluate("window.taken")).toBeUndefined();
+    });
+
+    it("shows a task with its grade, its commands with their output, and its counterpart", async () => {
+      await page.evaluate('location.hash = "#task=run_suite/a1/1"');
+      await page.reload();
       const dialog = page.locator("dialog.task");
       await dialog.locator(".output").waitFor();
       const text = await textOf(dialog);
@@ -98,19 +114,6 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
       expect(shown).toContain("1. Open boats.csv.");
       expect(shown).toContain("Not kept, as they are too many or too large: 3");
       expect(shown).toMatch(/cell 2\s+7/);
-      expect(complaints).toEqual([]);
-      await page.context().close();
-    },
-  );
-
-  it.skipIf(needs("browser").skip)("opens a task whatever its id is, without running any of it", async () => {
-    const { page, complaints } = await openPage(browser as Browser, report.file);
-    await page.locator("tr[data-index]", { hasText: "unsupported" }).click();
-    const dialog = page.locator("dialog.task");
-    await dialog.getByText("not graded, and in no average").waitFor();
-    await dialog.getByText("The agent did not start").waitFor();
-    expect(await page.evaluate("window.taken")).toBeUndefined();
-    expect(complaints).toEqual([]);
-    await page.context().close();
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
@@ -53,8 +53,8 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
   });
 
   /** A tab, and whatever it complained of or asked elsewhere. */
-  async function openPage(server: DemoServer, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext(options);
+  async function openPage(server: DemoServer) {
+    const context = await browser.newContext();
     const page = await context.newPage();
     const wrong: string[] = [];
     page.on("pageerror", (error) => wrong.push(error.message));
@@ -240,15 +240,19 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await close();
   });
 
-  it.each(["light", "dark"] as const)("fits a narrow screen, %s, and names all its fields", async (colorScheme) => {
-    const { page, close } = await openPage(demo, { viewport: { width: 360, height: 740 }, colorScheme });
+  it("fits a narrow screen, light and dark, and names all its fields", async () => {
+    const { page, close } = await openPage(demo);
+    await page.setViewportSize({ width: 360, height: 740 });
     await giveToken(page);
     await askBaseline(page);
     const overflow = () => page.evaluate("document.documentElement.scrollWidth - innerWidth");
-    expect(await overflow()).toBe(0);
-    const background: string = await page.evaluate("getComputedStyle(document.body).backgroundColor");
-    expect(Number(/\d+/.exec(background)?.[0]) > 128).toBe(colorScheme === "light");
-    expect(await page.evaluate(NAMELESS)).toEqual([]);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await overflow()).toBe(0);
+      const background: string = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(Number(/\d+/.exec(background)?.[0]) > 128).toBe(colorScheme === "light");
+      expect(await page.evaluate(NAMELESS)).toEqual([]);
+    }
     for (const section of ["traces", "agents", "tools", "agents/art-e", "tools/email_search"]) {
       await page.goto(`${demo.url}/#${section}`);
       await page.getByRole("heading", { level: 2 }).first().waitFor();

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatasetReview } from "../../src/questions/dataset-review.js";
 import type { HttpServer } from "../../src/server/http-server.js";
@@ -56,12 +56,12 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     return startReviewServer(test.db, review, { version: "1.2.3", port: 0, token: null, report: () => undefined });
   }
 
-  async function openPage(hash = "", options: BrowserContextOptions = {}) {
-    const context = await browser.newContext(options);
+  async function openPage() {
+    const context = await browser.newContext();
     const page = await context.newPage();
     const wrong: string[] = [];
     page.on("pageerror", (error) => wrong.push(error.message));
-    await page.goto(`${server.url}/${hash}`);
+    await page.goto(`${server.url}/`);
     await page.locator(".labelling, .notice").first().waitFor();
     return { page, wrong, context };
   }
@@ -159,19 +159,24 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await context.close();
   });
 
-  it.each([
-    [1280, "light"],
-    [390, "dark"],
-  ] as const)("fits %i pixels, %s", async (width, colorScheme) => {
-    const { page, context } = await openPage("", { viewport: { width, height: 700 }, colorScheme });
+  it("fits screens wide and narrow, light and dark", async () => {
+    const { page, context } = await openPage();
     const overflow = "document.documentElement.scrollWidth - innerWidth";
-    expect(await page.evaluate(overflow)).toBe(0);
-    await page.keyboard.press("e");
-    await page.locator(".editor").waitFor();
-    expect(await page.evaluate(overflow)).toBe(0);
     const nameless = `[...document.querySelectorAll("main input, main textarea, main button")]
       .filter((one) => !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]')).length`;
-    expect(await page.evaluate(nameless)).toBe(0);
+    for (const [width, colorScheme] of [
+      [1280, "light"],
+      [390, "dark"],
+    ] as const) {
+      await page.setViewportSize({ width, height: 700 });
+      await page.emulateMedia({ colorScheme });
+      expect([width, await page.evaluate(overflow)]).toEqual([width, 0]);
+      await page.keyboard.press("e");
+      await page.locator(".editor").waitFor();
+      expect([width, await page.evaluate(overflow), await page.evaluate(nameless)]).toEqual([width, 0, 0]);
+      await page.reload();
+      await page.locator(".labelling").waitFor();
+    }
     await context.close();
   });
 });

@@ -18,6 +18,11 @@ const ANSWER: Answer = {
   toolCalls: [{ name: "return_final_answer", arguments: { answer: "The dues are $40.", sources: [] } }],
 };
 
+const LOOKS = [
+  [1280, "light"],
+  [390, "dark"],
+] as const;
+
 /** A provider whose requests wait until the test answers them, in the order in which they came. */
 async function startHeldProvider() {
   const held: ((answer: Answer) => void)[] = [];
@@ -59,10 +64,17 @@ const runLine = (provider: FakeProvider, flags: string) =>
 
 describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () => {
   let browser: Browser;
+  /** Of all cases; the last stops it. */
+  let server: Started;
+  let serverUrl: string;
   beforeAll(async () => {
-    browser = await openBrowser();
+    server = start("serve --port 0");
+    [browser, serverUrl] = await Promise.all([openBrowser(), addressOf(server)]);
   });
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    server?.child.kill("SIGKILL");
+    await browser?.close();
+  });
 
   async function open(url: string): Promise<{ page: Page; wrong: string[] }> {
     const page = await browser.newPage();
@@ -116,8 +128,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     ]).toEqual(before);
 
     // Another process shows what the file holds, and says what it cannot know.
-    const server = start("serve --port 0");
-    const other = await open(`${await addressOf(server)}/#runs/${new URL(page.url()).hash.split("/")[1]}`);
+    const other = await open(`${serverUrl}/#runs/${new URL(page.url()).hash.split("/")[1]}`);
     await other.page.getByRole("region", { name: "Failed" }).getByText("<img src=x").waitFor();
     expect(await text(other.page)).toContain("2 of 4 tasks done, 1 of them failed");
     await other.page.getByText("known to that process alone").waitFor();
@@ -135,9 +146,6 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     const { code } = await run.ended;
     expect(code).toBe(0);
     expect(readJson("watched.json")).toMatchObject({ totalTasks: 4, completedTasks: 3, failedTasks: 1 });
-    server.child.kill("SIGTERM");
-    await other.page.getByText("The server has stopped").waitFor();
-    expect((await server.ended).code).toBe(0);
     expect([...wrong, ...other.wrong]).toEqual([]);
     await Promise.all([page.close(), other.page.close(), provider.close()]);
   });
@@ -155,86 +163,80 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
 
     const again = start(`run --resume ${runId} --no-progress --watch`, { OPENAI_API_KEY: "key" });
     const address = await addressOf(again);
-    const server = start("serve --port 0");
-    const other = await open(`${await addressOf(server)}/#runs/${runId}`);
+    const other = await open(`${serverUrl}/#runs/${runId}`);
     await other.page.getByText("Running.").waitFor();
     await page.goto(address);
     await page.getByText("1 of 3 tasks done").waitFor();
     again.child.kill("SIGKILL");
     await other.page.getByText("Stopped before its last task.").waitFor();
     await page.getByText("The connection is lost.").waitFor();
-    server.child.kill("SIGTERM");
-    await Promise.all([server.ended, again.ended, page.close(), other.page.close(), provider.close()]);
+    await Promise.all([again.ended, page.close(), other.page.close(), provider.close()]);
   });
 
-  it.each([
-    [1280, "light"],
-    [390, "dark"],
-  ] as const)("fits %i pixels, %s, and can be used with the keyboard alone", async (width, colorScheme) => {
+  it("fits screens wide and narrow, light and dark, and can be used with the keyboard alone", async () => {
     const { provider, answerNext } = await startHeldProvider();
-    const run = start(runLine(provider, "-l 2 --concurrency 2"), { OPENAI_API_KEY: "key" });
-    const address = await addressOf(run);
-    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme });
-    const page = await context.newPage();
-    await page.goto(address);
-    await answerNext(ANSWER);
+    const run = start(runLine(provider, "-l 3 --concurrency 2"), { OPENAI_API_KEY: "key" });
+    const { page } = await open(await addressOf(run));
     const newest = page.getByRole("region", { name: "Finished last" });
-    await newest.waitFor();
-    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-    expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
     const isOnLink = "document.activeElement.closest('[aria-label=\"Finished last\"] a') !== null";
-    for (let i = 0; i < 20 && !(await page.evaluate(isOnLink)); i++) await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
-    expect(await text(page)).toContain("The dues are $40.");
-    await page.goBack();
-    await newest.waitFor();
+    for (const [width, colorScheme] of LOOKS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      await answerNext(ANSWER);
+      await newest.waitFor();
+      expect([width, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([width, 0]);
+      expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
+      for (let i = 0; i < 20 && !(await page.evaluate(isOnLink)); i++) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+      expect(await text(page)).toContain("The dues are $40.");
+      await page.goBack();
+      await newest.waitFor();
+    }
     await answerNext(ANSWER);
     await page.getByText("Completed.").waitFor();
     expect((await run.ended).code).toBe(0);
-    await Promise.all([context.close(), provider.close()]);
+    await Promise.all([page.close(), provider.close()]);
   });
 
-  it.each([
-    [1280, "light"],
-    [390, "dark"],
-  ] as const)(
-    "shows a training run's rewards, tokens and endings as they come, at %i pixels",
-    async (width, colorScheme) => {
-      const environment = start(`env serve --port 0 --dataset ${QUESTIONS} --name grpo-${width} --reward exactMatch`);
-      const client = await connect(await addressOf(environment));
-      const server = start("serve --port 0");
-      const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme });
-      const page = await context.newPage();
+  it("shows a training run's rewards, tokens and endings as they come, and that its server stops", async () => {
+    const environment = start(`env serve --port 0 --dataset ${QUESTIONS} --name grpo --reward exactMatch`);
+    const client = await connect(await addressOf(environment));
+    await client.reset({ index: 0 });
+    await client.call("return_final_answer", { answer: "x", sources: [] });
+    const { page } = await open(`${serverUrl}/#runs/grpo`);
+    const figures = page.getByRole("figure");
+    await figures.getByText("Reward: 0.000 lately").waitFor();
+    const [first] = readFileSync(QUESTIONS, "utf8").split("\n", 1);
+    const { answer } = JSON.parse(first ?? "") as { answer: string };
+    for (let i = 0; i < 3; i++) {
       await client.reset({ index: 0 });
-      await client.call("return_final_answer", { answer: "x", sources: [] });
-      await page.goto(`${await addressOf(server)}/#runs/grpo-${width}`);
-      const figures = page.getByRole("figure");
-      await figures.getByText("Reward: 0.000 lately").waitFor();
-      const [first] = readFileSync(QUESTIONS, "utf8").split("\n", 1);
-      const { answer } = JSON.parse(first ?? "") as { answer: string };
-      for (let i = 0; i < 3; i++) {
-        await client.reset({ index: 0 });
-        await client.call("return_final_answer", { answer, sources: [] });
-      }
-      for (let turn = 0; turn < 3; turn++) {
-        if (turn === 0) await client.reset({ index: 1 });
-        await client.call("nothing", {});
-      }
-      const endings = page.getByRole("region", { name: "Endings" }).getByRole("row");
-      await endings.filter({ hasText: /^(Ending)?tool protocol error(Episodes)?1$/ }).waitFor();
-      await endings.filter({ hasText: /^(Ending)?answered(Episodes)?4$/ }).waitFor();
-      expect(
-        await figures.getByRole("img").evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label"))),
-      ).toEqual(["from 0.000 to 1.000", expect.stringMatching(/^from \d+ to \d+$/)]);
-      const course = await figures.locator("polyline").first().getAttribute("points");
-      expect(course?.split(" ").length).toBeGreaterThan(3);
-      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-      client.close();
-      for (const { child } of [environment, server]) child.kill("SIGINT");
-      await Promise.all([environment.ended, server.ended, context.close()]);
-    },
-  );
+      await client.call("return_final_answer", { answer, sources: [] });
+    }
+    for (let turn = 0; turn < 3; turn++) {
+      if (turn === 0) await client.reset({ index: 1 });
+      await client.call("nothing", {});
+    }
+    const endings = page.getByRole("region", { name: "Endings" }).getByRole("row");
+    await endings.filter({ hasText: /^(Ending)?tool protocol error(Episodes)?1$/ }).waitFor();
+    await endings.filter({ hasText: /^(Ending)?answered(Episodes)?4$/ }).waitFor();
+    expect(
+      await figures.getByRole("img").evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label"))),
+    ).toEqual(["from 0.000 to 1.000", expect.stringMatching(/^from \d+ to \d+$/)]);
+    const course = await figures.locator("polyline").first().getAttribute("points");
+    expect(course?.split(" ").length).toBeGreaterThan(3);
+    for (const [width, colorScheme] of LOOKS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      expect([width, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([width, 0]);
+    }
+    client.close();
+    environment.child.kill("SIGINT");
+    server.child.kill("SIGTERM");
+    await page.getByText("The server has stopped").waitFor();
+    expect((await server.ended).code).toBe(0);
+    await Promise.all([environment.ended, page.close()]);
+  });
 });
 
 describe("the page of a run", () => {
