@@ -1,11 +1,11 @@
 // An agent as a program: searches with the question over MCP, reads the first mail, and answers with its subject.
-// What the question says decides how it misbehaves instead.
-import { appendFileSync } from "node:fs";
+// Its second argument says how it misbehaves instead, at each question of its log in turn.
+import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const [log = "", behaviour = "answer"] = process.argv.slice(2);
+const [log = "", behaviours = "answer"] = process.argv.slice(2);
 const note = (word) => log !== "" && appendFileSync(log, `${process.pid} ${word}\n`);
 note("start");
 console.log("loading the model, which nobody asked about");
@@ -34,6 +34,9 @@ async function answer({ id, question, inbox_address, query_date, max_turns, tool
 for await (const line of createInterface({ input: process.stdin })) {
   const question = JSON.parse(line);
   note(`asked ${question.id}`);
+  // Programs before this one were asked too.
+  const asked = log === "" ? 1 : readFileSync(log, "utf8").match(/ asked /g).length;
+  const behaviour = behaviours.split(",")[asked - 1] ?? behaviours;
   if (behaviour === "crash") process.exit(3);
   if (behaviour === "hang") continue;
   if (behaviour === "garbage") console.log('{"id": 5, "answer": ["no text"]}');
