@@ -12,7 +12,7 @@ import { resultsSchema } from "../results-schema.js";
  */
 
 const MANY = process.env.ART_E_LONG ? 200 : 10;
-const TASKS = 60;
+const TASKS = 40;
 const AT_ONCE = 16;
 const { artE, path, readJson, start } = workFolder({ mail: MAIL });
 
@@ -86,7 +86,7 @@ async function killedRun(mostKills: number): Promise<number> {
   const RUN = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --concurrency ${AT_ONCE} -o results.json`;
   for (let line = RUN; ; line = "run --resume latest -o results.json") {
     const { child, ended } = start(line, variables());
-    const moment = kills < mostKills ? below(random, 70) + 1 : Number.POSITIVE_INFINITY;
+    const moment = kills < mostKills ? below(random, 50) + 1 : Number.POSITIVE_INFINITY;
     const wait = below(random, 15);
     let over = false;
     void ended.then(() => {

@@ -80,7 +80,7 @@ describe("a run beside an import", LONG, () => {
       "more.mbox",
       "From x@x.example Mon Jan  1 00:00:00 2001\nMessage-ID: <more@x>\nFrom: a@x.example\nTo: b@x.example\nSubject: more\n\nmore mail\n",
     );
-    const { ended } = start(`${RUN} -l 3 --max-run-tokens 1 -o grown.json`, variables());
+    const ended = artE(`${RUN} -l 3 --max-run-tokens 1 -o grown.json`, variables());
     await provider.received(before + 1);
     expect(await artE("import more.mbox --quiet")).toMatchObject({ code: 0 });
     allow(Number.POSITIVE_INFINITY);
@@ -118,7 +118,7 @@ describe("a database that is lost during a run", LONG, () => {
   it.each(LOST)("that was %s stops it with one line, its traces beside it", async (how, lose) => {
     const db = path(`${how}.db`);
     copyFileSync(path("art-e.db"), db);
-    const { ended } = start(`${RUN} -l 5 --db ${db}`, variables());
+    const ended = artE(`${RUN} -l 5 --db ${db}`, variables());
     allow(before + 2);
     await provider.received(before + 3);
     lose(db);
@@ -143,7 +143,7 @@ describe("a file that cannot be written", LONG, () => {
   it("a run begun on a full disk says so in one line", async () => {
     copyFileSync(path("art-e.db"), path("full.db"));
     const args = ["-c", `trap '' XFSZ; ulimit -f 64; exec "$0" "$@"`, process.execPath, BIN];
-    const line = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "70", "--db", "full.db"];
+    const line = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "10", "--db", "full.db"];
     const { code, stderr } = await startProgram(path(""), "/bin/sh", [...args, ...line], {}).ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/^art-e: .*full\.db.*\n {7}See that the disk has room and works.*\n$/);
