@@ -36,7 +36,7 @@ describe("before a run", () => {
   }
 
   describe("before any task is run, it is refused", () => {
-    it.concurrent.each([
+    it.each([
       ["anthropic", "", "ANTHROPIC_API_KEY"],
       ["openai", "--model-id openai/gpt-4.1", "OPENAI_API_KEY"],
       ["google", "--model-id google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
@@ -48,45 +48,45 @@ describe("before a run", () => {
       ),
     );
 
-    it.concurrent("with an agent that there is not", () =>
+    it("with an agent that there is not", () =>
       refused(
         "run -a nobody",
         'There is no agent "nobody".',
         "The agents are: art-e, baseline, data-worker, email-search, noop, oracle",
       ));
 
-    it.concurrent("with a model that nobody offers", () =>
+    it("with a model that nobody offers", () =>
       refused(
         "run -a art-e --model-id acme/best",
         "--model-id acme/best names no known provider.",
         "Providers: anthropic,",
       ));
 
-    it.concurrent("without a database", () =>
+    it("without a database", () =>
       refused("run -a baseline --db no.db", "There is no database at no.db.", "Import some mail first"));
 
-    it.concurrent("with a database of another program", () => {
+    it("with a database of another program", () => {
       write("notes.db", "this is no database");
       return refused("run -a baseline --db notes.db", "Cannot use notes.db: it is not a SQLite file.", "--db");
     });
 
-    it.concurrent("without any mail", () => {
+    it("without any mail", () => {
       openStore(path("empty.db"), { mustExist: false }).close();
       const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
       return refused(line, "There is no mail in empty.db.", "art-e import SOURCE");
     });
 
-    it.concurrent("with a question about a mailbox that is not imported", () =>
+    it("with a question about a mailbox that is not imported", () =>
       refused(
         `run -a baseline --dataset ${otherInbox()}`,
         "1 of 2 questions ask mailboxes that are not imported: amontero@",
         "--partial-inboxes",
       ));
 
-    it.concurrent("with an output file in a folder that there is not", () =>
+    it("with an output file in a folder that there is not", () =>
       refused("run -a baseline -o no/results.json", "--output: no/results.json cannot be written", "Make the folder"));
 
-    it.concurrent.each([
+    it.each([
       ["that there is not", "no.jsonl", "could not read questions from no.jsonl: there is no such file"],
       ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
     ])("with a dataset %s", (_, file, message) => {
@@ -94,21 +94,21 @@ describe("before a run", () => {
       return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row/);
     });
 
-    it.concurrent("when the flags leave no question", () =>
+    it("when the flags leave no question", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
         "None of the 73 questions",
         "None of them is about --inbox nobody@kestrelplains.example.",
       ));
 
-    it.concurrent("when a mailbox is misspelt", () =>
+    it("when a mailbox is misspelt", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
         "None of the 73 questions",
         "Did you mean marcus.hale@kestrelplains.example?",
       ));
 
-    it.concurrent("when the flags leave no question of a mailbox", () =>
+    it("when the flags leave no question of a mailbox", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
         "None of the 73 questions",
@@ -121,7 +121,7 @@ describe("before a run", () => {
   });
 
   describe("what is not in the file is said in one line:", () => {
-    it.concurrent.each([
+    it.each([
       ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
       ["export-traces", 'There is no run "latest"', "art-e runs list"],
       ["show latest/1", 'There is no run "latest"', "art-e runs list"],
@@ -215,8 +215,9 @@ describe("no host python", () => {
 
     it("so does a run", async () => {
       expect(await start(run(`${Date.now()}.json`))).toMatchObject({ code: 0 });
-      expect(await toolResult()).toMatch(said);
-      expect(await toolResult()).not.toContain("REACHED");
+      const result = await toolResult();
+      expect(result).toMatch(said);
+      expect(result).not.toContain("REACHED");
     });
 
     it("while files can be written", async () => {

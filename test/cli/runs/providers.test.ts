@@ -46,7 +46,7 @@ describe("providers", () => {
   describe("run against a provider's own protocol scores what the model answers, and keeps no key", () => {
     type BaseUrl = (format: WireFormat) => string;
 
-    it.concurrent.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
+    it.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
       [
         "anthropic",
         "anthropic/claude-sonnet-5-5",
@@ -122,7 +122,7 @@ describe("providers", () => {
   describe("a run whose provider refuses", () => {
     const variables = ({ url }: FakeProvider) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
 
-    it.concurrent("every task ends with exit code 3, says why, and names the refused key nowhere", async () => {
+    it("every task ends with exit code 3, says why, and names the refused key nowhere", async () => {
       const provider = await refusing(400);
       const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
       expect(code).toBe(3);
@@ -145,7 +145,7 @@ describe("providers", () => {
       expect(stdout + stderr + exported.stdout).not.toContain(KEY);
     });
 
-    it.concurrent("its key ends with exit code 1 at once, leaves every task unanswered, and names the key nowhere", async () => {
+    it("its key ends with exit code 1 at once, leaves every task unanswered, and names the key nowhere", async () => {
       const provider = await refusing(401);
       const line = `${RUN} -o refused.json --concurrency 2`;
       const { code, stdout, stderr } = await artE(line, variables(provider));
@@ -160,7 +160,7 @@ describe("providers", () => {
       expect(stdout + stderr).not.toContain(KEY);
     });
 
-    it.concurrent("its model says so, and does not advise what cannot help", async () => {
+    it("its model says so, and does not advise what cannot help", async () => {
       const provider = await refusing(404);
       const { code, stdout, stderr } = await artE(`${RUN} --concurrency 2`, variables(provider));
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -168,7 +168,7 @@ describe("providers", () => {
       expect(stderr).not.toContain("--resume");
     });
 
-    it.concurrent("just half of the tasks is done, with the failures counted apart and as wrong", async () => {
+    it("just half of the tasks is done, with the failures counted apart and as wrong", async () => {
       const refused = demoQuestion(21).question;
       const provider = await provide((request) =>
         request.question === refused
