@@ -153,25 +153,21 @@ describe("demo", () => {
     expect(read("demo-output/report.html")).toContain("<!doctype html>");
   });
 
-  it("called again adds a run to those that were made since, and leaves what else lies in its folder", async () => {
+  it("called again adds a run to those that were made since, leaves what else lies in its folder, and writes one document with --json", async () => {
     write("demo-output/mine.txt", "kept");
     const questions = "--dataset demo-output/../question.jsonl --db demo-output/demo.db";
     write("question.jsonl", `${JSON.stringify(demoQuestion(1))}\n`);
     expect(await artE(`run -a baseline ${questions} --quiet`)).toMatchObject({ code: 0 });
-    expect(await artE("demo --quiet")).toMatchObject({ code: 0, stderr: "" });
-    expect(read("demo-output/mine.txt")).toBe("kept");
-    const runs = JSON.parse((await artE("stats --runs --json --db demo-output/demo.db")).stdout);
-    expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
-  });
-
-  it("with --json writes one document", async () => {
-    const { code, stdout, stderr } = await artE("demo --json --quiet -o other");
+    const { code, stdout, stderr } = await artE("demo --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
       import: { read: 517 },
       run: { completedTasks: 73 },
-      files: { results: "other/results.json", traces: "other/traces.jsonl" },
+      files: { results: "demo-output/results.json", traces: "demo-output/traces.jsonl" },
     });
+    expect(read("demo-output/mine.txt")).toBe("kept");
+    const runs = JSON.parse((await artE("stats --runs --json --db demo-output/demo.db")).stdout);
+    expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
   });
 
   it("refuses a folder that is a file", async () => {
