@@ -17,7 +17,7 @@ describe("config file", () => {
   const NIGHTLY = `agent: baseline
 dataset: ${QUESTIONS}
 run:
-  limit: 20
+  limit: 6
   output: results.json
 gates:
   fail-under: {found: 0.9, sources: 0.5}
@@ -30,7 +30,7 @@ gates:
 
   describe("run", () => {
     it("takes from --config what is not given as a flag, and says so", async () => {
-      const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml -l 12 --json");
+      const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml -l 4 --json");
       expect({ code, stderr }).toEqual({
         code: 0,
         stderr:
@@ -39,14 +39,14 @@ gates:
       const { agentId, totalTasks, gates, output } = JSON.parse(stdout);
       expect({ agentId, totalTasks, output }).toEqual({
         agentId: "baseline",
-        totalTasks: 12,
+        totalTasks: 4,
         output: "ci/results.json",
       });
       expect(gates).toMatchObject([
         { scorer: "foundGold", limit: 0.9, passed: true },
         { scorer: "sourcesCorrect", limit: 0.5, passed: true },
       ]);
-      expect(readJson("ci/results.json").totalTasks).toBe(12);
+      expect(readJson("ci/results.json").totalTasks).toBe(4);
     });
 
     it("ends with 3 where a gate of the file is missed", async () => {
@@ -69,12 +69,12 @@ gates:
 
     it("shows with --dry-run what comes from the file", async () => {
       const { stdout } = await artE("run --dry-run --config ci/nightly.yaml");
-      expect(stdout).toMatch(/^run\.limit: +20 \(ci\/nightly\.yaml:4\)$/m);
+      expect(stdout).toMatch(/^run\.limit: +6 \(ci\/nightly\.yaml:4\)$/m);
       expect(stdout).toMatch(/^gates\.fail-under: +found=0\.9,sources=0\.5 \(ci\/nightly\.yaml:7\)$/m);
       const json = await artE("run --dry-run --config ci/nightly.yaml --json --quiet");
       expect(JSON.parse(json.stdout).config).toMatchObject({
         path: "ci/nightly.yaml",
-        settings: expect.arrayContaining([{ name: "run.limit", value: 20, line: 4 }]),
+        settings: expect.arrayContaining([{ name: "run.limit", value: 6, line: 4 }]),
       });
     });
 
@@ -107,7 +107,7 @@ gates:
 
     it("goes on with a run as it was begun, whatever the file says", async () => {
       write("art-e.yaml", NIGHTLY);
-      expect(await artE("run -l 15 --quiet")).toMatchObject({ code: 0 });
+      expect(await artE("run -l 2 --quiet")).toMatchObject({ code: 0 });
       write("art-e.yaml", `${NIGHTLY.replace("baseline", "email-search")}limits: {max-turns: 2}\n`);
       const { code, stderr } = await artE("run --resume latest");
       expect({ code, stderr }).toMatchObject({
@@ -141,7 +141,7 @@ describe("runs of a file", () => {
 
   const FILE = `agent: baseline
 dataset: ${QUESTIONS}
-run: {limit: 8, output: results.json}
+run: {limit: 4, output: results.json}
 gates: {fail-under: {found: 0.9}}
 runs:
   easy:
@@ -176,7 +176,7 @@ runs:
         "Results:  ci/results-strict.json",
         "Results:  ci/three.json",
       ]);
-      expect([readJson("ci/results-easy.json").totalTasks, readJson("ci/three.json").totalTasks]).toEqual([8, 3]);
+      expect([readJson("ci/results-easy.json").totalTasks, readJson("ci/three.json").totalTasks]).toEqual([4, 3]);
     });
 
     it("gives each run its name as a tag", async () => {
@@ -185,12 +185,12 @@ runs:
     });
 
     it("prints one JSON document with the results of all", async () => {
-      const { code, stdout } = await artE("run --config ci/nightly.yaml --json --quiet -l 2 -o all.json");
+      const { code, stdout } = await artE("run --config ci/nightly.yaml --json --quiet -l 1 -o all.json");
       expect(code).toBe(3);
       expect(JSON.parse(stdout).runs).toMatchObject([
-        { name: "easy", exitCode: 0, totalTasks: 2, output: "all-easy.json" },
-        { name: "strict", exitCode: 3, totalTasks: 2, output: "all-strict.json", error: { code: "gate_missed" } },
-        { name: "short", exitCode: 0, totalTasks: 2, output: "all-short.json" },
+        { name: "easy", exitCode: 0, totalTasks: 1, output: "all-easy.json" },
+        { name: "strict", exitCode: 3, totalTasks: 1, output: "all-strict.json", error: { code: "gate_missed" } },
+        { name: "short", exitCode: 0, totalTasks: 1, output: "all-short.json" },
       ]);
     });
 
@@ -228,8 +228,8 @@ runs:
       const { code, stdout } = await artE("run --config ci/nightly.yaml --dry-run --json --quiet");
       expect(code).toBe(0);
       expect(JSON.parse(stdout).runs.map(({ name, tasks }: { name: string; tasks: number }) => [name, tasks])).toEqual([
-        ["easy", 8],
-        ["strict", 8],
+        ["easy", 4],
+        ["strict", 4],
         ["short", 3],
       ]);
     });
