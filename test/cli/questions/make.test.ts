@@ -44,19 +44,19 @@ describe("make", () => {
       }
     });
 
-    it("gives the same questions for the same seed, and others for another", async () => {
+    it("gives the same questions for the same seed", async () => {
       await artE("questions make -n 20 -o again.jsonl");
       expect(read("again.jsonl")).toBe(read("patterns.jsonl"));
-      await artE("questions make -n 20 --seed 2 -o other.jsonl");
-      expect(read("other.jsonl")).not.toBe(read("patterns.jsonl"));
     });
 
     it("can be run", async () => {
-      expect(await artE("run -a baseline --dataset patterns.jsonl -l 0 --quiet")).toMatchObject({ code: 0 });
+      expect(await artE("run -a baseline --dataset patterns.jsonl -l 2 --quiet")).toMatchObject({ code: 0 });
     });
 
-    it("puts whole mailboxes into a split", async () => {
-      await artE("questions make -n 20 --train 0.34 -o split.jsonl");
+    it("gives others for another seed, and puts whole mailboxes into a split", async () => {
+      await artE("questions make -n 20 --seed 2 --train 0.34 -o split.jsonl");
+      const texts = (file: string) => made(file).map(({ question }) => question);
+      expect(texts("split.jsonl")).not.toEqual(texts("patterns.jsonl"));
       const splits = new Map<string, Set<string | undefined>>();
       for (const { inbox_address, split } of made("split.jsonl")) {
         splits.set(inbox_address, (splits.get(inbox_address) ?? new Set()).add(split));

@@ -78,9 +78,9 @@ describe("--print-config", () => {
   });
 });
 
-it("answers over stdio what is no message of the protocol, and goes on", async () => {
+it("answers over stdio what is no message of the protocol, goes on, writes nothing else, and ends with its input", async () => {
   const lines = ["no json", '{"x": 1}', '{"jsonrpc": "2.0", "id": 7, "method": "ping"}'];
-  const args = [BIN, "mcp", "--inbox", MARCUS, "--db", path("art-e.db")];
+  const args = [BIN, "mcp", "--inbox", MARCUS, "--db", path("art-e.db"), "--verbose"];
   const server = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   const closed = new Promise((resolve) => server.on("close", resolve));
   server.stdin.write(lines.map((line) => `${line}\n`).join(""));
@@ -89,6 +89,7 @@ it("answers over stdio what is no message of the protocol, and goes on", async (
     replies.push(line);
     if (replies.length === lines.length) server.stdin.end();
   }
+  expect(replies).toHaveLength(lines.length);
   const [parse, request, ping] = replies.map((line) => JSON.parse(line));
   expect(parse).toEqual({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
   expect(request).toEqual({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "Invalid Request" } });
@@ -255,13 +256,15 @@ describe("over HTTP", () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it("lets others in by a token only, and says so before it listens", async () => {
+  it("lets others in by a token only, and says so before it listens, and where a port is taken", async () => {
     const without = await artE(["mcp", "--inbox", MARCUS, "--http", "--host", "0.0.0.0", "--port", "0"]);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("ART_E_TOKEN") });
     const { server, url } = await listening(["--inbox", MARCUS, "--host", "0.0.0.0"], {
       ART_E_TOKEN: "a-long-secret-token",
     });
     const local = url.replace("0.0.0.0", "127.0.0.1");
+    const second = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", new URL(url).port]);
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("EADDRINUSE") });
     expect((await post(local, {})).status).toBe(401);
     expect((await post(local, { authorization: "Bearer a-long-secret-tokem" })).status).toBe(401);
     const client = await overHttp(local, "a-long-secret-token");
@@ -277,20 +280,6 @@ describe("over HTTP", () => {
     const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
     expect(stdio).toMatchObject({ code: 2, stderr: expect.stringContaining("--port is for --http") });
   });
-
-  it("says where a port is taken", async () => {
-    const { server, url } = await listening(["--inbox", MARCUS]);
-    const second = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", new URL(url).port]);
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("EADDRINUSE") });
-    server.child.kill("SIGTERM");
-    await server.ended;
-  });
-});
-
-it("stdout holds the protocol alone, and the end of stdin is the end", async () => {
-  const server = start(["mcp", "--inbox", MARCUS, "--verbose"]);
-  // The test's stdin is empty.
-  expect(await server.ended).toMatchObject({ code: 0, stdout: "" });
 });
 
 it("needs a mailbox, and names those there are", async () => {
