@@ -44,7 +44,7 @@ describe("outputs", () => {
 
   describe("no output destroys the database", () => {
     const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
-    it.concurrent.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("%s", (line) =>
+    it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("%s", (line) =>
       refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, and would be destroyed\./),
     );
 
@@ -65,7 +65,7 @@ describe("outputs", () => {
 
   describe("no output destroys an input", () => {
     const run = "run -a baseline --dataset questions.jsonl --overwrite";
-    it.concurrent.each([
+    it.each([
       [`${run} -o questions.jsonl`, "questions.jsonl", /--output: \S+ is the dataset/],
       [`${run} --junit sub/../questions.jsonl`, "questions.jsonl", /--junit: \S+ is the dataset/],
       [`${run} --baseline base.json -o base.json`, "base.json", /is the baseline/],
@@ -102,20 +102,16 @@ describe("outputs", () => {
   });
 
   describe("a file of another kind", () => {
-    it.concurrent.each(WRITERS)("is not lost to %s", async (typed) => {
-      // A file each: while another test writes the same file it is empty, and empty files may be overwritten.
-      const name = `notes-${WRITERS.indexOf(typed)}.txt`;
-      write(name, "my notes\n");
-      await refused(`${typed} ${name}`, name, /--\w+: notes-\d\.txt exists and is not a .+\n {7}.+--overwrite/);
+    it.each(WRITERS)("is not lost to %s", async (typed) => {
+      write("notes.txt", "my notes\n");
+      await refused(`${typed} notes.txt`, "notes.txt", /--\w+: notes\.txt exists and is not a .+\n {7}.+--overwrite/);
     });
 
-    // One after another: `latest` names a run that another writer has not finished.
     it.each(WRITERS)("is written over by %s with --overwrite, and one of the same kind without", async (typed) => {
-      const name = `mine-${WRITERS.indexOf(typed)}.txt`;
-      write(name, "my notes\n");
-      expect(await artE(`${typed} ${name} --overwrite --quiet`), typed).toMatchObject({ code: 0 });
-      expect(read(name), typed).not.toContain("my notes");
-      expect(await artE(`${typed} ${name} --quiet`), typed).toMatchObject({ code: 0 });
+      write("mine.txt", "my notes\n");
+      expect(await artE(`${typed} mine.txt --overwrite --quiet`), typed).toMatchObject({ code: 0 });
+      expect(read("mine.txt"), typed).not.toContain("my notes");
+      expect(await artE(`${typed} mine.txt --quiet`), typed).toMatchObject({ code: 0 });
     });
 
     it("the folder beside a page is not lost where it holds more than conversations", async () => {

@@ -27,7 +27,7 @@ describe("report", () => {
     return JSON.parse(inflateRawSync(Buffer.from(packed ?? "", "base64")).toString());
   }
 
-  it.concurrent("writes a page of the newest run with its conversations in it, and says so", async ({ expect }) => {
+  it("writes a page of the newest run with its conversations in it, and says so", async () => {
     const { code, stdout, stderr } = await artE("report -o page.html");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(/^3 tasks written to page\.html \(0\.\d MB\); their conversations are in the page\.\n$/);
@@ -52,7 +52,7 @@ describe("report", () => {
     ]);
   });
 
-  it.concurrent("puts the conversations into a folder beside it, and does so again", async ({ expect }) => {
+  it("puts the conversations into a folder beside it, and does so again", async () => {
     for (const _ of ["once", "again"]) {
       const { code, stderr } = await artE("report --traces folder -o beside.html");
       expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe("report", () => {
     expect(read("beside.html")).toContain("'strict-dynamic'");
   });
 
-  it.concurrent("leaves a folder alone that is not of a report", async ({ expect }) => {
+  it("leaves a folder alone that is not of a report", async () => {
     mkdirSync(path("mine-traces"));
     write("mine-traces/diary.txt", "dear diary");
     const { code, stderr } = await artE("report --traces folder -o mine.html");
@@ -73,7 +73,7 @@ describe("report", () => {
     expect(existsSync(path("mine.html"))).toBe(false);
   });
 
-  it.concurrent("writes a page without conversations, smaller, to stdout", async ({ expect }) => {
+  it("writes a page without conversations, smaller, to stdout", async () => {
     const { code, stdout, stderr } = await artE("report --traces none");
     expect(code).toBe(0);
     expect(stdout.startsWith("<!doctype html>\n")).toBe(true);
@@ -81,7 +81,7 @@ describe("report", () => {
     expect(stderr).toContain("3 tasks written; without their conversations: art-e show RUN/TASK shows them.");
   });
 
-  it.concurrent("--format md tells several runs beside one another", async ({ expect }) => {
+  it("--format md tells several runs beside one another", async () => {
     const { stdout: listed } = await artE("stats --runs --json");
     const [newer, older] = JSON.parse(listed).map(({ id }: { id: string }) => id);
     const { code, stdout } = await artE(`report ${older} ${newer} --format md`);
@@ -92,7 +92,7 @@ describe("report", () => {
     expect(stdout).toContain("<details><summary>Semantic score by mailbox</summary>");
   });
 
-  it.concurrent("--format csv writes a line a task", async ({ expect }) => {
+  it("--format csv writes a line a task", async () => {
     const { code, stderr } = await artE("report --format csv -o tasks.csv");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "3 tasks written to tasks.csv.\n" });
     const rows: Record<string, string>[] = parse(read("tasks.csv"), { columns: true, bom: true });
@@ -101,7 +101,7 @@ describe("report", () => {
     expect(rows[0]?.foundGold).toBe("1");
   });
 
-  it.concurrent("--json gives the figures, and of a page where it is", async ({ expect }) => {
+  it("--json gives the figures, and of a page where it is", async () => {
     const { stdout } = await artE("report --json");
     const { runs, scores } = JSON.parse(stdout);
     expect(runs[0].slices.inbox.length).toBeGreaterThan(0);
@@ -111,7 +111,7 @@ describe("report", () => {
     expect(page.bytes).toBe(statSync(path("json.html")).size);
   });
 
-  it.concurrent.each([
+  it.each([
     ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
     ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],

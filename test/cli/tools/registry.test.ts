@@ -8,7 +8,7 @@ import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 describe("without any database, and without making one,", () => {
   const { artE, path } = workFolder();
 
-  it.concurrent("agents list shows what a new one holds", async ({ expect }) => {
+  it("agents list shows what a new one holds", async () => {
     const { code, stdout, stderr } = await artE("agents list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -24,7 +24,7 @@ describe("without any database, and without making one,", () => {
     `);
   });
 
-  it.concurrent("agents show shows one, with its prompt and tools", async ({ expect }) => {
+  it("agents show shows one, with its prompt and tools", async () => {
     const { code, stdout } = await artE("agents show art-e");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^art-e: ART-E Agent\n/);
@@ -35,7 +35,7 @@ describe("without any database, and without making one,", () => {
     expect(stdout).toContain("{{inbox_address}}");
   });
 
-  it.concurrent("agents show --json is one document", async ({ expect }) => {
+  it("agents show --json is one document", async () => {
     expect(JSON.parse((await artE("agents show baseline --json")).stdout)).toMatchObject({
       id: "baseline",
       model: "offline/baseline",
@@ -47,7 +47,7 @@ describe("without any database, and without making one,", () => {
     });
   });
 
-  it.concurrent("tools list shows those of a category", async ({ expect }) => {
+  it("tools list shows those of a category", async () => {
     const { code, stdout, stderr } = await artE("tools list --category email");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -61,14 +61,14 @@ describe("without any database, and without making one,", () => {
     `);
   });
 
-  it.concurrent("tools list --json shows all, with their parameters", async ({ expect }) => {
+  it("tools list --json shows all, with their parameters", async () => {
     const tools = JSON.parse((await artE("tools list --json")).stdout);
     const ids = tools.map((tool: { id: string }) => tool.id);
     expect(ids).toEqual(expect.arrayContaining(["email_search", "read_email", "execute_python"]));
     for (const tool of tools) expect(tool.parametersSchema).toMatchObject({ type: "object" });
   });
 
-  it.concurrent("tools show shows one, with its parameters as JSON Schema", async ({ expect }) => {
+  it("tools show shows one, with its parameters as JSON Schema", async () => {
     const { code, stdout } = await artE("tools show email_get");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^email_get: Read Email\n/);
@@ -77,7 +77,7 @@ describe("without any database, and without making one,", () => {
     expect(JSON.parse(parameters)).toMatchObject({ required: ["message_id"] });
   });
 
-  it("the folder is as empty as before", ({ expect }) => {
+  it("the folder is as empty as before", () => {
     expect(readdirSync(path(""))).toEqual([]);
   });
 });

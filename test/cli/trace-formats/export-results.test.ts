@@ -100,7 +100,7 @@ describe("export-results", () => {
     expect(stderr).toContain("Only in tasks, as results files have no traces: run_other.");
   });
 
-  it.concurrent.each([
+  it.each([
     ["", "Parquet is no text: --output is needed."],
     ["--format csv", "Several tables do not fit into one output: --output is needed."],
     ["--format csv --tables tasks --json", "--json and a table both want stdout: --output is needed."],
