@@ -196,7 +196,7 @@ describe("wrong usage", () => {
   }
 
   describe("a command line that means nothing is refused:", () => {
-    it.concurrent.each([
+    it.each([
       ["without a command", "", "No command is given."],
       ["with an unknown command", "frobnicate", "Unknown command: frobnicate."],
       ["with a misspelt flag", "run --limt 3", "Unknown flag: --limt."],
@@ -206,7 +206,7 @@ describe("wrong usage", () => {
   });
 
   describe("a flag that cannot be used is named as it is written:", () => {
-    it.concurrent.each<[Line, string]>([
+    it.each<[Line, string]>([
       ["run -a x -l", "-l needs a value."],
       [["run", "-a", "x", "-l", ""], "-l: the value is empty."],
       ["run -a x -l many", "--limit: expected a whole number of at least 0."],
@@ -214,7 +214,7 @@ describe("wrong usage", () => {
   });
 
   describe("flags that contradict each other are refused before anything is opened:", () => {
-    it.concurrent.each([
+    it.each([
       ["import one -c two", "SOURCE one and --csv-path two name different sources."],
       ["run -a x --dataset f.csv --use-json", "--dataset names a file, --use-json the dataset on the hub."],
       ["eval-search --seed 4", "--seed is for --shuffle, which is not given."],
@@ -228,9 +228,9 @@ describe("wrong usage", () => {
   });
 
   describe("run is refused", () => {
-    it.concurrent("without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
+    it("without --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
 
-    it.concurrent("with --workspace and no server that it would be one of", () =>
+    it("with --workspace and no server that it would be one of", () =>
       refused("run -a baseline -w ws_1", "--workspace is for --api-url, which is not given."));
   });
 

@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 
 describe("stats of a dataset", () => {
-  it.concurrent("stand in the box of the published runner, with two lines more", async () => {
+  it("stand in the box of the published runner, with two lines more", async () => {
     const box = [
       RULE,
       "ART-E Dataset Statistics (test split)",
@@ -41,7 +41,7 @@ describe("stats of a dataset", () => {
     expect(await artE("run --stats --csv-path small_test.jsonl --db no.db")).toEqual(shown);
   });
 
-  it.concurrent("are one document with --json, with where the questions came from", async () => {
+  it("are one document with --json, with where the questions came from", async () => {
     const { stdout } = await artE("stats --dataset small_test.jsonl --json");
     expect(JSON.parse(stdout)).toMatchObject({
       split: "test",
@@ -59,7 +59,7 @@ describe("stats of a dataset", () => {
 });
 
 describe("stats of the mail", () => {
-  it.concurrent("tell how much there is and of whom", async () => {
+  it("tell how much there is and of whom", async () => {
     const { code, stdout } = await artE("stats --corpus");
     expect(code).toBe(0);
     expect(stdout.replace(/[0-9a-f]{64}/, "#")).toBe(
@@ -80,7 +80,7 @@ describe("stats of the mail", () => {
     );
   });
 
-  it.concurrent("are one document with --json, of these fields", async () => {
+  it("are one document with --json, of these fields", async () => {
     const { stdout } = await artE("stats --corpus --json");
     expect(JSON.parse(stdout)).toEqual({
       messages: 516,

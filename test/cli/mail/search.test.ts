@@ -18,7 +18,7 @@ describe("search and show", () => {
   }
 
   describe("search", () => {
-    it.concurrent("shows mails as an agent would find them, and how to read one", async ({ expect }) => {
+    it("shows mails as an agent would find them, and how to read one", async () => {
       const { code, stdout, stderr } = await artE(`search ${MARCUS} ${PHRASE} -l 2`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [first = "", second = "", last] = stdout.trimEnd().split("\n\n");
@@ -28,7 +28,7 @@ describe("search and show", () => {
       expect(last).toMatch(/^2 of \d+ mails\. art-e show '<MESSAGE-ID>' reads one\.$/);
     });
 
-    it.concurrent("--explain shows which part of each score comes from what", async ({ expect }) => {
+    it("--explain shows which part of each score comes from what", async () => {
       const asked = ["search", MARCUS, "What price did I give Alice in January?", "-l", "3", "--cutoff", "2001-01-15"];
       const [shown, json] = await Promise.all([artE([...asked, "--explain"]), artE([...asked, "--explain", "--json"])]);
       expect([shown.code, shown.stderr]).toEqual([0, ""]);
@@ -48,9 +48,7 @@ describe("search and show", () => {
       );
     });
 
-    it.concurrent("--explain names the words that are in no mail, and what was searched for instead", async ({
-      expect,
-    }) => {
+    it("--explain names the words that are in no mail, and what was searched for instead", async ({ expect }) => {
       const asked = ["search", MARCUS, "Meriwell citygate confi", "-l", "1", "--explain"];
       const [shown, json] = await Promise.all([artE(asked), artE([...asked, "--json"])]);
       expect(shown.stdout.split("\n\n")[0]?.split("\n")).toEqual([
@@ -63,12 +61,12 @@ describe("search and show", () => {
       expect(emails[0].snippet).toMatch(/Merriwell/);
     });
 
-    it.concurrent("has no scores to explain where the newest come first", async ({ expect }) => {
+    it("has no scores to explain where the newest come first", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain is about scores")]);
     });
 
-    it.concurrent("looks for every one of its words, and takes the last of a flag given twice", async ({ expect }) => {
+    it("looks for every one of its words, and takes the last of a flag given twice", async () => {
       const totalOf = async (words: string) =>
         JSON.parse((await artE(`search ${MARCUS} ${words} --json -l 1 -l 2`)).stdout);
       const [all, last] = await Promise.all([totalOf(PHRASE), totalOf("quantity")]);
@@ -77,13 +75,13 @@ describe("search and show", () => {
       expect(all.emails).toHaveLength(2);
     });
 
-    it.concurrent("is not put off by quotes, operators or numbers among the words", async ({ expect }) => {
+    it("is not put off by quotes, operators or numbers among the words", async () => {
       const { code, stdout } = await artE(["search", MARCUS, "what's", 'AND "Q3', "*", "9,200", "--json"]);
       expect(code).toBe(0);
       expect(JSON.parse(stdout).total).toBeGreaterThan(0);
     });
 
-    it.concurrent("--order newest searches as ART does: all words, newest first", async ({ expect }) => {
+    it("--order newest searches as ART does: all words, newest first", async () => {
       const { code, stdout } = await artE(`search ${MARCUS} base quantity --order newest --json`);
       expect(code).toBe(0);
       const found: Hit[] = JSON.parse(stdout);
@@ -91,9 +89,7 @@ describe("search and show", () => {
       expect(Object.keys(found[0] ?? {})).toEqual(["message_id", "snippet"]);
     });
 
-    it.concurrent("--cutoff hides what was sent after that day, --after what was sent before it", async ({
-      expect,
-    }) => {
+    it("--cutoff hides what was sent after that day, --after what was sent before it", async ({ expect }) => {
       const all = await hits("-l 50");
       const early = await hits("-l 50 --cutoff 2000-12-31 --after 2000-05-02");
       expect(all.some((mail) => mail.date > "2001")).toBe(true);
@@ -101,7 +97,7 @@ describe("search and show", () => {
       expect(early.filter((mail) => mail.date < "2000-05-02" || mail.date > "2001")).toEqual([]);
     });
 
-    it.concurrent("--from and --to ask for sender and receiver, --before for older mail", async ({ expect }) => {
+    it("--from and --to ask for sender and receiver, --before for older mail", async () => {
       const sender = "amontero@merriwellgas.example";
       const sent = await hits(`--from ${sender} -l 50`);
       const received = await hits(`--to ${sender} -l 50 --before 2001-01-01`);
@@ -114,7 +110,7 @@ describe("search and show", () => {
   });
 
   describe("show", () => {
-    it.concurrent("reads a mail by its Message-ID", async ({ expect }) => {
+    it("reads a mail by its Message-ID", async () => {
       const [id = ""] = demoQuestion(3).message_ids;
       const { code, stdout, stderr } = await artE(["show", id]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -126,9 +122,7 @@ describe("search and show", () => {
       expect(stdout.trimEnd().endsWith(mail.body.trimEnd())).toBe(true);
     });
 
-    it.concurrent("tells a trace: the question, what was said and called, the answer beside the gold one", async ({
-      expect,
-    }) => {
+    it("tells a trace: the question, what was said and called, the answer beside the gold one", async ({ expect }) => {
       await artE(`run -a baseline --dataset ${QUESTIONS} --ids 3 --quiet`);
       const { code, stdout } = await artE("show latest/3");
       expect(code).toBe(0);
@@ -165,7 +159,7 @@ describe("search and show", () => {
       if (code !== 0) throw new Error(stderr);
     });
 
-    it.concurrent.each([
+    it.each([
       ["search", ["search", OWNER, "zebra"]],
       ["show", ["show", id]],
     ])("does not reach the terminal raw in %s", async (_, words) => {
@@ -175,7 +169,7 @@ describe("search and show", () => {
       expect(stdout).not.toMatch(RAW);
     });
 
-    it.concurrent("nor in the trace of an agent that read it", async ({ expect }) => {
+    it("nor in the trace of an agent that read it", async () => {
       const question = { ...demoQuestion(1), question: "What of the zebra?", inbox_address: OWNER, message_ids: [id] };
       write("nasty.jsonl", JSON.stringify({ ...question, query_date: "2001-06-01" }));
       await artE("run -a baseline --dataset nasty.jsonl --db nasty.db --quiet");
@@ -191,7 +185,7 @@ describe("eval-search", () => {
   const { artE, write } = workFolder({ mail: MAIL });
   const EVAL = `eval-search --dataset ${QUESTIONS}`;
 
-  it.concurrent("measures all questions of the dataset, in a box", async ({ expect }) => {
+  it("measures all questions of the dataset, in a box", async () => {
     const { code, stdout, stderr } = await artE(EVAL);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(Object.keys(boxLines(stdout))).toEqual([
@@ -205,7 +199,7 @@ describe("eval-search", () => {
     });
   });
 
-  it.concurrent("with --json writes one document, over the questions chosen", async ({ expect }) => {
+  it("with --json writes one document, over the questions chosen", async () => {
     const { stdout } = await artE(`${EVAL} --ids 3,4 --json`);
     const share = expect.toSatisfy((value) => typeof value === "number" && value >= 0 && value <= 1);
     const ms = expect.any(Number);
@@ -224,7 +218,7 @@ describe("eval-search", () => {
     });
   });
 
-  it.concurrent("names the questions whose mail it did not find", async ({ expect }) => {
+  it("names the questions whose mail it did not find", async () => {
     const hopeless = { id: 8, question: "zzyzx?", answer: "", message_ids: ["<none@example.com>"], how_realistic: 1 };
     write(
       "no.jsonl",
