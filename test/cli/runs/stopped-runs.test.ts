@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -29,10 +30,11 @@ describe("ended by signal", () => {
   import { writeSync } from "node:fs";
   import { parentPort } from "node:worker_threads";
   import Database from ${JSON.stringify(join(ROOT, "node_modules/better-sqlite3/lib/index.js"))};
-  const endless = "WITH RECURSIVE c(x) AS (SELECT begun() UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+  const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
   parentPort.on("message", () => {
-    // Called within the statement.
-    new Database(":memory:").function("begun", () => writeSync(1, "busy")).prepare(endless).get();
+    const statement = new Database(":memory:").prepare(endless);
+    writeSync(1, "busy");
+    statement.get();
   });`;
 
   it.each([
@@ -48,6 +50,10 @@ describe("ended by signal", () => {
       });
     const stopping = says("stderr", "Stopping");
     await says("stdout", "busy");
+    // Within the statement, not before it: a second of processor time later.
+    const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
+    const before = worked();
+    await expect.poll(worked).not.toBe(before);
     child.kill(signal);
     await stopping;
     if (often === "twice") child.kill(signal);
