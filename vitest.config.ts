@@ -39,18 +39,35 @@ export default defineConfig({
     // Spread, as its type has it for command lines only.
     ...{ tagsFilter: [isSlow ? "slow" : "!slow"] },
     reporters: ["default", "./test/skips-reporter.ts"],
-    // Most tests wait for a process or a server: one at a time would leave the cores idle.
     maxWorkers: Math.max(4, availableParallelism()),
     sequence: { sequencer: SlowestFirst },
-    // Each worker loads the source, and the processes that run command lines, once for all its files.
+    // Each worker keeps the source, and the processes that run command lines, for all its files.
     isolate: false,
     projects: isSlow
       ? [{ extends: true, test: { name: "slow", include: slowFiles(), pool: "forks" } }]
       : [
-          { extends: true, test: { name: "programs", include: PROGRAMS, pool: "forks" } },
           {
             extends: true,
-            test: { name: "rooms", include: ["test/**/*.test.ts"], exclude: PROGRAMS, pool: "threads" },
+            test: {
+              // They wait for processes and servers: it takes some at once to fill the cores.
+              name: "programs",
+              include: PROGRAMS,
+              pool: "forks",
+              maxWorkers: Math.max(6, availableParallelism()),
+              sequence: { groupOrder: 0 },
+            },
+          },
+          {
+            extends: true,
+            test: {
+              // Each worker loads the source, which takes seconds.
+              name: "rooms",
+              include: ["test/**/*.test.ts"],
+              exclude: PROGRAMS,
+              pool: "threads",
+              maxWorkers: Math.max(3, availableParallelism()),
+              sequence: { groupOrder: 1 },
+            },
           },
         ],
   },
