@@ -313,7 +313,10 @@ test("a tool that throws is a fault of ours and goes through", async () => {
 
 test("a call that works gives its result to the model as JSON and to the record as it is", async () => {
   const args = { words: ["a", "ä"], limit: 3 };
+  const started = performance.now();
   const { message, record, result } = await make({ id: "c9", arguments: args });
+  expect(record.durationMs).toBeGreaterThanOrEqual(0);
+  expect(record.durationMs).toBeLessThanOrEqual(performance.now() - started);
   expect(result).toEqual({ ok: true, value: args });
   expect(message).toEqual({
     role: "tool",

@@ -137,6 +137,19 @@ it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
   },
 );
 
+it("a fault of ours is answered as one, and the next request too", async () => {
+  const serverFor = () => {
+    throw new Error("a wire has come loose");
+  };
+  const listener = await listenMcp({ host: "127.0.0.1", port: 0, token: null, serverFor });
+  for (const _ of ["first", "next"]) {
+    const response = await fetch(listener.origin, { method: "POST", body: "{}" });
+    const error = { code: -32_000, message: "Internal error" };
+    expect([response.status, await response.json()]).toEqual([500, { jsonrpc: "2.0", error, id: null }]);
+  }
+  await listener.close();
+});
+
 describe("connections", () => {
   let db: TestDb;
   let mcp: McpConnections;
