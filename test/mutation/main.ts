@@ -15,7 +15,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   evals: ["test/evals/", "test/statistics/", "test/cli/evals/"],
   statistics: ["test/statistics/", "test/analysis/"],
   "platform/guarded-fetch.ts": ["test/platform/"],
-  tools: ["test/tools/", "test/agents/"],
+  tools: ["test/tools/", "test/agents/", "test/cli/tools/"],
   "mail/search.ts": ["test/mail/", "test/tools/"],
   "mail/search-query.ts": ["test/mail/", "test/tools/"],
   "mail/search-postings.ts": ["test/mail/", "test/tools/"],

@@ -120,7 +120,7 @@ async function startBehavingWeb() {
       secret: { key: request.headers.authorization },
       number: 5,
     };
-    response.writeHead(what === "fail" ? 500 : 200, { "content-type": "application/json" });
+    response.writeHead(what === "fail" ? 400 : 200, { "content-type": "application/json" });
     response.end(what === "fail" ? "it is broken" : JSON.stringify(values[what]));
   });
 }
