@@ -8,22 +8,17 @@ import { CHROMIUM } from "./machine-requirements.js";
  * What costs as much as a page itself and is never looked at: the pages of the address bar, made for each window, and a
  * renderer in reserve. Of several such lists the browser reads the last, so that the library's own follows.
  */
-const FEATURES_OFF = [
-  ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"],
-  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"],
-  ...[
-    "HttpsFirstBalancedModeAutoEnable",
-    "LensOverlay",
-    "MediaRouter",
-    "PaintHolding",
-    "ThirdPartyStoragePartitioning",
-  ],
-  ...["OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"],
-];
+const FEATURES_OFF = `WebUIOmniboxPopup WebUIOmniboxAimPopup SpareRendererForSitePerProcess
+  AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades HttpsFirstBalancedModeAutoEnable
+  LensOverlay MediaRouter PaintHolding ThirdPartyStoragePartitioning OptimizationHints NetworkTimeServiceQuerying
+  AimEnabled PreconnectToSearch`;
 
 const ARGUMENTS = [
-  ...["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-software-rasterizer"],
-  `--disable-features=${FEATURES_OFF.join(",")}`,
+  "--no-sandbox",
+  "--disable-dev-shm-usage",
+  "--disable-gpu",
+  "--disable-software-rasterizer",
+  `--disable-features=${FEATURES_OFF.split(/\s+/).join(",")}`,
 ];
 
 export function openBrowser(): Promise<Browser> {

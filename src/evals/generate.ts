@@ -306,7 +306,7 @@ async function openGenerationModel(
     );
   }
   const server = serverOf(name.provider, undefined, settings.env);
-  const priceOf: PriceOf = price === undefined ? await pricesOf(name.id) : (usage) => priceAt(price, usage);
+  const priceOf: PriceOf = price === undefined ? await pricesOf(name) : (usage) => priceAt(price, usage);
   if (!isPriced(priceOf)) {
     throw new UserError(
       "price_unknown",

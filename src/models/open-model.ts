@@ -9,15 +9,7 @@ import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
-import {
-  ANSWERING_MODELS,
-  API_KEY_VARIABLES,
-  isRemote,
-  type ModelName,
-  type Provider,
-  parseModelName,
-  successorOf,
-} from "./names.js";
+import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider, successorOf } from "./names.js";
 import { withPrices } from "./prices.js";
 import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
@@ -54,7 +46,7 @@ export async function openModel(
 ): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
   const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs }, env);
-  const priceOf = given.priceOf ?? (await pricesOf(name.id));
+  const priceOf = given.priceOf ?? (await pricesOf(name));
   let model = withPrices(await resolveModel(name, connection, DEFAULT_RETRY, limiter), priceOf);
   if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
   if (cache && isRemote(name.provider)) {
@@ -70,10 +62,10 @@ export async function openModel(
 }
 
 /** Prices by the table, which is loaded for models that cost something: it is half a megabyte. */
-export async function pricesOf(modelId: string): Promise<PriceOf> {
-  if (!isRemote(parseModelName(modelId, null).provider)) return () => 0;
+export async function pricesOf({ id, provider }: ModelName): Promise<PriceOf> {
+  if (!isRemote(provider)) return () => 0;
   const { priceOfReply } = await import("./price-table.js");
-  return (usage, answeredBy) => priceOfReply(modelId, answeredBy, usage);
+  return (usage, answeredBy) => priceOfReply(id, answeredBy, usage);
 }
 
 interface ModelAtServer {

@@ -38,7 +38,7 @@ export async function openModels(
   ): Promise<QuestionModel> => {
     const name = parseModelName(id, null, address !== undefined);
     const baseUrl = serverOf(name.provider, address, settings.env, addressFlag);
-    if (options.maxCost !== undefined && !isPriced(await pricesOf(name.id))) throw unknownPrice(name.id);
+    if (options.maxCost !== undefined && !isPriced(await pricesOf(name))) throw unknownPrice(name.id);
     const limits = { throttle: shared, costLimit: spending.limit };
     const connection = { baseUrl, timeoutMs: TIMEOUT_MS, ...limits, cache: true, note };
     const { model, throttle } = await openModel(name, connection, settings);

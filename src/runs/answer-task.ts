@@ -31,10 +31,10 @@ import type { Agent, AttachedTool, Tool } from "../tools/tool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import type { Judge, Trace } from "../traces/trace.js";
-import type { OpenAgentTarget } from "./agent-target.js";
 import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
+import type { OpenAgentTarget } from "./open-agent-target.js";
 import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan-run.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
@@ -57,7 +57,7 @@ export async function localAnswerer(
     async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
       if (plan.settings.elsewhere !== undefined) {
-        const { openAgentTarget } = await import("./agent-target.js");
+        const { openAgentTarget } = await import("./open-agent-target.js");
         const how = { model, options, settings, resources };
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }

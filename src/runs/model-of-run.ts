@@ -81,7 +81,7 @@ export async function createModel(
       "Leave --cache out.",
     );
   }
-  const priceOf: PriceOf = price === null ? await pricesOf(run.model) : (usage) => priceAt(price, usage);
+  const priceOf: PriceOf = price === null ? await pricesOf(name) : (usage) => priceAt(price, usage);
   const isCalled = options.dryRun !== true && options.queue === undefined;
   const { baseUrl, wireApi } = run;
   const timeoutMs = options.requestTimeout * 1_000;

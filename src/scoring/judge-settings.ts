@@ -181,7 +181,7 @@ export async function createRunJudge(
 
 /** Refuses a limit in dollars where the price of the judge is not known. */
 export async function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): Promise<void> {
-  if (judge === null || maxCostUsd === null || isPriced(await pricesOf(judge.model))) return;
+  if (judge === null || maxCostUsd === null || isPriced(await pricesOf(parseModelName(judge.model, null)))) return;
   throw new UserError(
     "price_unknown",
     `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,

@@ -1,7 +1,14 @@
 import { LRUCache } from "lru-cache";
 import type { EndpointSettings } from "../models/endpoint.js";
 import type { Model } from "../models/model.js";
-import { ANSWERING_MODELS, isRemote, PROVIDERS, type Provider, parseModelName } from "../models/names.js";
+import {
+  ANSWERING_MODELS,
+  isRemote,
+  type ModelName,
+  PROVIDERS,
+  type Provider,
+  parseModelName,
+} from "../models/names.js";
 import { pricesOf, resolveModel } from "../models/open-model.js";
 import { withPrices } from "../models/prices.js";
 import { RateLimiter } from "../models/rate-limiter.js";
@@ -56,7 +63,7 @@ export class ServedModels {
         "Name a model of a provider.",
       );
     }
-    const model = this.open.get(name.id) ?? this.connect(name.provider, name.id);
+    const model = this.open.get(name.id) ?? this.connect(name);
     this.open.set(name.id, model);
     try {
       return await model;
@@ -66,14 +73,10 @@ export class ServedModels {
     }
   }
 
-  private async connect(provider: Provider, id: string): Promise<Model> {
-    const model = await resolveModel(
-      parseModelName(id, null),
-      this.endpointOf(provider),
-      DEFAULT_RETRY,
-      this.rateLimiter(provider),
-    );
-    return this.wrap(withPrices(model, await pricesOf(id)));
+  private async connect(name: ModelName): Promise<Model> {
+    const { provider } = name;
+    const model = await resolveModel(name, this.endpointOf(provider), DEFAULT_RETRY, this.rateLimiter(provider));
+    return this.wrap(withPrices(model, await pricesOf(name)));
   }
 
   private rateLimiter(provider: Provider): RateLimiter | null {
