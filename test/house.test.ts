@@ -24,10 +24,6 @@ const isDoor = ({ name }: File) => name === "src/cli.ts" || /^src\/(cli|server|w
 /** Files below the doors that use the process. */
 const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
   ["src/platform/environment.ts", "Reads the environment and .env once, for every door."],
-  [
-    "src/runs/agent-target.ts",
-    "Shows the stderr of an agent's program with --verbose; the door is to pass a function.",
-  ],
 ]);
 
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();

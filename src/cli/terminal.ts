@@ -395,7 +395,7 @@ export function readSettings(
     json: argv.json === true,
     quiet: argv.quiet === true,
     progress: argv.noProgress !== true,
-    verbose: argv.verbose === true,
+    agentStderr: argv.verbose === true ? (text) => process.stderr.write(stripControls(text)) : null,
     env,
   };
 }

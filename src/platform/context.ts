@@ -6,8 +6,8 @@ export interface AppSettings {
   readonly db: string;
   /** Folder for downloads and cached replies. */
   readonly cacheDir: string;
-  /** Pass on what subprocesses write to stderr. */
-  readonly verbose: boolean;
+  /** Gets what an agent's program writes to stderr; null: nobody wants it. */
+  readonly agentStderr: ((text: string) => void) | null;
   readonly env: Environment;
 }
 

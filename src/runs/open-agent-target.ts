@@ -6,7 +6,6 @@ import { playgroundTokenOf } from "../models/open-model.js";
 import type { AppSettings } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { programVersion } from "../platform/installation.js";
-import { stripControls } from "../platform/strings.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
@@ -69,10 +68,7 @@ async function openCommand(
   const env = Object.fromEntries(
     Object.entries(settings.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
-  const onStderr = (text: string) => {
-    if (settings.verbose) process.stderr.write(stripControls(text));
-  };
-  const programs = new AgentProcesses({ argv, env }, onStderr, secretsOf(settings.env));
+  const programs = new AgentProcesses({ argv, env }, settings.agentStderr ?? (() => {}), secretsOf(settings.env));
   const toolsFor = offeredTools(db, resources);
   const { openSubprocessAgent } = await import("../agents/subprocess-agent.js");
   const backend = await openSubprocessAgent({ programs, toolsFor, version: programVersion(), priceOf });

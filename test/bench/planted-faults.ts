@@ -466,7 +466,7 @@ async function withDatabase<T>(use: (db: Db, settings: Parameters<typeof suggest
   const path = join(folder, "evals.db");
   const db = openStore(path, { mustExist: false });
   try {
-    return await use(db, { db: path, cacheDir: folder, verbose: false, env: {} });
+    return await use(db, { db: path, cacheDir: folder, agentStderr: null, env: {} });
   } finally {
     db.close();
     rmSync(folder, { recursive: true, force: true });

@@ -53,7 +53,7 @@ export async function startTrainingServer({ options, serving, env = {}, file }: 
   const notes: string[] = [];
   const never = new AbortController().signal;
   const context: AppContext = {
-    settings: { db: path, cacheDir: join(folder, "cache"), verbose: false, env },
+    settings: { db: path, cacheDir: join(folder, "cache"), agentStderr: null, env },
     note: (text) => notes.push(text),
     progress: () => ({ update() {}, stop() {} }),
     signal: never,
