@@ -107,6 +107,7 @@ export function generateCandidates(
   // The cut-off list of a common term lacks mails that may hold it.
   const unlistedWeight = lists.reduce((sum, list, term) => sum + (isRare(list) ? 0 : (weights[term] ?? 0)), 0);
   const impliedWeight = (position: number) => {
+    if (implied.length === 0) return 0;
     const inRange = implied.filter(({ range }) => range.first <= position && position <= range.last);
     if (inRange.length === 0) return 0;
     return [...new Set(inRange.flatMap(({ terms }) => terms))]
@@ -133,6 +134,9 @@ function isHeavier(a: MailCandidate, b: MailCandidate): boolean {
   return a.weight > b.weight;
 }
 
+/** Behind every position. Infinity would make all of them floating-point numbers, each an object of its own. */
+const END = 2 ** 31 - 1;
+
 /** K-way merge: visits each position once, newest first, with the sum of the weights of its lists. */
 function mergePostings(
   lists: PostingLists,
@@ -140,17 +144,17 @@ function mergePostings(
   visit: (position: number, weight: number) => void,
 ): void {
   const read = new Uint32Array(lists.length);
-  const heads = Float64Array.from(lists, (list) => list[0] ?? Number.POSITIVE_INFINITY);
+  const heads = Int32Array.from(lists, (list) => list[0] ?? END);
   for (;;) {
-    let position = Number.POSITIVE_INFINITY;
+    let position = END;
     for (const head of heads) if (head < position) position = head;
-    if (position === Number.POSITIVE_INFINITY) return;
+    if (position === END) return;
     let weight = 0;
     for (let i = 0; i < heads.length; i++) {
       if (heads[i] !== position) continue;
       weight += listWeights[i] ?? 0;
       read[i] = (read[i] ?? 0) + 1;
-      heads[i] = lists[i]?.[read[i] ?? 0] ?? Number.POSITIVE_INFINITY;
+      heads[i] = lists[i]?.[read[i] ?? 0] ?? END;
     }
     visit(position, weight);
   }
@@ -212,7 +216,7 @@ export interface ScoredMail {
   /** In the ranked part of the body. */
   readonly inBody: readonly TermMatch[];
   readonly passage: RankedPassage;
-  readonly termScores: Float64Array;
+  readonly termScores: readonly number[];
   /** 0 to 1, of each of the query's signals. */
   readonly strengths: readonly number[];
 }
@@ -258,7 +262,7 @@ export function scoreMail(ranking: Ranking, position: number, mail: RankedRow): 
   const inSubject = find(subject, terms);
   const inBody = find(body, terms);
   const passage = bestPassage(body, inSubject, inBody, weights);
-  const seen = toSignalMail(mail);
+  const seen = new RankedMail(mail);
   const strengths = signals.map(({ strength }) => strength(seen));
   const factor = signals.reduce((sum, { weight }, i) => sum + weight * (strengths[i] ?? 0), 1);
   const termScores = withImplied(passage.termScores, ranking, seen, strengths);
@@ -268,26 +272,32 @@ export function scoreMail(ranking: Ranking, position: number, mail: RankedRow): 
 
 /** A word that a signal implies counts at least as one match in a body of average length, which is its idf. */
 function withImplied(
-  termScores: Float64Array,
+  termScores: readonly number[],
   { terms, weights, signals }: Ranking,
   mail: SignalMail,
   strengths: readonly number[],
-): Float64Array {
+): readonly number[] {
   const shown = signals.filter(({ implies }, i) => implies !== undefined && (strengths[i] ?? 0) > 0);
   if (shown.length === 0) return termScores;
   const isImplied = (term: string) => shown.some(({ implies }) => implies?.(term, mail));
   return termScores.map((score, i) => (isImplied(terms[i] ?? "") ? Math.max(score, weights[i] ?? 0) : score));
 }
 
-/** Parsed on demand, as most queries detect few signals. */
-function toSignalMail([, , , sender, recipients, date]: RankedRow): SignalMail {
-  return {
-    sender,
-    date,
-    get recipients() {
-      return JSON.parse(recipients) as string[];
-    },
-  };
+class RankedMail implements SignalMail {
+  constructor(private readonly row: RankedRow) {}
+
+  get sender() {
+    return this.row[3];
+  }
+
+  get date() {
+    return this.row[5];
+  }
+
+  /** Parsed on demand, as most queries detect few signals. */
+  get recipients() {
+    return JSON.parse(this.row[4]) as string[];
+  }
 }
 
 interface RankedPassage {
@@ -295,7 +305,7 @@ interface RankedPassage {
   readonly end: number;
   readonly inBody: readonly TermMatch[];
   readonly quoted: number;
-  readonly termScores: Float64Array;
+  readonly termScores: readonly number[];
 }
 
 /**
@@ -378,8 +388,8 @@ const QUOTED_WEIGHT = 0.5;
 const AVERAGE_BODY_CHARS = 800;
 
 /** BM25 over subject and body as one weighted field (BM25F): what each term adds to the score. */
-function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weights: readonly number[]): Float64Array {
-  const frequency = new Float64Array(weights.length);
+function bm25f({ inSubject, inBody, quoted, length }: FieldMatches, weights: readonly number[]): number[] {
+  const frequency = weights.map(() => 0);
   for (const { term } of inSubject) frequency[term] = (frequency[term] ?? 0) + SUBJECT_WEIGHT;
   for (const { term, start } of inBody) {
     frequency[term] = (frequency[term] ?? 0) + (isQuoted(start, quoted) ? QUOTED_WEIGHT : 1);
