@@ -26,7 +26,11 @@ describe("a schema is refused", () => {
     ["several such", { minLength: 3, pattern: "a" }, 'missing type "string" for keyword "minLength"'],
     ["entries without a type", { prefixItems: [{ type: "string" }] }, "prefixItems"],
     ["a bound beside a reference", { $ref: "#/$defs/d", minimum: 3 }, "minimum"],
-    ["a bound that is text", { type: "integer", minimum: "3" }, "properties.v.minimum must be number"],
+    [
+      "bounds that are text",
+      { type: "integer", minimum: "3", maximum: "4" },
+      'properties.v.maximum must be number, received "4"; properties.v.minimum must be number, received "3"',
+    ],
     ["a misspelt keyword", { type: "integer", minimun: 3 }, "minimun, which cannot be checked"],
     ["a keyword of OpenAPI", { type: "string", nullable: true }, "nullable"],
     ["an unknown type", { type: "text" }, "text"],

@@ -282,7 +282,10 @@ describe("connections", () => {
         body: chunks.length === 0 ? null : Buffer.concat(chunks),
       });
       const { "content-encoding": ____, "transfer-encoding": _____, ...told } = Object.fromEntries(answer.headers);
-      response.writeHead(answer.status, told).end(Buffer.from(await answer.arrayBuffer()));
+      // With a status of another kind, a location is no redirect.
+      response
+        .writeHead(answer.status, { ...told, location: "http://127.0.0.1:1/" })
+        .end(Buffer.from(await answer.arrayBuffer()));
     });
     await new Promise<void>((up) => proxy.listen(0, "127.0.0.1", up));
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/old`;
