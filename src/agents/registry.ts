@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.js";

@@ -2,7 +2,7 @@ import { isEvalScore } from "../evals/definition.js";
 import { type AnsweredBy, addReplies, addUsage, answeredByField, NO_USAGE, type Usage } from "../models/model.js";
 import { type Estimate, NO_ESTIMATE, type Scale } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
-import { passAtK, passHatK } from "../statistics/tests.js";
+import { passAtK, passHatK } from "../statistics/significance.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
-import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statistics/tests.js";
+import { computePower, mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";

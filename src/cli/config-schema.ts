@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { z } from "zod";
-import { API_KEY_VARIABLES } from "../models/names.js";
+import { API_KEY_VARIABLES } from "../models/model-names.js";
 import { didYouMean, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { isLoopback, parseHttpUrl } from "../platform/http.js";

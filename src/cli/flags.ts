@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JUDGE_MODELS } from "../models/names.js";
+import { JUDGE_MODELS } from "../models/model-names.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { checkToken } from "./command.js";

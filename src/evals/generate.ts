@@ -1,6 +1,6 @@
 import { CostLimit } from "../models/call-budget.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
-import { isRemote, parseModelName } from "../models/names.js";
+import { isRemote, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf, serverOf } from "../models/open-model.js";
 import { isPriced, type Price, priceAt } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";

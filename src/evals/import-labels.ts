@@ -3,7 +3,7 @@ import { commandLine } from "../platform/command-line.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
-import { isUnanswerable } from "../scoring/mail-scorers.js";
+import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
 import { newestFeedback } from "../traces/chats-store.js";

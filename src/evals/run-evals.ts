@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { Model } from "../models/model.js";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { openModel, serverOf } from "../models/open-model.js";
 import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";

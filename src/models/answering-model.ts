@@ -1,6 +1,6 @@
 import { stripControls } from "../platform/strings.js";
 import type { Completion, Model } from "./model.js";
-import { isProvider, isRemote } from "./names.js";
+import { isProvider, isRemote } from "./model-names.js";
 
 /** The same model. Notes once for each other model that its replies name. */
 export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {

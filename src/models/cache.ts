@@ -6,7 +6,7 @@ import { z } from "zod";
 import { replaceFile } from "../platform/files.js";
 import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
 import { type Completion, completionSchema, type Model, type ModelRequest } from "./model.js";
-import { parseModelName } from "./names.js";
+import { parseModelName } from "./model-names.js";
 import { reasoningRoom, rulesFor } from "./request-parameters.js";
 
 /** `sha256` is over the completion: a byte that was turned over on the disk makes no other answer. */

@@ -1,6 +1,6 @@
 import { UserError } from "../platform/errors.js";
 import { type Completion, type Model, type ModelRequest, type PriceOf, promptChars } from "./model.js";
-import { parseModelName } from "./names.js";
+import { parseModelName } from "./model-names.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
 
 /** Characters for a token, at the least: an estimate that is rather too high. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import { pickPassage, rareWords, type SeenMail } from "./answer-passage.js";
 import { type Completion, type Model, type ModelRequest, NO_USAGE, type ToolCall } from "./model.js";
-import { pickPassage, rareWords, type SeenMail } from "./passages.js";
 
 const TOOL = "apply_oracle";
 

@@ -9,7 +9,14 @@ import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
-import { ANSWERING_MODELS, API_KEY_VARIABLES, isRemote, type ModelName, type Provider, successorOf } from "./names.js";
+import {
+  ANSWERING_MODELS,
+  API_KEY_VARIABLES,
+  isRemote,
+  type ModelName,
+  type Provider,
+  successorOf,
+} from "./model-names.js";
 import { withPrices } from "./prices.js";
 import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";

@@ -1,6 +1,6 @@
 import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
 import type { Usage } from "./model.js";
-import { makersName, type Provider } from "./names.js";
+import { makersName, type Provider } from "./model-names.js";
 import { inputOf } from "./prices.js";
 
 interface PriceEntry {

@@ -1,5 +1,5 @@
 import type { ModelRequest, SentParameters } from "./model.js";
-import { isReasoningModel, type ModelName } from "./names.js";
+import { isReasoningModel, type ModelName } from "./model-names.js";
 
 /** Which request parameters a model accepts. A text says why one is not accepted. */
 export interface ParameterRules {

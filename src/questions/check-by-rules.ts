@@ -1,5 +1,5 @@
 import type { Email } from "../mail/email.js";
-import { stemsOf } from "../models/passages.js";
+import { stemsOf } from "../models/answer-passage.js";
 import type { Question } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
 import { matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";

@@ -15,7 +15,7 @@ import {
   type Split,
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
-import { loadQuestions } from "./hub.js";
+import { loadQuestions } from "./published-questions.js";
 
 const BINS = 10;
 

@@ -1,5 +1,5 @@
 import { type Email, ownText, plainSubject } from "../mail/email.js";
-import { contentWords, splitPassages, stemsOf } from "../models/passages.js";
+import { contentWords, splitPassages, stemsOf } from "../models/answer-passage.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { personName, type QuestionDraft } from "./draft-by-model.js";
 import {
@@ -9,7 +9,7 @@ import {
   VALUE_PATTERNS,
   type ValuePattern,
   valuesIn,
-} from "./patterns.js";
+} from "./value-patterns.js";
 
 /** Few would ask like this. */
 const TEMPLATE_REALISM = 0.3;

@@ -1,5 +1,5 @@
 import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "../models/model.js";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { priceOf } from "../models/price-table.js";
 import { rulesFor } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/context.js";

@@ -1,5 +1,5 @@
 import type { MailLookup, StoredMail } from "../mail/mail-lookup.js";
-import { splitPassages, stemsOf } from "../models/passages.js";
+import { splitPassages, stemsOf } from "../models/answer-passage.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";
 import type { Question } from "../tasks/question.js";

@@ -1,6 +1,6 @@
 import { CostLimit } from "../models/call-budget.js";
 import type { Model } from "../models/model.js";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf, serverOf } from "../models/open-model.js";
 import { isPriced } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";

@@ -1,7 +1,7 @@
 import { type Email, ownText } from "../mail/email.js";
 import { listImportedInboxes } from "../mail/import-owners.js";
 import { openMailboxListing, questionQuery } from "../mail/mail-lookup.js";
-import { contentWords, stemsOf, wordsOf } from "../models/passages.js";
+import { contentWords, stemsOf, wordsOf } from "../models/answer-passage.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { NamedCounts } from "../statistics/intervals.js";

@@ -18,6 +18,8 @@ import { isQuestion, type PlannedTask } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
+import { connectRedis, lostConnectionNotes, parseQueueUrl, readCompressed, StrangeMessage } from "./redis.js";
+import { type FinishedTask, RunQueue, taskKey } from "./run-queue.js";
 import {
   beginSpending,
   getReachedLimit,
@@ -28,9 +30,7 @@ import {
   type RunManifest,
   type TaskMessage,
   withdrawRun,
-} from "./messages.js";
-import { connectRedis, lostConnectionNotes, parseQueueUrl, readCompressed, StrangeMessage } from "./redis.js";
-import { type FinishedTask, RunQueue, taskKey } from "./run-queue.js";
+} from "./shared-state.js";
 import { WorkersWatch } from "./status.js";
 
 /**

@@ -1,8 +1,8 @@
-import { isProvider } from "../models/names.js";
+import { isProvider } from "../models/model-names.js";
 import { baseUrlOf, hasKey } from "../models/open-model.js";
 import type { Environment } from "../platform/environment.js";
 import type { IdentifiedSuite } from "../suites/suite.js";
-import type { RunManifest } from "./messages.js";
+import type { RunManifest } from "./shared-state.js";
 
 export interface WorkerTerms {
   readonly programVersion: string;

@@ -1,7 +1,7 @@
 import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
-import { type ResultMessage, resultMessageSchema, type TaskMessage, taskMessageSchema } from "./messages.js";
 import { PREFIX, queueName, RUNS, readMessage, StrangeMessage } from "./redis.js";
+import { type ResultMessage, resultMessageSchema, type TaskMessage, taskMessageSchema } from "./shared-state.js";
 
 /** A task that kills its worker so often is not given to another. */
 const DEATHS = 3;

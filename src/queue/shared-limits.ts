@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { connectionOf } from "../models/open-model.js";
 import type { Environment } from "../platform/environment.js";
 import type { RunSettings } from "../traces/run-settings.js";

@@ -2,6 +2,9 @@ import type { Redis } from "ioredis";
 import type { WorkersState } from "../runs/answer-task.js";
 import type { ServerFault } from "../runs/detect-dead-server.js";
 import type { Trace } from "../traces/trace.js";
+import { connectRedis, parseQueueUrl, StrangeMessage } from "./redis.js";
+import { shorten } from "./refuse-run.js";
+import { type QueueCounts, RunQueue } from "./run-queue.js";
 import {
   listPublishedRuns,
   listWorkers,
@@ -10,10 +13,7 @@ import {
   readPublishedRun,
   type WorkerState,
   withdrawRun,
-} from "./messages.js";
-import { connectRedis, parseQueueUrl, StrangeMessage } from "./redis.js";
-import { shorten } from "./refuse-run.js";
-import { type QueueCounts, RunQueue } from "./run-queue.js";
+} from "./shared-state.js";
 
 /** Workers show themselves within this time after they start. */
 const PATIENCE_MS = 3_000;

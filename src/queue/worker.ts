@@ -23,6 +23,10 @@ import { openExternalResources } from "../tools/external-resources.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
+import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
+import { refusalOf, shorten, type WorkerTerms } from "./refuse-run.js";
+import { TaskWorker } from "./run-queue.js";
+import { accountOf, SharedLimits } from "./shared-limits.js";
 import {
   addCall,
   addTask,
@@ -36,11 +40,7 @@ import {
   showWorker,
   type TaskMessage,
   type WorkerState,
-} from "./messages.js";
-import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
-import { refusalOf, shorten, type WorkerTerms } from "./refuse-run.js";
-import { TaskWorker } from "./run-queue.js";
-import { accountOf, SharedLimits } from "./shared-limits.js";
+} from "./shared-state.js";
 
 interface WorkOptions {
   /** Address of the queue; may hold a password. */

@@ -12,7 +12,7 @@ import { type AttemptedAnswer, attemptAnswer } from "../agents/attempt-answer.js
 import { NO_EVALS } from "../evals/use-evals.js";
 import { BudgetReached, type CallBudget, withCallBudget } from "../models/call-budget.js";
 import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
-import { isProvider, isRemote } from "../models/names.js";
+import { isProvider, isRemote } from "../models/model-names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/context.js";
 import type { JsonObject } from "../platform/json.js";
@@ -34,7 +34,7 @@ import type { Judge, Trace } from "../traces/trace.js";
 import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
-import type { OpenAgentTarget } from "./open-agent-target.js";
+import type { OpenAgentTarget } from "./open-external-agent.js";
 import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan-run.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
@@ -57,7 +57,7 @@ export async function localAnswerer(
     async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
       if (plan.settings.elsewhere !== undefined) {
-        const { openAgentTarget } = await import("./open-agent-target.js");
+        const { openAgentTarget } = await import("./open-external-agent.js");
         const how = { model, options, settings, resources };
         target = await openAgentTarget(db, plan.settings.elsewhere, plan.settings, how);
       }

@@ -1,6 +1,6 @@
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
-import { isRemote } from "../models/names.js";
+import { isRemote } from "../models/model-names.js";
 import { yieldBetween } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext } from "../platform/context.js";
@@ -24,9 +24,9 @@ import { type AverageTask, attemptPages, averageTask } from "../traces/results-s
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
-import { agentTargetOf, usesMailHere } from "./agent-target.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
+import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import type { RunOptions, RunRequest } from "./options.js";

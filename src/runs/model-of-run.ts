@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Model, PriceOf } from "../models/model.js";
-import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/names.js";
+import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf } from "../models/open-model.js";
 import { isPriced, priceAt } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";

@@ -13,8 +13,8 @@ import { type Db, type LockWait, withWriteTransaction } from "../store/open-stor
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
-import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./agent-target.js";
 import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
+import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./external-agent.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./options.js";
 import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";

@@ -14,7 +14,7 @@ import { needsMachine } from "../suites/task-needs.js";
 import type { PlannedSuiteTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
-import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./agent-target.js";
+import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./external-agent.js";
 import { createModel, modelNameOf } from "./model-of-run.js";
 import {
   agentOfNewRun,

@@ -3,7 +3,7 @@ import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
 import type { CallBudget } from "../models/call-budget.js";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { hasKey } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";

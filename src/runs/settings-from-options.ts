@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { checkBaseUrl } from "../models/endpoint.js";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { baseUrlOf, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/context.js";
@@ -16,7 +16,7 @@ import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
-import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./agent-target.js";
+import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./external-agent.js";
 import { modelNameOf } from "./model-of-run.js";
 import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./options.js";
 

@@ -2,7 +2,7 @@ import { jsonObjectSchema } from "../platform/json.js";
 import type { ToolErrorKind } from "../tools/tool.js";
 import type { SameMail, Score, ScorerEntry } from "../traces/score.js";
 import type { QuestionTrace, ToolCallRecord } from "../traces/trace.js";
-import { foundGold, readGold, sourcesCorrect } from "./mail-scorers.js";
+import { foundGold, readGold, sourcesCorrect } from "./gold-mail-scorers.js";
 
 type UnscoredAnswer = Omit<QuestionTrace, "scores">;
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
-import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/names.js";
+import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/model-names.js";
 import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
 import { isPriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";

@@ -23,7 +23,7 @@ import {
   type Verdict,
   type Vote,
 } from "../traces/trace.js";
-import { isUnanswerable } from "./mail-scorers.js";
+import { isUnanswerable } from "./gold-mail-scorers.js";
 
 const TOOL = "record_verdict";
 

@@ -33,9 +33,7 @@ import {
   sourcesF1,
   sourcesPrecision,
   sourcesRecall,
-  taskScore,
-  taskSolved,
-} from "./mail-scorers.js";
+} from "./gold-mail-scorers.js";
 
 /** A scorer of the verdict that the judge gave when the trace was made. */
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {
@@ -323,7 +321,31 @@ export type ScorerName = keyof typeof SCORERS;
 
 export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
 
-/** The same for tasks of suites, all of which have all of them. */
+const taskScore: SuiteScorerEntry = {
+  scoreGrade: (grade) => explained(grade.score, grade),
+  label: "Task score",
+  kind: "mean",
+  better: "higher",
+  meaning: "How the suite's evaluation functions grade what the agent left behind, 0 to 1, over the graded tasks.",
+  scale: { min: 0, max: 1 },
+  failedAsWrong: false,
+};
+
+const taskSolved: SuiteScorerEntry = {
+  scoreGrade: (grade) => explained(grade.score === null ? null : Number(grade.score === 1), grade),
+  label: "Solved",
+  kind: "rate",
+  better: "higher",
+  meaning: "The task score is 1, over the graded tasks.",
+  failedAsWrong: false,
+};
+
+function explained(value: number | null, { state, reason }: TaskGrade): Score {
+  if (value === 1) return { value };
+  return { value, explanation: reason === "" ? state : `${state}: ${reason}` };
+}
+
+/** Of tasks of suites, all of which have all of them. */
 export const SUITE_SCORERS = { taskScore, taskSolved } as const satisfies Record<string, SuiteScorerEntry>;
 
 /** What a training environment paid for an episode. It is a fact of the episode, and is never scored again. */

@@ -9,7 +9,7 @@ import { resolveInbox } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
 import { warnOfOtherModel } from "../models/answering-model.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
-import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/names.js";
+import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
 import { answeringModelOf, baseUrlOf, connectionOf } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";

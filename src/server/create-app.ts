@@ -3,7 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { etag } from "hono/etag";
-import { RunSubscriptions } from "../runs/follow.js";
+import { RunSubscriptions } from "../runs/run-progress.js";
 import {
   type Access,
   ApiError,

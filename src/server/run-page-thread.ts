@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { serveCalls } from "../platform/worker-rpc.js";
-import { RunSubscriptions } from "../runs/follow.js";
+import { RunSubscriptions } from "../runs/run-progress.js";
 import { openReadOnly } from "../store/open-store.js";
 import type { RunProcessState } from "../traces/progress.js";
 import { createApp } from "./create-app.js";

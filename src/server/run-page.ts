@@ -1,7 +1,7 @@
 import { builtFile } from "../platform/installation.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { RunActivity } from "../runs/answer-task.js";
-import { type RunSubscriptions, TasksUnderWay } from "../runs/follow.js";
+import { type RunSubscriptions, TasksUnderWay } from "../runs/run-progress.js";
 import { type RunEvent, type RunProcessState, type RunProgress, runProgressSchema } from "../traces/progress.js";
 import { getRun } from "../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "./route.js";

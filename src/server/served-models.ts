@@ -8,7 +8,7 @@ import {
   PROVIDERS,
   type Provider,
   parseModelName,
-} from "../models/names.js";
+} from "../models/model-names.js";
 import { pricesOf, resolveModel } from "../models/open-model.js";
 import { withPrices } from "../models/prices.js";
 import { RateLimiter } from "../models/rate-limiter.js";

@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
-import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accounts.js";
+import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./account-settings.js";
 import { argumentProblems } from "./check-arguments.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";

@@ -1,7 +1,7 @@
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { type AccountSettings, readAccountSettings } from "./accounts.js";
+import { type AccountSettings, readAccountSettings } from "./account-settings.js";
 
 const COMMAND_MS = 300_000;
 

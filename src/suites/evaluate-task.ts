@@ -1,7 +1,7 @@
 import type { JsonValue } from "../platform/json.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
 import type { FunctionCall, Grade, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
-import { findMissingAccount } from "./accounts.js";
+import { findMissingAccount } from "./account-settings.js";
 import { callForScore, callForValue } from "./custom-functions.js";
 import { evaluationNeed, FLOWBOOK_FUNCTIONS, SPIDER2V_FUNCTIONS } from "./function-table.js";
 import { GETTERS } from "./getters.js";

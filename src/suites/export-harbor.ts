@@ -9,7 +9,7 @@ import { type AppContext, Interrupted } from "../platform/context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
-import { isUnanswerable } from "../scoring/mail-scorers.js";
+import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { Question, TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";

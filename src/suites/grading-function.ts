@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { ObstacleState, SuiteTask } from "../tasks/suite-task.js";
-import type { AccountSettings } from "./accounts.js";
+import type { AccountSettings } from "./account-settings.js";
 import type { CustomCall, CustomFunctions } from "./custom-functions.js";
 import { placeInFolder, readCollectedFile, resolveSuiteFile } from "./suite-files.js";
 

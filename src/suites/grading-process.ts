@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { AccountSettings } from "./accounts.js";
+import { AccountSettings } from "./account-settings.js";
 import type { CustomFunctions } from "./custom-functions.js";
 import { evaluateTask } from "./evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";

@@ -8,7 +8,7 @@ import { checkSnapshots, missingOptional, readSnapshots, type Snapshot, snapshot
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import type { Grade, SuiteTask } from "../tasks/suite-task.js";
-import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./accounts.js";
+import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./account-settings.js";
 import { isGradedByAnswer } from "./email-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import type { EvaluationOptions } from "./grading-function.js";

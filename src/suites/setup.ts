@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { FunctionCall, ObstacleState, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
-import { type AccountSettings, readAccountSettings, settingsName } from "./accounts.js";
+import { type AccountSettings, readAccountSettings, settingsName } from "./account-settings.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { attachInboxSchema } from "./email-task.js";
 import type { FunctionNeed } from "./function-table.js";

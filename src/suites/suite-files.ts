@@ -1,6 +1,6 @@
 import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
-import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./accounts.js";
+import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";
 
 /** Files that an agent leaves, or that a suite brings, are graded up to this size. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024;

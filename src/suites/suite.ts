@@ -13,7 +13,7 @@ import type { Ending } from "../tasks/ending.js";
 import { isQuestion, type PlannedSuiteTask, type SuiteTaskFacts } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
 import type { SuiteTrace } from "../traces/trace.js";
-import { SuiteDocuments } from "./documents.js";
+import { SuiteDocuments } from "./document-search.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
 import { collectFinalState } from "./final-state.js";
 import { folderMachines } from "./folder-machine.js";

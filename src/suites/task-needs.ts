@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { JsonValue } from "../platform/json.js";
 import type { TaskMachines } from "../sandbox/task-machine.js";
 import type { FunctionCall, Obstacle, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
-import { type AccountSettings, findMissingAccount, settingsName } from "./accounts.js";
+import { type AccountSettings, findMissingAccount, settingsName } from "./account-settings.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { evaluationNeed, type FunctionNeed } from "./function-table.js";
 import { findUnsupported, NEEDS_DOCKER, UNSUPPORTED } from "./harbor-task.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { analysedTask, analyseSuite } from "../../src/analysis/analyse-suite.js";
-import { mcnemar } from "../../src/statistics/tests.js";
+import { mcnemar } from "../../src/statistics/significance.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { suiteResult } from "./suite-results.js";
 

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readCorpusStats } from "../../src/mail/corpus.js";
-import { checkHealth } from "../../src/mail/health.js";
+import { checkHealth } from "../../src/mail/integrity.js";
 import type { Db } from "../../src/store/open-store.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { accountedFor, contentOf, type Imported, importFolder, importFrom } from "./import-setup.js";

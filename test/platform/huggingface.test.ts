@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkedEndpoint, type Hub, QUESTIONS_REVISION } from "../../src/platform/huggingface.js";
-import { loadQuestions } from "../../src/questions/hub.js";
+import { loadQuestions } from "../../src/questions/published-questions.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { type Handler, never, QUICK, sendFile, sendJson, startHub } from "./hub-server.js";
 

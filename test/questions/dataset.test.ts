@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KNOWN_BAD_IDS, questionStatistics, selectQuestions, shuffled } from "../../src/questions/dataset.js";
 import { splitMessageIds } from "../../src/questions/dataset-files.js";
-import { loadQuestions, type QuestionRequest } from "../../src/questions/hub.js";
+import { loadQuestions, type QuestionRequest } from "../../src/questions/published-questions.js";
 import type { Question, Split } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { never } from "../platform/hub-server.js";

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SharedLimits } from "../../src/queue/shared-limits.js";
 import {
   addCall,
   addTask,
@@ -6,8 +7,7 @@ import {
   getReachedLimit,
   readSpending,
   setReachedLimit,
-} from "../../src/queue/messages.js";
-import { SharedLimits } from "../../src/queue/shared-limits.js";
+} from "../../src/queue/shared-state.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import { needs } from "../machine-requirements.js";
 import { type RedisServer, startRedis } from "./redis-server.js";

@@ -4,7 +4,7 @@ import { getAgent } from "../../src/agents/registry-store.js";
 import { NO_EVALS } from "../../src/evals/use-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import type { Model } from "../../src/models/model.js";
-import { parseModelName } from "../../src/models/names.js";
+import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { priceOf } from "../../src/models/price-table.js";
 import { withPrices } from "../../src/models/prices.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { openJsonFileCache } from "../../src/models/cache.js";
 import type { Model, ToolCall } from "../../src/models/model.js";
-import { parseModelName } from "../../src/models/names.js";
+import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";

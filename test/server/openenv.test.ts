@@ -7,7 +7,7 @@ import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { RunSubscriptions } from "../../src/runs/follow.js";
+import { RunSubscriptions } from "../../src/runs/run-progress.js";
 import { openReadOnly } from "../../src/store/open-store.js";
 import type { RunProgress } from "../../src/traces/progress.js";
 import { listRuns } from "../../src/traces/runs-store.js";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { getAgent } from "../../src/agents/registry-store.js";
-import type { Provider } from "../../src/models/names.js";
+import type { Provider } from "../../src/models/model-names.js";
 import { ServedModels } from "../../src/server/served-models.js";
 import { openEmpty } from "../runs/demo-setup.js";
 

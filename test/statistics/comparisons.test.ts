@@ -6,7 +6,7 @@ import {
   passAtK,
   passHatK,
   signFlipTest,
-} from "../../src/statistics/tests.js";
+} from "../../src/statistics/significance.js";
 
 /** Expected values are from SciPy 1.17.1 by the calls in the comments, unless a source is named. */
 

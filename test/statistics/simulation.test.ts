@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Estimate } from "../../src/statistics/estimate.js";
 import { ClusteredMean } from "../../src/statistics/intervals.js";
-import { pairedDifference } from "../../src/statistics/tests.js";
+import { pairedDifference } from "../../src/statistics/significance.js";
 import { expectBetween, LONG, TIMES, worlds } from "./simulated-runs.js";
 
 /**

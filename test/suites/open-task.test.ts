@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/context.js";
 import type { TaskMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
-import { AccountSettings } from "../../src/suites/accounts.js";
+import { AccountSettings } from "../../src/suites/account-settings.js";
 import type { CustomFunction } from "../../src/suites/custom-functions.js";
 import { folderMachines } from "../../src/suites/folder-machine.js";
 import { findSandboxedMachines, openSuiteTask } from "../../src/suites/open-task.js";

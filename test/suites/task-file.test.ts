@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readSettingsState, stripJsonComments } from "../../src/suites/accounts.js";
+import { readSettingsState, stripJsonComments } from "../../src/suites/account-settings.js";
 import { checkSuite } from "../../src/suites/check-suite.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite, taskFileSchema } from "../../src/suites/task-file.js";

@@ -2,8 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import type { Finding } from "../../mail/health.js";
 import type { Owner } from "../../mail/import-owners.js";
+import type { Finding } from "../../mail/integrity.js";
 import { commandLine } from "../../platform/command-line.js";
 import type { AppContext } from "../../platform/context.js";
 import { EXIT } from "../../platform/errors.js";
@@ -151,7 +151,7 @@ interface DatabaseCheck {
 
 /** Checks the database file, its index and what this machine offers. `repair` rebuilds the full-text index first. */
 async function checkDatabase(repair: boolean, context: AppContext): Promise<DatabaseCheck> {
-  const { checkHealth, repairIndex } = await import("../../mail/health.js");
+  const { checkHealth, repairIndex } = await import("../../mail/integrity.js");
   const { listOwners } = await import("../../mail/import-owners.js");
   const { withStore } = await import("../../store/open-store.js");
   return withStore(context.settings, async (db) => {

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { parseModelName } from "../../models/names.js";
+import { parseModelName } from "../../models/model-names.js";
 import { answeringModelOf } from "../../models/open-model.js";
 import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";

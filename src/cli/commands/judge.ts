@@ -12,7 +12,7 @@ export const calibrateCommand = defineCommand(
   }),
   async (options, context) => {
     const { out } = context;
-    const { calibrateJudge } = await import("../../runs/calibrate.js");
+    const { calibrateJudge } = await import("../../runs/calibrate-judge.js");
     const { judge, figures, shortfall } = await calibrateJudge(options, context);
     out.result({ judge, ...figures }, () => calibrationText(judge, figures));
     if (figures.unscored === figures.labels) {

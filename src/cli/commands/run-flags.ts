@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT_MODEL, PROVIDERS } from "../../models/names.js";
+import { DEFAULT_MODEL, PROVIDERS } from "../../models/model-names.js";
 import type { CommandHelp } from "../command.js";
 import { concurrency, configShape, overwriteShape, protocolShape } from "../flags.js";
 import { otlpShape } from "../otlp-flags.js";

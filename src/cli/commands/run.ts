@@ -1,4 +1,4 @@
-import { API_KEY_VARIABLES, isProvider } from "../../models/names.js";
+import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import { commandLine } from "../../platform/command-line.js";
 import { Interrupted } from "../../platform/context.js";

@@ -9,7 +9,7 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../model.js";
-import { isReasoningModel } from "../names.js";
+import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {

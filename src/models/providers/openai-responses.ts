@@ -10,7 +10,7 @@ import {
   type ModelRequest,
   type SentParameters,
 } from "../model.js";
-import { isReasoningModel } from "../names.js";
+import { isReasoningModel } from "../model-names.js";
 import { httpError } from "../provider-errors.js";
 import { sdkFetch, withDeadline } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";

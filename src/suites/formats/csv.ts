@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Frame, type FrameCell, inferColumn, joinChunks, type TypedValues } from "./frame.js";
+import { type Frame, type FrameCell, inferColumn, joinChunks, type TypedValues } from "./pandas-frame.js";
 
 /** Cells that pandas infers the types of at once. */
 const CHUNK_CELLS = 2 ** 20;

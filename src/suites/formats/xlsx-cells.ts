@@ -1,5 +1,5 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
-import type { FrameTime } from "./frame.js";
+import type { FrameTime } from "./pandas-frame.js";
 
 /** Format codes that a workbook does not spell out, as openpyxl names them. */
 const BUILTIN: Readonly<Record<number, string>> = {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { unzipSync } from "fflate";
 import { nameColumns } from "./csv.js";
-import { type Frame, type FrameCell, type FrameTime, inferObjects, toCell } from "./frame.js";
+import { type Frame, type FrameCell, type FrameTime, inferObjects, toCell } from "./pandas-frame.js";
 import {
   builtinFormat,
   childValue,

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { HOME, lastLine } from "../../sandbox/task-machine.js";
 import { readCsv } from "../formats/csv.js";
-import { equalFrames, type Frame, type FrameCell, type FrameColumn } from "../formats/frame.js";
 import {
   type Channel,
   correlate,
@@ -22,6 +21,7 @@ import {
   readNotebook,
   requireDict,
 } from "../formats/notebook.js";
+import { equalFrames, type Frame, type FrameCell, type FrameColumn } from "../formats/pandas-frame.js";
 import {
   compareStrings,
   decodeText,

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { RE2JS } from "re2js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
-import { equalFrames, type Frame, type FrameColumn } from "../formats/frame.js";
+import { equalFrames, type Frame, type FrameColumn } from "../formats/pandas-frame.js";
 import { equalValues, fromJson, isList } from "../formats/python-values.js";
 import { formatCoordinate, parseCoordinate, roundHalfEven } from "../formats/xlsx-cells.js";
 import { readExcel, readRawValue, Workbook } from "../formats/xlsx-workbook.js";

@@ -4,7 +4,7 @@ import { RANKING_SIGNALS } from "../../../src/mail/search-signals.js";
 import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
 import { type GoldRank, reciprocalRank } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
-import { pairedDifference } from "../../../src/statistics/tests.js";
+import { pairedDifference } from "../../../src/statistics/significance.js";
 import { seeded } from "../random.js";
 import { measureWith, pairRanks } from "./bench-search-quality.js";
 import { type KnownWords, MISSPELLINGS, type Misspelling, misspell } from "./misspell-question.js";

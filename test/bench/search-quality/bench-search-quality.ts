@@ -4,7 +4,7 @@ import { RANKING_SIGNALS, type RankingSignal } from "../../../src/mail/search-si
 import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
 import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
-import { pairedDifference } from "../../../src/statistics/tests.js";
+import { pairedDifference } from "../../../src/statistics/significance.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
 import { openPlainBm25 } from "./plain-bm25.js";
 import type { Part, QuestionSet } from "./question-sets.js";

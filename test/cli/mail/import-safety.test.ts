@@ -15,7 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkHealth } from "../../../src/mail/health.js";
+import { checkHealth } from "../../../src/mail/integrity.js";
 import { openStore } from "../../../src/store/open-store.js";
 import { seeded } from "../../bench/random.js";
 import { writeKaggleCsv } from "../../bench/synthetic-corpus.js";

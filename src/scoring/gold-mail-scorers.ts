@@ -1,31 +1,7 @@
-import type { Question, TaskGrade } from "../tasks/question.js";
+import type { Question } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
-import type { SameMail, ScorableQuestion, Score, Scorer, ScorerEntry, SuiteScorerEntry } from "../traces/score.js";
+import type { SameMail, ScorableQuestion, Scorer, ScorerEntry } from "../traces/score.js";
 import { listedMails, openedMail, type QuestionTrace, type ToolCallRecord, type Trace } from "../traces/trace.js";
-
-export const taskScore: SuiteScorerEntry = {
-  scoreGrade: (grade) => explained(grade.score, grade),
-  label: "Task score",
-  kind: "mean",
-  better: "higher",
-  meaning: "How the suite's evaluation functions grade what the agent left behind, 0 to 1, over the graded tasks.",
-  scale: { min: 0, max: 1 },
-  failedAsWrong: false,
-};
-
-export const taskSolved: SuiteScorerEntry = {
-  scoreGrade: (grade) => explained(grade.score === null ? null : Number(grade.score === 1), grade),
-  label: "Solved",
-  kind: "rate",
-  better: "higher",
-  meaning: "The task score is 1, over the graded tasks.",
-  failedAsWrong: false,
-};
-
-function explained(value: number | null, { state, reason }: TaskGrade): Score {
-  if (value === 1) return { value };
-  return { value, explanation: reason === "" ? state : `${state}: ${reason}` };
-}
 
 /** Compares the cited mails with the gold mails; copies of a mail count once. */
 function scoreSources(measure: (shared: number, cited: number, gold: number) => number | null): Scorer {

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { PROTOCOL, resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/messages.js";
 import { compressJson, MessageTooLarge, parseQueueUrl, readCompressed, readMessage } from "../../src/queue/redis.js";
+import { PROTOCOL, resultMessageSchema, runManifestSchema, taskMessageSchema } from "../../src/queue/shared-state.js";
 
 const question = {
   id: 1,

@@ -7,7 +7,7 @@ import {
   JUDGE_MODELS,
   parseModelName,
   successorOf,
-} from "../../src/models/names.js";
+} from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { priceOf } from "../../src/models/price-table.js";
 import { UserError } from "../../src/platform/errors.js";

@@ -1,5 +1,5 @@
 import { plainSubject } from "../mail/email.js";
-import { contentWords, stemsOf } from "../models/passages.js";
+import { contentWords, stemsOf } from "../models/answer-passage.js";
 import { parseDatesAndTimes } from "../text/dates-and-numbers.js";
 import type { QuestionKind } from "./provenance.js";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { splitPassages } from "../../src/models/passages.js";
+import { splitPassages } from "../../src/models/answer-passage.js";
 
 it.each([
   ["Wir treffen uns am 12. März um neun. Bitte kommen.", ["Wir treffen uns am 12. März um neun.", "Bitte kommen."]],

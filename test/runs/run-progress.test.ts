@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { estimatePace, RunSubscriptions } from "../../src/runs/follow.js";
+import { estimatePace, RunSubscriptions } from "../../src/runs/run-progress.js";
 import { type Db, openReadOnly } from "../../src/store/open-store.js";
 import { type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { SuiteDocuments, textOfHtml } from "../../src/suites/documents.js";
+import { SuiteDocuments, textOfHtml } from "../../src/suites/document-search.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const { signal } = new AbortController();

@@ -11,7 +11,7 @@ import {
   sourcesF1,
   sourcesPrecision,
   sourcesRecall,
-} from "../../src/scoring/mail-scorers.js";
+} from "../../src/scoring/gold-mail-scorers.js";
 import { hallucination } from "../../src/scoring/scorers.js";
 import type { ToolCallRecord, Verdict } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkHealth, repairIndex } from "../../src/mail/health.js";
+import { checkHealth, repairIndex } from "../../src/mail/integrity.js";
 import { content, dump } from "../mail/corpus-setup.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
 

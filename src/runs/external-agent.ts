@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { parseModelName } from "../models/names.js";
+import { parseModelName } from "../models/model-names.js";
 import { playgroundUrlOf } from "../models/open-model.js";
 import { flagName, splitShellWords } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
