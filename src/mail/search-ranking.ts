@@ -238,11 +238,8 @@ export type ScoreBound = (weight: number, position: number) => number;
 /** The position at which no signal has faded. */
 const NEWEST = 0;
 
-export function scoreBound({ weights, signals }: Ranking, positions: (period: DateRange) => PositionRange): ScoreBound {
+export function scoreBound({ signals }: Ranking, positions: (period: DateRange) => PositionRange): ScoreBound {
   const factor = signals.reduce((sum, { weight }) => sum + weight, 1);
-  const implied = signals.some(({ implies }) => implies !== undefined)
-    ? weights.reduce((sum, weight) => sum + weight, 0)
-    : 0;
   const faded = signals.flatMap(({ weight, fading }) =>
     fading === null
       ? []
@@ -250,7 +247,7 @@ export function scoreBound({ weights, signals }: Ranking, positions: (period: Da
   );
   return (weight, position) => {
     const lost = faded.reduce((sum, one) => (position > one.last ? sum + one.lost : sum), 0);
-    return (weight * BM25_TF_UPPER_BOUND + implied) * (factor - lost);
+    return weight * BM25_TF_UPPER_BOUND * (factor - lost);
   };
 }
 
