@@ -1,5 +1,6 @@
-import Database from "better-sqlite3";
+import type BetterSqlite3 from "better-sqlite3";
 import type { Db } from "../store/open-store.js";
+import { Database } from "../store/sqlite.js";
 import { SEARCH_SQL } from "./search.js";
 import { openPostings } from "./search-postings.js";
 import { allWordsExpression, type DateRange, openDateRanges } from "./search-query.js";
@@ -70,7 +71,7 @@ type Mail = readonly [position: number, mail: readonly [id: number, subject: str
 
 /** Filters mails by the exact words and cuts their snippets. The in-memory index is created on first use. */
 function openExactMatcher(): (mails: readonly Mail[], expression: string) => [number, string][] {
-  let statements: { [name in "add" | "match" | "clear"]: Database.Statement } | null = null;
+  let statements: { [name in "add" | "match" | "clear"]: BetterSqlite3.Statement } | null = null;
   return (mails, expression) => {
     if (mails.length === 0) return [];
     if (statements === null) {

@@ -1,12 +1,13 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
+import type BetterSqlite3 from "better-sqlite3";
 import { commandLine } from "../platform/command-line.js";
 import type { AppContext, AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { databaseHint } from "./database-error.js";
 import { migrate } from "./migrate.js";
+import { Database } from "./sqlite.js";
 
 /**
  * Runs all reads of one tick of the event loop in one transaction. A concurrent writer invalidates SQLite's page
@@ -146,7 +147,7 @@ function tryBegin(db: Db): boolean {
 /** Waits for the lock without a limit. */
 export const WAIT_INDEFINITELY: LockWait = { signal: new AbortController().signal, onWait() {} };
 
-export type Db = Database.Database;
+export type Db = BetterSqlite3.Database;
 
 /** "arte" in ASCII: marks a SQLite file as ours (PRAGMA application_id). */
 const APPLICATION_ID = 0x61727465;

@@ -2,8 +2,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import type BetterSqlite3 from "better-sqlite3";
 import { allWordsExpression, queryTokens, termExpression } from "../mail/search-query.js";
+import { Database } from "../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../tasks/suite-task.js";
 
 /** A changed index makes files of earlier ones useless. */
@@ -204,7 +205,7 @@ interface Row {
 
 /** Full-text search over documents, by parts of them. */
 class DocumentIndex {
-  constructor(private readonly db: Database.Database) {}
+  constructor(private readonly db: BetterSqlite3.Database) {}
 
   /** Parts with all words first; where there are too few, those that match best on any word. */
   search(query: string, limit: number): DocumentHit[] {

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { describeModule, importServerTools } from "../../src/agents/add-tool.js";
 import { exportAgent, importAgent } from "../../src/agents/agent-file.js";
@@ -19,6 +18,7 @@ import {
 } from "../../src/agents/registry.js";
 import { currentVersion, getAgent, getVersion, listVersions, versionedAgent } from "../../src/agents/registry-store.js";
 import { openStore } from "../../src/store/open-store.js";
+import { Database } from "../../src/store/sqlite.js";
 import { type ExternalResources, openExternalResources } from "../../src/tools/external-resources.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";

@@ -1,4 +1,4 @@
-import Database from "better-sqlite3";
+import { Database } from "../../src/store/sqlite.js";
 import { readPlainMails } from "./plain-mail.js";
 
 /**

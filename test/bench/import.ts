@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import Database from "better-sqlite3";
+import { Database } from "../../src/store/sqlite.js";
 import { median } from "./quantiles.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
-import Database from "better-sqlite3";
 import { parse } from "csv-parse";
 import PostalMime from "postal-mime";
+import { Database } from "../../src/store/sqlite.js";
 
 /**
  * The import that one would write first: a library for the mail, a commit every 100 rows, every copy indexed at once by

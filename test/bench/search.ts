@@ -1,8 +1,9 @@
-import Database from "better-sqlite3";
+import type BetterSqlite3 from "better-sqlite3";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/mail/search.js";
 import { openAddressBook } from "../../src/mail/search-query.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
+import { Database } from "../../src/store/sqlite.js";
 import type { ImportFiles } from "./import.js";
 import { openArtSearch, openNaiveSearch, type SqlHit } from "./naive-search.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
@@ -137,7 +138,7 @@ interface Asked {
   readonly before: string | null;
 }
 
-function openReading(file: string): Database.Database {
+function openReading(file: string): BetterSqlite3.Database {
   const db = new Database(file, { readonly: true });
   db.pragma("cache_size = -65536");
   db.pragma("mmap_size = 2147483648");

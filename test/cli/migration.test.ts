@@ -1,7 +1,7 @@
-import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { onMigrationIndexing } from "../../src/store/migrate.js";
 import { openStore } from "../../src/store/open-store.js";
+import { Database } from "../../src/store/sqlite.js";
 import { BEN, mail } from "../mail/small-corpus.js";
 import { writeEarlierFile } from "../store/earlier-database.js";
 import { boxLines, workFolder } from "./art-e.js";

@@ -12,7 +12,8 @@ export const PACKAGES_HEADING = "## Packages\n";
 /** THIRD_PARTY_NOTICES.md with its lists of packages as the build and package-lock.json have them now. */
 export function noticesWithPackages(): string {
   const lock = JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8"));
-  const installed = Object.keys(lock.packages[""].dependencies).map(
+  const { dependencies, optionalDependencies } = lock.packages[""];
+  const installed = Object.keys({ ...dependencies, ...optionalDependencies }).map(
     (name) => [name, lock.packages[`node_modules/${name}`].license] as const,
   );
   const builtIn = [...readFileSync(LICENSES, "utf8").matchAll(/^(\S+) \d+\.\d+\.\d+\S* \((.+)\)$/gm)].map(

@@ -1,11 +1,11 @@
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AtomicImport, openForImport } from "../../src/mail/store/atomic-import.js";
 import { UserError } from "../../src/platform/errors.js";
 import { openStore } from "../../src/store/open-store.js";
+import { Database } from "../../src/store/sqlite.js";
 import { checkIndex, importMails, mail } from "./corpus-setup.js";
 
 let folder: string;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import { Database } from "../../src/store/sqlite.js";
 import { startModelServer, writeQuestions } from "../bench/harness.js";
 
 export interface GrowthFigures extends InsideFigures {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
+import { Database } from "../../src/store/sqlite.js";
 import { startModelServer, writeQuestions } from "../bench/harness.js";
 import { below, seeded } from "../bench/random.js";
 import { type RedisServer, startRedis } from "../queue/redis-server.js";

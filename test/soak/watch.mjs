@@ -4,9 +4,13 @@
  * stderr when the process ends.
  */
 import { subscribe } from "node:diagnostics_channel";
+import { createRequire } from "node:module";
 import { createHistogram, PerformanceObserver } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
-import Database from "better-sqlite3";
+
+const Database = createRequire(import.meta.url)(
+  Number.parseInt(process.versions.node, 10) < 22 ? "better-sqlite3" : "better-sqlite3-13",
+);
 
 if (isMainThread) {
   const loop = watchLoop();

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import type { FiledEmail } from "../../src/mail/email.js";
+import { Database } from "../../src/store/sqlite.js";
 import { openCorpus } from "../mail/small-corpus.js";
 
 /**

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
+import { Database } from "../../src/store/sqlite.js";
 import { checkLocalDatabase } from "../../src/suites/functions/spider2v-databases.js";
 import { compareTable } from "../../src/suites/functions/spider2v-tables.js";
 import { CollectedFile } from "../../src/suites/grading-function.js";

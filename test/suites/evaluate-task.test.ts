@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
+import { Database } from "../../src/store/sqlite.js";
 import { evaluateTask } from "../../src/suites/evaluate-task.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { evaluationNeed, isImplemented, SPIDER2V_FUNCTIONS } from "../../src/suites/function-table.js";

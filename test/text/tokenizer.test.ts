@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openMailSearch } from "../../src/mail/search.js";
 import { termMatcher } from "../../src/mail/search-matches.js";
+import { Database } from "../../src/store/sqlite.js";
 import { stemOf } from "../../src/text/porter.js";
 import { foldText } from "../../src/text/tokenizer.js";
 import { idsOf, mail, openCorpus, query } from "../mail/small-corpus.js";

@@ -1,4 +1,4 @@
-import Database from "better-sqlite3";
+import { Database } from "../../src/store/sqlite.js";
 
 /**
  * What FTS5's `unicode61 remove_diacritics 2` makes of every character, asked of FTS5 itself; written as

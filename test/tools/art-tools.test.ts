@@ -1,6 +1,6 @@
-import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Database } from "../../src/store/sqlite.js";
 import { importMails, mail } from "../mail/corpus-setup.js";
 import { MARCUS, openEmpty } from "../runs/demo-setup.js";
 import { context, type DemoTools, openDemoTools, toolsOver } from "./demo-tools.js";

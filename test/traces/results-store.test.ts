@@ -1,6 +1,6 @@
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Database } from "../../src/store/sqlite.js";
 import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
 import { type ThreadedResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";

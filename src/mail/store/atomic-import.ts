@@ -11,7 +11,6 @@ import {
   unlinkSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import Database from "better-sqlite3";
 import { UserError } from "../../platform/errors.js";
 import {
   checkDatabaseFile,
@@ -21,6 +20,7 @@ import {
   openStore,
   sleepSync,
 } from "../../store/open-store.js";
+import { Database } from "../../store/sqlite.js";
 import { indexFiles, type WhileReadable } from "./parallel-index.js";
 
 /** A database being imported into. The caller ends with `finish` or `abandon`. */

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
-import Database from "better-sqlite3";
 import { serveCalls } from "../../platform/worker-rpc.js";
+import { Database } from "../../store/sqlite.js";
 import { type FtsTable, type IndexBuilder, openIndexBuilder } from "./corpus-index.js";
 
 /** The thread of `buildIndexOnThreads`: builds one index in a file of its own. */

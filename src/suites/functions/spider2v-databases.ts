@@ -1,6 +1,6 @@
-import Database from "better-sqlite3";
 import type { JsonObject } from "../../platform/json.js";
 import { missingPackage } from "../../platform/optional-packages.js";
+import { Database } from "../../store/sqlite.js";
 import { isList, isTruthy } from "../formats/python-values.js";
 import { CannotGrade, type MetricFunction, requireFile } from "../grading-function.js";
 

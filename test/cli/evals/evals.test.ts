@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
-import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
-import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { VARIATION_NAMES, VARIATIONS, type Variation } from "../../../src/evals/prompts.js";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";

@@ -1,6 +1,6 @@
-import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
+import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { MAIL, MARCUS, ROOT, workFolder } from "../art-e.js";
 
 /** The SQL of the page on the database gives rows, and finds them by an index where the page says so. */

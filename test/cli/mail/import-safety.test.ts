@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkHealth } from "../../../src/mail/integrity.js";
 import { openStore } from "../../../src/store/open-store.js";
+import { Database } from "../../../src/store/sqlite.js";
 import { seeded } from "../../bench/random.js";
 import { writeKaggleCsv } from "../../bench/synthetic-corpus.js";
 import {

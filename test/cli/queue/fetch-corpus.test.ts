@@ -5,9 +5,10 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import Database from "better-sqlite3";
+import type BetterSqlite3 from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { programVersion } from "../../../src/platform/installation.js";
+import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
@@ -125,7 +126,11 @@ describe("worker --fetch-corpus", needs("redis"), () => {
   });
 
   /** A server that says what it likes of what it sends. */
-  async function lyingServer(changes: { version?: string; change?: (db: Database.Database) => void; bytes?: number }) {
+  async function lyingServer(changes: {
+    version?: string;
+    change?: (db: BetterSqlite3.Database) => void;
+    bytes?: number;
+  }) {
     mkdirSync(path("lies"), { recursive: true });
     const file = path(`lies/${servers.length}.db`);
     const [honest = ""] = readdirSync(path("cache/corpus")).filter((name) => name.endsWith(".db"));

@@ -1,7 +1,7 @@
 import { copyFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";

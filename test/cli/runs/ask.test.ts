@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
-import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { traceSchema } from "../../../src/traces/trace.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { BIN, demoQuestion, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { below, seeded } from "../../bench/random.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";

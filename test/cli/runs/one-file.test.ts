@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import Database from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { BIN, jsonLines, MAIL, QUESTIONS, startProgram, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";

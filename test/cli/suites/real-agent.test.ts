@@ -1,8 +1,8 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
 import { needs, SUITES } from "../../machine-requirements.js";
 import { startFakeProvider } from "../../providers/fake-provider.js";
 import { leftInSandboxes } from "../../sandbox/host-witness.js";
