@@ -18,6 +18,11 @@ interface RpcError {
 
 type ThrownError = Error & { readonly code?: string };
 
+/** In the thread: tells that it is loaded, which a caller waits for before it terminates the thread. */
+export function tellLoaded(): void {
+  parentPort?.postMessage([]);
+}
+
 /** In the thread: answers its calls in order, each as soon as it is done. `errorOf`: what the caller gets to know. */
 export function serveCalls<Call, Answer>(
   answer: (call: Call) => Answer | Promise<Answer>,
@@ -33,6 +38,7 @@ export function serveCalls<Call, Answer>(
   parentPort?.on("message", async (calls: readonly RpcCall<Call>[]) => {
     for (const call of calls) parentPort?.postMessage([await toRpcAnswer(call)]);
   });
+  tellLoaded();
 }
 
 export interface WorkerRpcOptions {
@@ -63,6 +69,7 @@ export class WorkerRpc<Call, Answer> {
   private gathering: NodeJS.Timeout | undefined;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
+  private readonly loaded: Promise<unknown>;
 
   constructor(file: URL, { data, youngGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
     this.batchDelayMs = batchDelayMs;
@@ -71,11 +78,17 @@ export class WorkerRpc<Call, Answer> {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
     });
-    this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
-      for (const answer of answers) this.settle(answer);
+    this.loaded = new Promise<void>((resolve) => {
+      this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
+        resolve();
+        for (const answer of answers) this.settle(answer);
+      });
+      this.worker.on("error", (error) => this.end(error as Error));
+      this.worker.on("exit", (code) => {
+        resolve();
+        this.end(new Error(`a thread ended (${code})`));
+      });
     });
-    this.worker.on("error", (error) => this.end(error as Error));
-    this.worker.on("exit", (code) => this.end(new Error(`a thread ended (${code})`)));
   }
 
   get pending(): number {
@@ -96,12 +109,15 @@ export class WorkerRpc<Call, Answer> {
     });
   }
 
-  /** Terminates the thread, also during a call. */
+  /**
+   * Terminates the thread, also during a call, but not while it loads: SQLite's native code ends the process where it
+   * cannot be loaded any more.
+   */
   async close(): Promise<void> {
     clearTimeout(this.gathering);
     const waited = new AbortController();
     const late = delay(TERMINATE_MS, undefined, { signal: waited.signal }).catch(() => undefined);
-    await Promise.race([this.worker.terminate(), late]);
+    await Promise.race([this.loaded.then(() => this.worker.terminate()), late]);
     waited.abort();
   }
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import type { RpcAnswer, RpcCall } from "../platform/worker-rpc.js";
+import { type RpcAnswer, type RpcCall, tellLoaded } from "../platform/worker-rpc.js";
 import { FileWatch, limitPageCache, openStore } from "../store/open-store.js";
 import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutcome } from "./result-writer.js";
 
@@ -94,3 +94,4 @@ function outcome(thrown: unknown): NonNullable<SaveOutcome> {
 }
 
 parentPort?.on("message", (calls: readonly RpcCall<SaveCall>[]) => parentPort?.postMessage(save(calls)));
+tellLoaded();
