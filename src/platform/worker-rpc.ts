@@ -69,7 +69,7 @@ export class WorkerRpc<Call, Answer> {
   private gathering: NodeJS.Timeout | undefined;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
-  private readonly loaded: Promise<unknown>;
+  private readonly loaded: Promise<void>;
 
   constructor(file: URL, { data, youngGenerationMb, batchDelayMs = 0 }: WorkerRpcOptions) {
     this.batchDelayMs = batchDelayMs;
@@ -78,7 +78,7 @@ export class WorkerRpc<Call, Answer> {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
     });
-    this.loaded = new Promise<void>((resolve) => {
+    this.loaded = new Promise((resolve) => {
       this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
         resolve();
         for (const answer of answers) this.settle(answer);
