@@ -63,41 +63,44 @@ export function newTranscript(run: AgentRun): Transcript {
  */
 export async function runAgent(run: AgentRun, transcript: Transcript): Promise<Rollout> {
   const tools = new Map(run.tools.map((tool) => [tool.id, tool]));
+  const { messages, toolCalls, turns } = transcript;
   const done = (ending: Ending, answer: string | null, sources: readonly string[] = []): Rollout => ({
-    ...transcript,
+    messages,
+    toolCalls,
+    turns,
     ending,
     answer,
     sources,
   });
   let unusable = 0;
   for (let turn = 0; turn < run.settings.maxTurns; turn++) {
-    if (run.maxCostUsd !== null && knownCostOf(transcript.turns) >= run.maxCostUsd) return done("out_of_budget", null);
+    if (run.maxCostUsd !== null && knownCostOf(turns) >= run.maxCostUsd) return done("out_of_budget", null);
     const reply = await askModel(run, transcript);
     const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
     await run.onStep?.({ type: "reply", reply, calls });
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
       if (complaint === null) return done(endingOfAnswer(reply.content, []), reply.content.trim());
-      transcript.messages.push({ role: "user", content: complaint });
+      messages.push({ role: "user", content: complaint });
       continue;
     }
     let usable = false;
     for (const [i, call] of calls.entries()) {
       run.onActivity?.({ type: "tool", name: call.name });
       const called = await callTool(call, turn, tools, run.context);
-      transcript.messages.push(called.message);
-      transcript.toolCalls.push(called.record);
+      messages.push(called.message);
+      toolCalls.push(called.record);
       await run.onStep?.({ type: "result", call, result: called.result });
       if (called.result.ok && called.result.final !== undefined) {
         const { answer, sources } = called.result.final;
         // Training formats need a result for every call.
-        transcript.messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
+        messages.push(...reply.toolCalls.slice(i + 1).map((rest) => toolMessage(rest, ANSWERED, true)));
         return done(endingOfAnswer(answer, sources), answer.trim(), sources);
       }
       usable ||= called.result.ok || called.result.kind === "invalid_email" || called.result.kind === "failed";
     }
     for (const call of reply.toolCalls.slice(calls.length)) {
-      transcript.messages.push(toolMessage(call, ONLY_FIRST, true));
+      messages.push(toolMessage(call, ONLY_FIRST, true));
     }
     unusable = usable ? 0 : unusable + 1;
     if (unusable >= MAX_UNUSABLE_TURNS) return done("tool_protocol_error", null);

@@ -96,7 +96,7 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
 }
 
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
-  return sentParameters(rules, { ...request, hasTools: request.tools.length > 0 });
+  return sentParameters(rules, { hasTools: request.tools.length > 0, ...request });
 }
 
 /** Output tokens reserved for reasoning: as set, or else by the kind of model. */

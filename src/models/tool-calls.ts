@@ -175,7 +175,8 @@ export async function attempt(
   const startedAt = performance.now();
   try {
     const body = await send();
-    return { ...read(body), latencyMs: performance.now() - startedAt, retries: [] };
+    const latencyMs = performance.now() - startedAt;
+    return { latencyMs, retries: [], ...read(body) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw toModelError(error, apiKey);

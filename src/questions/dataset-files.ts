@@ -189,21 +189,21 @@ export function validateQuestions(
   request: ValidateRequest,
 ): { split: Split; questions: readonly Question[] } {
   const { name, wanted, unmarked } = request;
-  const all = checkRows(rows, name).map((question) => ({ ...question, split: question.split ?? unmarked }));
+  const all = checkRows(rows, name, unmarked);
   const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
   const questions = all.filter((question) => question.split === split);
   checkUniqueIds(questions, name);
   return { split, questions };
 }
 
-export function checkRows(rows: readonly RawRow[], name: string): readonly Question[] {
+export function checkRows(rows: readonly RawRow[], name: string, unmarked?: Split): readonly Question[] {
   if (rows.length === 0) {
     throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");
   }
   const questions: Question[] = [];
   let firstProblem: string | null = null;
   for (const { where, value } of rows) {
-    const row = normalizeRow(value);
+    const row = normalizeRow(value, unmarked);
     const parsed = questionSchema.safeParse(row);
     if (parsed.success) {
       questions.push(parsed.data);
@@ -229,14 +229,14 @@ function describe(path: readonly PropertyKey[], message: string, row: unknown): 
 }
 
 /** Removes differences between the published forms of the dataset. */
-function normalizeRow(value: unknown): unknown {
+function normalizeRow(value: unknown, unmarked: Split | undefined): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const row: Record<string, unknown> = { ...value };
   // A float32 0.7 reads as 0.699999988079071; six digits are exact in a float32.
   if (typeof row.how_realistic === "number") row.how_realistic = Number(row.how_realistic.toPrecision(6));
   // Both datasets have [''] for some empty lists.
   if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
-  if (row.split === null) delete row.split;
+  row.split ??= unmarked;
   return row;
 }
 

@@ -222,7 +222,7 @@ async function answerTask(
       chargeFailedRetries(attempted.rollout, attempted.thrown);
     }
     const record = await opened.grade(attempted.rollout, signal);
-    trace = withoutSecrets({ ...traceFields(fields, planned, attempted), ...record }, opened.secrets ?? []);
+    trace = withoutSecrets(Object.assign(traceFields(fields, planned, attempted), record), opened.secrets ?? []);
   } finally {
     await opened.close();
   }
@@ -247,7 +247,7 @@ function attempt(
     {
       timeoutMs: shared.taskTimeoutMs,
       run(transcript, taskSignal, workspace) {
-        const context = { ...access, signal: taskSignal, workspace };
+        const context = { signal: taskSignal, workspace, ...access };
         const onActivity = (activity: TaskActivity) => shared.onActivity?.({ id, epoch }, activity);
         return backend.answer({ id, epoch, instruction, variables, maxTurns, context, onActivity }, transcript);
       },

@@ -10,6 +10,7 @@ import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
+import type { PlannedTask } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
@@ -95,8 +96,7 @@ export function newRunPlan(
 ): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
-  const epochs = Array.from({ length: options.epochs }, (_, i) => i + 1);
-  const tasks = epochs.flatMap((epoch) => list.tasks.map((task) => ({ task, epoch })));
+  const tasks = repeatTasks(list, options.epochs);
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
   const output = outputToKeep(options.output);
@@ -122,6 +122,11 @@ export function newRunPlan(
       return create(owner, waiting);
     },
   };
+}
+
+/** In a function of its own: a plan's functions would else hold the list, and with it all questions, as long as it runs. */
+function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
+  return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }
 
 /** A run that can start: nothing has been written or spent yet. */

@@ -38,7 +38,7 @@ export class SearchPool {
   async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
     const { inbox, cutoff } = context;
     const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
-    return answer.ok ? { ...answer, value: JSON.parse(answer.json) as JsonValue } : answer;
+    return answer.ok ? { value: JSON.parse(answer.json) as JsonValue, ...answer } : answer;
   }
 
   /** The least busy; of equals always the same for a mailbox, whose posting lists it has read. */

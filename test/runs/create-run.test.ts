@@ -1,9 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkMailboxes } from "../../src/mail/corpus.js";
 import { type Completion, type Model, ModelError } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
 import { createRun } from "../../src/runs/create-run.js";
+import { newRunPlan, type RunPlan } from "../../src/runs/plan-run.js";
 import { resumeRun } from "../../src/runs/resume.js";
+import { WAIT_INDEFINITELY } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { attemptPages } from "../../src/traces/results-store.js";
 import { getRun, type RunOwner } from "../../src/traces/runs-store.js";
@@ -75,6 +80,29 @@ describe("create run", () => {
     };
     return { model, failing, asked };
   }
+
+  test("frees the questions when they are in the database: a plan lives as long as its run", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    // In a function of its own, so that nothing of the test holds them.
+    const planned = (): { plan: RunPlan; question: WeakRef<Question> } => {
+      const tasks = set.questions.map((question) => ({ ...question }));
+      const list = { set: { source: "demo", revision: null, sha256: "0", split: "test" as const }, tasks };
+      const parts = { list, settings: settingsOf(demo.db, { model: answering().model, set }) };
+      const plan = newRunPlan(demo.db, { ...parts, suite: {}, model: {} } as never, { epochs: 2, tags: [] } as never);
+      return { plan, question: new WeakRef(tasks[0] as Question) };
+    };
+    const { plan, question } = planned();
+    await delay(1);
+    collectGarbage();
+    expect(question.deref()).toBeDefined();
+    const session = await plan.begin(WORKER, WAIT_INDEFINITELY);
+    expect(session.left).toBe(2 * TASKS);
+    await delay(1);
+    collectGarbage();
+    expect(question.deref()).toBeUndefined();
+    expect(await plan.tasks()).toBe(2 * TASKS);
+  });
 
   describe("a run that is resumed", () => {
     test("answers exactly what is missing, in the run's order, and tells what is done already", async () => {

@@ -1,9 +1,9 @@
 import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type JsonValue, jsonBytes, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
 import type { FinishReason, Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
-import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
+import { jsonHeaders, postJson } from "../provider-http.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
@@ -42,7 +42,7 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
       const sent = sentOf(rules, request);
       const body = jsonBytes(toBody(request, sent));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return attempt(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+      return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
     },
   };
 }

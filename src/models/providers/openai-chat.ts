@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { type JsonValue, jsonBytes, jsonValueSchema } from "../../platform/json.js";
 import { chatUrl, type Endpoint, failureInReply, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import {
   cacheWrites,
@@ -10,7 +10,7 @@ import {
   type SentParameters,
 } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
-import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
+import { joinObjects, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
@@ -43,7 +43,7 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
       // Before the call, so that nothing but the bytes is kept while it is under way.
       const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(request));
       const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return attempt(apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+      return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
     },
   };
 }
