@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import type { AppSettings } from "../platform/app-context.js";
 import { flagName, splitShellWords } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { ModuleFailed } from "../platform/module-workers.js";

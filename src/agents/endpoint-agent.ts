@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
 import { ModelError, type Usage, usageSchema } from "../models/model.js";
+import { retryFollowed } from "../models/model-retries.js";
 import { toModelError } from "../models/provider-errors.js";
 import { jsonHeaders, postJson } from "../models/provider-http.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
-import { retryFollowed } from "../models/retry-completion.js";
 import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
 import { jsonBytes, parseJsonOrNull } from "../platform/json.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf, type Transcript } from "./agent.js";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
 import { type Db, openStore } from "../store/open-store.js";

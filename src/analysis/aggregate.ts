@@ -8,8 +8,8 @@ import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/slice.js";
 import { addCost, type Spent, type TaskResult } from "../traces/task-result.js";
+import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;
 

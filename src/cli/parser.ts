@@ -1,6 +1,6 @@
 import yargs, { type Argv } from "yargs";
+import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
-import { Interrupted } from "../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/installation.js";
 import {

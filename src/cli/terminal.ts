@@ -1,7 +1,7 @@
 import { once, setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
 import type { MultiBar } from "cli-progress";
-import { type AppSettings, Interrupted } from "../platform/context.js";
+import { type AppSettings, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { stripControls } from "../platform/strings.js";

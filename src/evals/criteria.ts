@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AppSettings } from "../platform/context.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { type Db, withStore } from "../store/open-store.js";
 
 /** What labels are about where nothing else is said: whether the answer is good. */

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { withStore } from "../store/open-store.js";

@@ -3,7 +3,7 @@ import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { isRemote, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf, serverOf } from "../models/open-model.js";
 import { isPriced, type Price, priceAt } from "../models/prices.js";
-import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
+import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { isUnanswerable } from "../scoring/gold-mail-scorers.js";

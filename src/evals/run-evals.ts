@@ -4,7 +4,7 @@ import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { openModel, serverOf } from "../models/open-model.js";
-import type { AppSettings } from "../platform/context.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";

@@ -1,5 +1,5 @@
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate, correctedRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";

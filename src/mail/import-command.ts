@@ -1,7 +1,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { hubOf } from "../models/open-model.js";
-import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
+import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { isSameFile } from "../platform/files.js";
 import { downloadEnronEmails, EMAILS_DATASET } from "../platform/huggingface.js";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { AppSettings } from "../platform/context.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { DEFAULT_ENDPOINT, type Hub } from "../platform/huggingface.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { warnOfOtherModel } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
@@ -17,10 +17,10 @@ import {
   type Provider,
   successorOf,
 } from "./model-names.js";
+import { withRetry } from "./model-retries.js";
 import { withPrices } from "./prices.js";
 import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
-import { withRetry } from "./retry-completion.js";
 
 interface OpenOptions {
   /** Address of a compatible server; null: the provider's own. */

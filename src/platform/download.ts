@@ -20,7 +20,7 @@ import { EXIT, UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
 import { get, RequestFailed, retryRequest, withNetworkErrors } from "./http.js";
 import { parseJsonOrNull } from "./json.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
 
 export interface DownloadRequest {
   readonly url: string;

@@ -6,7 +6,7 @@ import { type DownloadHints, downloadFile, type OnProgress, readJson, withDownlo
 import { UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
 import { authorization, getJson, RequestFailed } from "./http.js";
-import { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
 import { trimEndOf } from "./strings.js";
 
 export const DEFAULT_ENDPOINT = "https://huggingface.co";

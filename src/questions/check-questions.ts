@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import { checkMailboxes } from "../mail/corpus.js";
 import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
-import { type AppContext, Interrupted } from "../platform/context.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";

@@ -1,8 +1,8 @@
 import type { OpenedTask, Suite } from "../agents/agent.js";
 import { endOfDay } from "../mail/search-query.js";
 import { hubOf } from "../models/open-model.js";
+import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../platform/huggingface.js";
 import { meanOf, seededRandom } from "../statistics/intervals.js";

@@ -2,7 +2,7 @@ import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "
 import { parseModelName } from "../models/model-names.js";
 import { priceOf } from "../models/price-table.js";
 import { rulesFor } from "../models/request-parameters.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { verdictProtocol } from "../scoring/judge.js";
 import { withStore } from "../store/open-store.js";
 import { sumOrNull } from "../text/dates-and-numbers.js";

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import pLimit from "p-limit";
 import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
-import { type AppContext, type AppSettings, Interrupted } from "../platform/context.js";
+import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";

@@ -1,6 +1,6 @@
 import { checkMailboxes } from "../mail/corpus.js";
 import { questionQuery } from "../mail/mail-lookup.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean, quantile } from "../statistics/intervals.js";
 import { withStore } from "../store/open-store.js";

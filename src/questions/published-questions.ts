@@ -26,7 +26,7 @@ import {
   QUESTIONS_REVISION,
   resolveRevision,
 } from "../platform/huggingface.js";
-import { DEFAULT_RETRY } from "../platform/retry.js";
+import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import type { QuestionSet, Split } from "../tasks/question.js";
 import { jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 

@@ -4,7 +4,7 @@ import { parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf, serverOf } from "../models/open-model.js";
 import { isPriced } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { programVersion } from "../platform/installation.js";
 import {
   type Answered,
@@ -10,8 +10,8 @@ import {
   traceFields,
 } from "../runs/answer-task.js";
 import { type Budget, isLimitFlag } from "../runs/budget.js";
-import type { RunOptions } from "../runs/options.js";
 import { checkQueueRun, type RunPlan } from "../runs/plan-run.js";
+import type { RunOptions } from "../runs/run-options.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
 import { isQuestion, type PlannedTask } from "../tasks/question.js";

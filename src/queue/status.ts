@@ -3,7 +3,6 @@ import type { WorkersState } from "../runs/answer-task.js";
 import type { ServerFault } from "../runs/detect-dead-server.js";
 import type { Trace } from "../traces/trace.js";
 import { connectRedis, parseQueueUrl, StrangeMessage } from "./redis.js";
-import { shorten } from "./refuse-run.js";
 import { type QueueCounts, RunQueue } from "./run-queue.js";
 import {
   listPublishedRuns,
@@ -14,6 +13,7 @@ import {
   type WorkerState,
   withdrawRun,
 } from "./shared-state.js";
+import { shorten } from "./worker-refusals.js";
 
 /** Workers show themselves within this time after they start. */
 const PATIENCE_MS = 3_000;

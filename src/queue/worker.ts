@@ -5,7 +5,7 @@ import type { Suite } from "../agents/agent.js";
 import { readFingerprint } from "../mail/corpus.js";
 import { type CorpusServer, fetchCorpus } from "../mail/corpus-transfer.js";
 import { BudgetReached, type CallBudget } from "../models/call-budget.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/installation.js";
 import { stripControls } from "../platform/strings.js";
@@ -24,7 +24,6 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
-import { refusalOf, shorten, type WorkerTerms } from "./refuse-run.js";
 import { TaskWorker } from "./run-queue.js";
 import { accountOf, SharedLimits } from "./shared-limits.js";
 import {
@@ -41,6 +40,7 @@ import {
   type TaskMessage,
   type WorkerState,
 } from "./shared-state.js";
+import { refusalOf, shorten, type WorkerTerms } from "./worker-refusals.js";
 
 interface WorkOptions {
   /** Address of the queue; may hold a password. */

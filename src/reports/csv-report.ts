@@ -1,6 +1,6 @@
 import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../platform/files.js";
 import { TASK_COLUMNS, type TaskResultRow, toCell } from "../trace-formats/tables.js";
-import { SLICES } from "../traces/slice.js";
+import { SLICES } from "../traces/task-slices.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning, SuiteFigures } from "./report-data.js";
 
 interface Summary {

@@ -1,6 +1,6 @@
 import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
 import type { MetricComparison } from "../analysis/paired-comparison.js";
-import type { SliceName } from "../traces/slice.js";
+import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 
 /** The data embedded in a report's page: written by `src/reports/html`, read by the page. */

@@ -3,7 +3,7 @@ import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { count, duration, estimate, share, table } from "../text/format.js";
 import type { RunTotals } from "../traces/run-totals.js";
-import type { SliceName } from "../traces/slice.js";
+import type { SliceName } from "../traces/task-slices.js";
 
 type MeanTimes = Pick<RunHead, "avgExecutionTimeMs" | "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
 

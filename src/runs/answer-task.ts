@@ -14,7 +14,7 @@ import { BudgetReached, type CallBudget, withCallBudget } from "../models/call-b
 import { type Model, ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/model-names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import type { JsonObject } from "../platform/json.js";
 import { redactJson } from "../platform/secrets.js";
 import { findHostPython } from "../sandbox/run-python.js";
@@ -35,8 +35,8 @@ import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { OpenAgentTarget } from "./open-external-agent.js";
-import type { RunOptions } from "./options.js";
 import type { RunPlan } from "./plan-run.js";
+import type { RunOptions } from "./run-options.js";
 import { type Scoring, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 

@@ -17,8 +17,8 @@ import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/async.js";
-import type { AppSettings } from "../platform/context.js";
 import { programVersion } from "../platform/installation.js";
 import type { Report } from "../reports/html-report.js";
 import {
@@ -40,8 +40,8 @@ import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { benchmarkResultSchema, HEADLINE_SCORERS, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import { SLICES, type SliceName } from "../traces/slice.js";
 import type { TaskResult } from "../traces/task-result.js";
+import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Trace } from "../traces/trace.js";
 import {
   computeRunTotals,
@@ -52,7 +52,7 @@ import {
   refuseTwice,
   resultsWithTraces,
   storedSource,
-} from "./run-sources.js";
+} from "./results-file.js";
 
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;

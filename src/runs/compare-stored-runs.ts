@@ -11,9 +11,9 @@ import {
   sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { RunSources, unfinished } from "./run-sources.js";
+import { RunSources, unfinished } from "./results-file.js";
 
 export interface CompareOptions {
   /** The baseline first: run ids, latest, or results files. */

@@ -11,7 +11,7 @@ import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
 import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
-import { type AppContext, Interrupted } from "../platform/context.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { count } from "../text/format.js";

@@ -1,9 +1,9 @@
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
+import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
 import {
@@ -29,10 +29,10 @@ import { Budget, mostOfTask } from "./budget.js";
 import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
-import type { RunOptions, RunRequest } from "./options.js";
 import { planNewRun, type RunPlan, refuseFlagsQueueIgnores } from "./plan-run.js";
+import { fromDatabase, saveResults } from "./results-file.js";
 import { planRepeat, planResume } from "./resume.js";
-import { fromDatabase, saveResults } from "./run-sources.js";
+import type { RunOptions, RunRequest } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";

@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import type { AppContext, ProgressBar } from "../platform/context.js";
+import type { AppContext, ProgressBar } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import type { Table, TableSource } from "../trace-formats/table-columns.js";
@@ -14,7 +14,7 @@ import {
   turnsTable,
 } from "../trace-formats/tables.js";
 import { scoredNames } from "./collect-report.js";
-import { countTasks, type RunSource, RunSources, refuseTwice } from "./run-sources.js";
+import { countTasks, type RunSource, RunSources, refuseTwice } from "./results-file.js";
 
 interface TableRequest {
   /** Of runs in the database, or paths of results files. */

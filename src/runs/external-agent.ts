@@ -7,7 +7,7 @@ import { UserError } from "../platform/errors.js";
 import { parseServerUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { AgentTarget } from "../traces/run-settings.js";
-import type { RunOptions, RunRequest } from "./options.js";
+import type { RunOptions, RunRequest } from "./run-options.js";
 
 const NOT_FOR: Readonly<Record<AgentTarget["kind"], readonly string[]>> = {
   api: "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens temperature record maxTaskCost maxCost maxRunTokens price tpm".split(

@@ -10,8 +10,8 @@ import {
 } from "../analysis/paired-comparison.js";
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
 import { agreementFor, PassTally } from "../evals/use-evals.js";
+import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { junit } from "../reports/junit-report.js";
@@ -23,7 +23,7 @@ import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
 import { type Gate, METRIC_ALIASES, scaleOf, scaleText, scorerOfMetric, type Threshold } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
-import { type RunSource, RunSources, unfinished } from "./run-sources.js";
+import { type RunSource, RunSources, unfinished } from "./results-file.js";
 
 const DEFAULT_MARGIN = 0.02;
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { ToolSpec } from "../models/model.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { sha256OfFile } from "../platform/download.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";

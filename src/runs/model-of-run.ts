@@ -5,12 +5,12 @@ import { openModel, pricesOf } from "../models/open-model.js";
 import { isPriced, priceAt } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
-import type { AppContext, AppSettings } from "../platform/context.js";
+import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import type { Agent } from "../tools/tool.js";
 import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import { outputsOf, type RunOptions, type RunRequest } from "./options.js";
+import { outputsOf, type RunOptions, type RunRequest } from "./run-options.js";
 
 /** Concurrent tasks where no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;

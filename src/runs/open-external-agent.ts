@@ -3,7 +3,7 @@ import { AgentProcesses } from "../agents/agent-process.js";
 import { endpointAgent, withAgentRetry } from "../agents/endpoint-agent.js";
 import { playgroundAgent } from "../agents/playground-agent.js";
 import { playgroundTokenOf } from "../models/open-model.js";
-import type { AppSettings } from "../platform/context.js";
+import type { AppSettings } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { programVersion } from "../platform/installation.js";
 import type { Db } from "../store/open-store.js";
@@ -11,7 +11,7 @@ import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import type { CreatedModel } from "./model-of-run.js";
-import type { RunOptions } from "./options.js";
+import type { RunOptions } from "./run-options.js";
 
 export interface OpenAgentTarget {
   readonly backend: AgentBackend;

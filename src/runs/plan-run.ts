@@ -5,8 +5,8 @@ import type { Suite, TaskList } from "../agents/agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
+import type { AppContext } from "../platform/app-context.js";
 import { flagName } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
@@ -17,7 +17,7 @@ import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
 import { agentTargetOf, refuseFlagsTargetIgnores, usesMailHere } from "./external-agent.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
-import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./options.js";
+import { agentOfNewRun, type RunOptionName, type RunOptions, type RunRequest } from "./run-options.js";
 import { externalAgentSettings, newRunSettings, refuseOracle } from "./settings-from-options.js";
 
 /** Options that choose tasks of a suite. */
@@ -124,7 +124,7 @@ export function newRunPlan(
   };
 }
 
-/** In a function of its own: a plan's functions would else hold the list, and with it all questions, as long as it runs. */
+/** In a function of its own: a plan's functions would else hold all questions as long as the run lasts. */
 function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
   return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ task, epoch: i + 1 }))).flat();
 }

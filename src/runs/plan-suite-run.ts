@@ -3,8 +3,8 @@ import { getAgent } from "../agents/registry-store.js";
 import { isEvalScore } from "../evals/definition.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes } from "../mail/corpus.js";
+import type { AppContext } from "../platform/app-context.js";
 import { flagName } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import { type AttachedInbox, attachedInbox, questionOfTask } from "../suites/email-task.js";
@@ -16,6 +16,7 @@ import type { SuiteTask } from "../tasks/suite-task.js";
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { agentTargetOf, FLAG_OF, refuseFlagsTargetIgnores, targetModelName, usesMailHere } from "./external-agent.js";
 import { createModel, modelNameOf } from "./model-of-run.js";
+import { newRunPlan, type RunPlan } from "./plan-run.js";
 import {
   agentOfNewRun,
   chosenScorers,
@@ -23,8 +24,7 @@ import {
   type RunOptions,
   type RunRequest,
   recordedScorers,
-} from "./options.js";
-import { newRunPlan, type RunPlan } from "./plan-run.js";
+} from "./run-options.js";
 import { externalAgentSettings, newRunSettings, oracleSettings } from "./settings-from-options.js";
 
 /** A new run over the tasks of a suite. All that are selected, unless --limit is given. */

@@ -1,9 +1,9 @@
 import type { Suite } from "../agents/agent.js";
 import { getVersion } from "../agents/registry-store.js";
 import { readFingerprint } from "../mail/corpus.js";
+import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/async.js";
 import { commandLine, flagName } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
 import { artESuite } from "../questions/dataset.js";
@@ -16,7 +16,6 @@ import { acquireRunLock, getRun, type RunChange, type RunOwner, type RunRow, reo
 import type { TaskResult } from "../traces/task-result.js";
 import type { RunSession } from "./create-run.js";
 import { createModel } from "./model-of-run.js";
-import type { RunOptionName, RunOptions, RunRequest } from "./options.js";
 import {
   createRunOnce,
   limitsOf,
@@ -26,6 +25,7 @@ import {
   SELECTS_SUITE_TASKS,
   toolsNow,
 } from "./plan-run.js";
+import type { RunOptionName, RunOptions, RunRequest } from "./run-options.js";
 import { differences, requestedSettings } from "./settings-from-options.js";
 
 /**

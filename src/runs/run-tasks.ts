@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { readFingerprint } from "../mail/corpus.js";
+import type { AppContext } from "../platform/app-context.js";
 import { batchCalls } from "../platform/async.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import {
@@ -27,7 +27,7 @@ import type { TaskAnswerer } from "./answer-task.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { RunSession } from "./create-run.js";
 import type { ServerFault } from "./detect-dead-server.js";
-import { computeRunTotals } from "./run-sources.js";
+import { computeRunTotals } from "./results-file.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 const GROWN = "mail was imported while it ran";

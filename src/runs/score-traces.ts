@@ -5,7 +5,7 @@ import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
 import type { CallBudget } from "../models/call-budget.js";
 import { parseModelName } from "../models/model-names.js";
 import { hasKey } from "../models/open-model.js";
-import { type AppContext, Interrupted } from "../platform/context.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import {
@@ -36,8 +36,8 @@ import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from 
 import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { isSuiteTrace, type Judge, type Judgement, type JudgeSettings, type Trace } from "../traces/trace.js";
-import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./options.js";
-import { computeRunTotals, saveResults } from "./run-sources.js";
+import { computeRunTotals, saveResults } from "./results-file.js";
+import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./run-options.js";
 
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;

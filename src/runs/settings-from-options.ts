@@ -6,7 +6,7 @@ import { checkBaseUrl } from "../models/endpoint.js";
 import { parseModelName } from "../models/model-names.js";
 import { baseUrlOf, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
@@ -18,7 +18,7 @@ import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/too
 import type { AgentTarget, RunSettings } from "../traces/run-settings.js";
 import { refuseFlagsTargetIgnores, requestedAgentTarget, targetModelName } from "./external-agent.js";
 import { modelNameOf } from "./model-of-run.js";
-import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./options.js";
+import { chosenScorers, type RunOptions, type RunRequest, wantsJudge } from "./run-options.js";
 
 /** The agent as it was when the run was created: its row may have changed since. */
 export function agentOf(settings: RunSettings): Agent {

@@ -1,7 +1,7 @@
 import { estimateOf } from "../analysis/aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
+import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppContext, AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
@@ -30,7 +30,7 @@ import {
 } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
-import { computeRunTotals } from "./run-sources.js";
+import { computeRunTotals } from "./results-file.js";
 
 interface TaskOfRun {
   readonly taskId: TaskId;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
@@ -10,7 +10,7 @@ import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from 
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
 import { count } from "../text/format.js";
 import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./collect-report.js";
-import { countTasks } from "./run-sources.js";
+import { countTasks } from "./results-file.js";
 
 const TASKS_FILE = "tasks.csv";
 

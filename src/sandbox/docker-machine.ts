@@ -7,7 +7,7 @@ import { builtFile } from "../platform/installation.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
 import { type MachineLimits, SHIMS } from "./limits.js";
 import { GUEST, guestLimits } from "./machine-guest.js";
-import type { Snapshot } from "./snapshots.js";
+import type { Snapshot } from "./machine-snapshots.js";
 import { HOME, outputStart } from "./task-machine.js";
 
 const GUEST_FOLDER = fileURLToPath(builtFile("sandbox/guest"));

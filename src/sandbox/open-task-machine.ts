@@ -19,7 +19,7 @@ import {
   GuestConnection,
   writeIntoMachine,
 } from "./machine-guest.js";
-import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./snapshots.js";
+import { checkSnapshots, EMPTY_SNAPSHOT, readSnapshots, type Snapshot, snapshotOf } from "./machine-snapshots.js";
 import { type CommandResult, HOME, lastLine, type MachineCommand, type TaskMachine } from "./task-machine.js";
 
 /** Which machines for the tasks of suites can be had here. */

@@ -5,8 +5,8 @@ import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName
 import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
 import { isPriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";

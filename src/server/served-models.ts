@@ -13,7 +13,7 @@ import { pricesOf, resolveModel } from "../models/open-model.js";
 import { withPrices } from "../models/prices.js";
 import { RateLimiter } from "../models/rate-limiter.js";
 import { UserError } from "../platform/errors.js";
-import { DEFAULT_RETRY } from "../platform/retry.js";
+import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import type { Agent } from "../tools/tool.js";
 
 /** Open models are shared by all chats that use them. */

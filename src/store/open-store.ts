@@ -2,8 +2,8 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type BetterSqlite3 from "better-sqlite3";
+import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppContext, AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { databaseHint } from "./database-error.js";
 import { migrate } from "./migrate.js";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { didYouMean } from "../platform/command-line.js";
 import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
-import { GETTER_ARGUMENTS } from "./getters.js";
 import { filePair } from "./grading-function.js";
+import { GETTER_ARGUMENTS } from "./result-getters.js";
 import { SETUP_ARGUMENTS } from "./setup.js";
 import { fieldPath, type SuiteFinding } from "./suite-folder.js";
 import type { LocatedCall } from "./task-file.js";

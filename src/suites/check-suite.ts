@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
 import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/snapshots.js";
+import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/machine-snapshots.js";
 import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./account-settings.js";

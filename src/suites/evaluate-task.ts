@@ -4,7 +4,6 @@ import type { FunctionCall, Grade, Metric, SuiteDialect, SuiteTask, TaskEvaluati
 import { findMissingAccount } from "./account-settings.js";
 import { callForScore, callForValue } from "./custom-functions.js";
 import { evaluationNeed, FLOWBOOK_FUNCTIONS, SPIDER2V_FUNCTIONS } from "./function-table.js";
-import { GETTERS } from "./getters.js";
 import {
   CannotGrade,
   type Collected,
@@ -15,6 +14,7 @@ import {
   type FlowbookFunction,
 } from "./grading-function.js";
 import { runTests } from "./harbor-trial.js";
+import { GETTERS } from "./result-getters.js";
 import { findSetupFunction } from "./setup.js";
 import { evaluationCalls, findCallObstacle } from "./task-needs.js";
 

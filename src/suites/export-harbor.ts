@@ -5,7 +5,7 @@ import { stringify } from "smol-toml";
 import { checkMailboxes } from "../mail/corpus.js";
 import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
-import { type AppContext, Interrupted } from "../platform/context.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";

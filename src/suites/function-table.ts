@@ -1,8 +1,8 @@
 import type { SuiteDialect } from "../tasks/suite-task.js";
 import { EMAIL_ANSWER, emailAnswer } from "./email-task.js";
-import { GETTERS } from "./getters.js";
 import type { FlowbookFunction, MetricFunction } from "./grading-function.js";
 import { TEST_SCRIPT } from "./harbor-task.js";
+import { GETTERS } from "./result-getters.js";
 
 /**
  * What a function needs of where a task runs. `mailbox`: only imported mail; `files`: only its files; `script`: to run

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import pLimit from "p-limit";
-import { type AppContext, Interrupted } from "../platform/context.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { similarity } from "../scoring/scorers.js";

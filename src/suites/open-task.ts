@@ -1,10 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { redact } from "../platform/secrets.js";
 import { missingForImage } from "../sandbox/docker-machine.js";
+import {
+  checkSnapshots,
+  missingOptional,
+  readSnapshots,
+  type Snapshot,
+  snapshotOf,
+} from "../sandbox/machine-snapshots.js";
 import { chooseMachineHost, openDockerMachine, openTaskMachine } from "../sandbox/open-task-machine.js";
-import { checkSnapshots, missingOptional, readSnapshots, type Snapshot, snapshotOf } from "../sandbox/snapshots.js";
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import type { Grade, SuiteTask } from "../tasks/suite-task.js";

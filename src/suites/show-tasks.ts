@@ -1,4 +1,4 @@
-import type { AppContext } from "../platform/context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { type Obstacle, pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";
 import { checkSuite } from "./check-suite.js";
 import { openTaskSources, type TaskSourceOptions } from "./open-task.js";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Rollout, Suite, TaskOpening } from "../agents/agent.js";
+import type { AppContext } from "../platform/app-context.js";
 import { shellWord } from "../platform/command-line.js";
-import type { AppContext } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import { taskMailbox } from "../questions/dataset.js";
 import { writeDockerfile } from "../sandbox/docker-machine.js";
-import { readSnapshots, snapshotOf } from "../sandbox/snapshots.js";
+import { readSnapshots, snapshotOf } from "../sandbox/machine-snapshots.js";
 import { HOME } from "../sandbox/task-machine.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Ending } from "../tasks/ending.js";

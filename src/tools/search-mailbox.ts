@@ -1,7 +1,7 @@
 import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import type { AppSettings } from "../platform/context.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";

@@ -1,9 +1,9 @@
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { type AppContext, Interrupted } from "../platform/context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/installation.js";
-import { DEFAULT_RETRY } from "../platform/retry.js";
+import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { readTraces } from "../traces/traces-store.js";

@@ -1,7 +1,7 @@
 import { type AddressedKey, type Environment, keyFor, refuseStrangeAddress } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
-import type { RetryPolicy } from "../platform/retry.js";
+import type { RetryPolicy } from "../platform/retry-delay.js";
 
 const FLAG = "--otlp-endpoint";
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];

@@ -4,8 +4,8 @@ import { type Estimate, estimateSchema, intervalSchema } from "../statistics/est
 import { ENDINGS } from "../tasks/ending.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
 import { runLimitsSchema, runSettingsSchema } from "./run-settings.js";
-import type { QUESTION_SLICES, SUITE_SLICES } from "./slice.js";
 import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js";
+import type { QUESTION_SLICES, SUITE_SLICES } from "./task-slices.js";
 
 /**
  * The scorers whose figure stands for a whole run, best first: what a training environment paid, a judge's verdict,

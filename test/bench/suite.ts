@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
-import type { AppContext } from "../../src/platform/context.js";
+import type { AppContext } from "../../src/platform/app-context.js";
 import { GradingPool } from "../../src/suites/grading-pool.js";
 import { findSandboxedMachines } from "../../src/suites/open-task.js";
 import { type OracleLine, placeFiles, readOracle, startProcesses } from "../../src/suites/oracle.js";

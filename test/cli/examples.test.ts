@@ -41,10 +41,10 @@ it("the README names every example, with commands that there are", () => {
 });
 
 it("the program is the one that the page on external agents shows, and finds mail", async () => {
-  const program = readFileSync(join(EXAMPLES, "first_mail.py"), "utf8");
+  const program = readFileSync(join(EXAMPLES, "first_mail_agent.py"), "utf8");
   const page = readFileSync(join(ROOT, "docs/external-agents.md"), "utf8");
   expect(page).toContain(program.slice(program.indexOf("import ")));
-  const line = ["run", "-a", "first-mail", "--agent-command", "python3 examples/first_mail.py", "-l", "5"];
+  const line = ["run", "-a", "first-mail", "--agent-command", "python3 examples/first_mail_agent.py", "-l", "5"];
   await ran([...line, "--dataset", "fixtures/demo/questions.jsonl", "--quiet", "-o", path("first.json")]);
   const { taskResults } = readJson("first.json");
   expect(taskResults.map(({ ending }: { ending: string }) => ending)).toEqual(Array(5).fill("answered"));
@@ -53,7 +53,7 @@ it("the program is the one that the page on external agents shows, and finds mai
 
 it("the agent and the tool can be imported, joined and run", async () => {
   await ran("agents import examples/agent.yaml");
-  await ran("tools add business_days --module examples/business-days.ts");
+  await ran("tools add business_days --module examples/business-days-tool.ts");
   expect(
     JSON.parse(await ran(["tools", "test", "business_days", '{"from": "2001-03-01", "to": "2001-03-15"}'])),
   ).toEqual({
@@ -114,9 +114,9 @@ it("the commands of train-with-trl make a first step, with a stand-in for TRL", 
 describe("in a sandbox", needs("sandbox", machinesStart), () => {
   it("the scorer scores a stored run", async () => {
     await ran("run -a baseline --dataset fixtures/demo/questions.jsonl -l 3 --quiet");
-    await ran("evals import examples/brief.py");
-    const { evals } = JSON.parse(await ran("evals run brief@1 --json"));
-    expect(evals).toEqual([expect.objectContaining({ name: "brief" })]);
+    await ran("evals import examples/brief_scorer.py");
+    const { evals } = JSON.parse(await ran("evals run brief_scorer@1 --json"));
+    expect(evals).toEqual([expect.objectContaining({ name: "brief_scorer" })]);
   });
 
   it("the suite's task is solved by an agent that does it, and not by one that does nothing", async () => {

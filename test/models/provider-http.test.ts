@@ -17,7 +17,7 @@ import { toModelError } from "../../src/models/provider-errors.js";
 import { jsonHeaders, postJson, sdkFetch, withDeadline } from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { jsonBytes } from "../../src/platform/json.js";
-import { DEFAULT_RETRY } from "../../src/platform/retry.js";
+import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { REQUEST } from "./wire.js";
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { withRetry } from "../../src/models/model-retries.js";
 import {
   AdaptiveRate,
   CallWaits,
@@ -10,7 +11,6 @@ import {
   type RateLimiterOptions,
   withRateLimit,
 } from "../../src/models/rate-limiter.js";
-import { withRetry } from "../../src/models/retry-completion.js";
 import { load, MINUTE, refusal, SERVERS, SimulatedTime, settled } from "./simulated-time.js";
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { DEFAULT_RETRY, type RetryPolicy } from "../../src/platform/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy } from "../../src/platform/retry-delay.js";
 
 export interface Seen {
   readonly path: string;

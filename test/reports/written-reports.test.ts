@@ -7,7 +7,7 @@ import { markdownReport, stepSummary } from "../../src/reports/markdown-report.j
 import type { ReportHead, ScoreMeaning } from "../../src/reports/report-data.js";
 import { RunTally } from "../../src/reports/report-figures.js";
 import { failUnder } from "../../src/runs/gates.js";
-import { resultsFile } from "../../src/runs/run-sources.js";
+import { resultsFile } from "../../src/runs/results-file.js";
 import type { BenchmarkResult } from "../../src/traces/run-totals.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { head, task } from "../analysis/runs.js";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dockerMachineArguments, missingForImage, writeDockerfile } from "../../src/sandbox/docker-machine.js";
 import { MACHINE_LIMITS } from "../../src/sandbox/limits.js";
+import { readSnapshots, snapshotOf } from "../../src/sandbox/machine-snapshots.js";
 import { openDockerMachine } from "../../src/sandbox/open-task-machine.js";
-import { readSnapshots, snapshotOf } from "../../src/sandbox/snapshots.js";
 import { needs } from "../machine-requirements.js";
 import { BASE, machinesStart, processesWith, shell } from "./machines.js";
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { MachineHost } from "../../src/sandbox/bubblewrap-machine.js";
 import { MACHINE_LIMITS, type MachineLimits } from "../../src/sandbox/limits.js";
+import { readSnapshots, type Snapshot, snapshotOf } from "../../src/sandbox/machine-snapshots.js";
 import { chooseMachineHost, openTaskMachine, type SandboxedMachine } from "../../src/sandbox/open-task-machine.js";
-import { readSnapshots, type Snapshot, snapshotOf } from "../../src/sandbox/snapshots.js";
 import type { CommandResult } from "../../src/sandbox/task-machine.js";
 
 /** Machines for tests: opened as tasks open them, and what is left of them on the host. */

@@ -248,7 +248,7 @@ describe("as nobody", needs("root", works), () => {
     const { stdout, stderr } = asNobody(`
       ${importSource("sandbox/limits", "MACHINE_LIMITS")}
       ${importSource("sandbox/open-task-machine", "chooseMachineHost", "openTaskMachine")}
-      ${importSource("sandbox/snapshots", "EMPTY_SNAPSHOT")}
+      ${importSource("sandbox/machine-snapshots", "EMPTY_SNAPSHOT")}
       const { host } = await chooseMachineHost();
       const limits = { ...MACHINE_LIMITS, memoryBytes: 256 * 2 ** 20 };
       const { signal } = new AbortController();

@@ -8,7 +8,7 @@ import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
-import { DEFAULT_RETRY } from "../../src/platform/retry.js";
+import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import {
   artProtocol,
   type JudgeRequest,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import WebSocket from "ws";
-import type { AppContext } from "../../src/platform/context.js";
+import type { AppContext } from "../../src/platform/app-context.js";
 import { type EnvironmentOptions, withTrainingEnvironment } from "../../src/runs/training-environment.js";
 import { type OpenEnvOptions, serveOpenEnv } from "../../src/server/openenv.js";
 import { type Db, openStore } from "../../src/store/open-store.js";

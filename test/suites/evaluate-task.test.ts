@@ -9,8 +9,8 @@ import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { evaluationNeed, isImplemented, SPIDER2V_FUNCTIONS } from "../../src/suites/function-table.js";
 import { scoreLog } from "../../src/suites/functions/flowbook-files.js";
 import { combineScores } from "../../src/suites/functions/flowbook-notebooks.js";
-import { formatTime } from "../../src/suites/getters.js";
 import { CollectedFile } from "../../src/suites/grading-function.js";
+import { formatTime } from "../../src/suites/result-getters.js";
 import type {
   FunctionCall,
   Grade,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { AppContext } from "../../src/platform/context.js";
+import type { AppContext } from "../../src/platform/app-context.js";
 import type { OpenedMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
 import { collectFinalState, notebookPictures, pngSize } from "../../src/suites/final-state.js";
 import { folderMachines } from "../../src/suites/folder-machine.js";

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AppContext } from "../../src/platform/context.js";
+import type { AppContext } from "../../src/platform/app-context.js";
 import { SCORERS } from "../../src/scoring/scorers.js";
 import { checkSuiteFolder } from "../../src/suites/check-suite.js";
 import { readEnvironment } from "../../src/suites/harbor-task.js";

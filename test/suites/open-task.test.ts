@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { AppContext } from "../../src/platform/context.js";
+import type { AppContext } from "../../src/platform/app-context.js";
 import type { TaskMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
 import { AccountSettings } from "../../src/suites/account-settings.js";
 import type { CustomFunction } from "../../src/suites/custom-functions.js";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { JsonValue } from "../../src/platform/json.js";
 import { findMachineHost } from "../../src/sandbox/bubblewrap-machine.js";
+import { readSnapshots, snapshotOf } from "../../src/sandbox/machine-snapshots.js";
 import { openTaskMachine, type SandboxedMachine } from "../../src/sandbox/open-task-machine.js";
-import { readSnapshots, snapshotOf } from "../../src/sandbox/snapshots.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";

@@ -34,7 +34,7 @@ const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as 
 export const exportResultsCommand = defineCommand("export-results [runs..]", schema, async (flags, context) => {
   const { runs: names, tables, format, output, overwrite } = flags;
   const { settings, out, note } = context;
-  const { resultsFiles } = await import("../../runs/run-sources.js");
+  const { resultsFiles } = await import("../../runs/results-file.js");
   const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
   if (output === undefined) checkStdout(flags, settings.json);
   else {

@@ -39,7 +39,7 @@ export const gateCommand: Command = {
         "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or write gates into art-e.yaml.",
       );
     }
-    const { RunSources, unfinished } = await import("../../runs/run-sources.js");
+    const { RunSources, unfinished } = await import("../../runs/results-file.js");
     const sources = new RunSources(context.settings.db, "newest");
     try {
       const run = await sources.open(flags.name);

@@ -20,7 +20,7 @@ export async function writeSummaries(
 ): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
   const reports = await import("../../runs/write-report.js");
   const outputs = reports.summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
-  const { resultsFiles } = await import("../../runs/run-sources.js");
+  const { resultsFiles } = await import("../../runs/results-file.js");
   const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
   checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
   const written = await reports.writeCsvSummaries(runs, folder, context);
@@ -90,7 +90,7 @@ function refuseContradictions(
 export const reportCommand = defineCommand("report [runs..]", reportSchema, async (given, context, argv) => {
   const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
   refuseContradictions(flags, context, argv);
-  const { resultsFiles } = await import("../../runs/run-sources.js");
+  const { resultsFiles } = await import("../../runs/results-file.js");
   const inputs = resultsFiles(flags.runs, "report");
   const { checkOutputs } = await import("../../trace-formats/output-files.js");
   checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {

@@ -1,12 +1,12 @@
 import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
+import { Interrupted } from "../../platform/app-context.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import { commandLine } from "../../platform/command-line.js";
-import { Interrupted } from "../../platform/context.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
-import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/options.js";
+import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/run-options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";

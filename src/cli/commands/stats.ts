@@ -5,7 +5,7 @@ import { corpusSummary, datasetSummary, runSummary, runTable } from "../../repor
 import { suiteAnalysisText } from "../../reports/suite-text.js";
 import { sliceTable } from "../../reports/wording.js";
 import type { RunTotals } from "../../traces/run-totals.js";
-import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/slice.js";
+import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
 import type { Command, CommandContext } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";

@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
 import { collectReport, storedRun } from "../../runs/collect-report.js";
-import { computeRunTotals } from "../../runs/run-sources.js";
+import { computeRunTotals } from "../../runs/results-file.js";
 import { headlineOf } from "../../runs/stored-runs.js";
 import type { Db } from "../../store/open-store.js";
 import { pageOfResults } from "../../traces/results-store.js";

@@ -1,7 +1,7 @@
 import type * as PlotLibrary from "@observablehq/plot";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import type { SliceName } from "../../traces/slice.js";
+import type { SliceName } from "../../traces/task-slices.js";
 import { costText, h, intervalText, scoreText } from "../dom.js";
 import { SLICE_WORDS } from "./header.js";
 import { filterLink } from "./route.js";

@@ -1,7 +1,7 @@
 import { isPass } from "../../evals/eval-outcome.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import type { SliceName } from "../../traces/slice.js";
+import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, h, scoreText, untrustedInline } from "../dom.js";
 
 /** The title, and the facts of each run. */

@@ -1,5 +1,5 @@
 import type { ReportHead, RunFigures } from "../../reports/report-data.js";
-import { SLICES, type SliceName } from "../../traces/slice.js";
+import { SLICES, type SliceName } from "../../traces/task-slices.js";
 import { type Child, h, replaceChildren, untrustedInline } from "../dom.js";
 import {
   effortTable,

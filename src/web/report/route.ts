@@ -1,5 +1,5 @@
 import type { ReportHead } from "../../reports/report-data.js";
-import { SLICES } from "../../traces/slice.js";
+import { SLICES } from "../../traces/task-slices.js";
 import { type Child, h } from "../dom.js";
 import type { Task } from "./load.js";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkSnapshots, readSnapshots } from "../../../src/sandbox/snapshots.js";
+import { checkSnapshots, readSnapshots } from "../../../src/sandbox/machine-snapshots.js";
 import { isMissing, needs, ORIGINS, SUITES } from "../../machine-requirements.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { workFolder } from "../art-e.js";

@@ -11,7 +11,9 @@ const MOST_BYTES = 2 ** 20;
 
 /** All snapshots by name: the built-in ones, and those of a suite's own file, which go before them. */
 export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyMap<string, Snapshot>> {
-  const builtIn = snapshotsSchema.parse(JSON.parse(await readFile(builtFile(`sandbox/${NAME}`), "utf8")));
+  const builtIn = snapshotsSchema.parse(
+    JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8")),
+  );
   const file = suiteRoot === null ? null : join(suiteRoot, NAME);
   const text = file === null ? null : await readRegular(file);
   const own = text === null ? {} : parse(text, file as string);

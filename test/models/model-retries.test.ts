@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { isOtherModel, otherModels, watchAnsweringModel } from "../../src/models/answering-model.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { withRetry } from "../../src/models/model-retries.js";
 import { anthropicModel } from "../../src/models/providers/anthropic.js";
 import { googleModel } from "../../src/models/providers/google.js";
 import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
 import { openaiResponsesModel } from "../../src/models/providers/openai-responses.js";
-import { withRetry } from "../../src/models/retry-completion.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { exchange, REQUEST } from "./wire.js";
 

@@ -1,4 +1,4 @@
-import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../platform/retry.js";
+import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../platform/retry-delay.js";
 import { type CallProgress, type Completion, type Model, ModelError, type Retry } from "./model.js";
 import { withMessage } from "./provider-errors.js";
 import { CallWaits } from "./rate-limiter.js";

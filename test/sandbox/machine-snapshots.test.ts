@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
-import { checkSnapshots, readSnapshots, type Snapshot, snapshotOf } from "../../src/sandbox/snapshots.js";
+import { checkSnapshots, readSnapshots, type Snapshot, snapshotOf } from "../../src/sandbox/machine-snapshots.js";
 import { needs } from "../machine-requirements.js";
 import { BASE, machinesStart, openMachine, shell } from "./machines.js";
 

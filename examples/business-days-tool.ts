@@ -1,4 +1,4 @@
-/** A tool: `art-e tools add business_days --module examples/business-days.ts`, then attach it to an agent. */
+/** A tool: `art-e tools add business_days --module examples/business-days-tool.ts`, then attach it to an agent. */
 
 export const description = "Counts the business days (Monday to Friday) from one day to another, the last not counted.";
 
