@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { programVersion } from "../../src/platform/installation.js";
 import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { RunRow } from "../../src/traces/runs-store.js";
@@ -80,7 +81,7 @@ describe("the header of an Inspect log", () => {
         ...{ run_id: "run_1", task: "art-e", model: "acme/best", created: RUN.startedAt, solver: "email-search" },
         dataset: { name: "questions.jsonl", samples: 1 },
         config: { epochs: 2, turn_limit: 10 },
-        packages: { "art-e": "1.2.3" },
+        packages: { "art-e": programVersion() },
       },
     });
     expect(head([kinds.SUITE]).eval.task).toBe("desk");
