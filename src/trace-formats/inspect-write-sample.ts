@@ -319,8 +319,8 @@ function completionOf(content: JsonValue | undefined): JsonValue {
 }
 
 function after(timestamp: string, ms: number): string {
-  const time = Date.parse(timestamp) + ms;
-  return Number.isFinite(time) ? new Date(time).toISOString() : timestamp;
+  const time = new Date(Date.parse(timestamp) + ms);
+  return Number.isNaN(time.getTime()) ? timestamp : time.toISOString();
 }
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {

@@ -172,6 +172,12 @@ describe("a sample of an Inspect log", () => {
     expect(first.tools).toHaveLength(3);
   });
 
+  it("has no end of a call that took longer than any date", () => {
+    const turns = ANSWERED.turns.map((turn) => ({ ...turn, latencyMs: 1e308 }));
+    const [first] = events({ ...ANSWERED, turns }, "model");
+    expect(first.completed).toBe(first.timestamp);
+  });
+
   it("writes a long text once, though each later call repeats it", () => {
     const { attachments, messages } = sample(BY_TOOL);
     const [[id, text], ...rest] = Object.entries<string>(attachments) as [[string, string]];
