@@ -79,7 +79,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
         const trace = getTrace(db, params.id);
         return {
           ...headJson(trace),
-          steps: iofoldSteps(withoutHistory(trace)).map((line) => JSON.parse(line)),
+          steps: iofoldSteps(trace).map((line) => JSON.parse(line)),
           feedback: listFeedback(db, trace.traceId).map(feedbackJson),
           trace,
         };
@@ -118,12 +118,6 @@ function headJson(trace: Trace | ChatTrace) {
     started_at: trace.startedAt,
     duration_ms: trace.durationMs,
   };
-}
-
-/** Without the messages of earlier chats, which have traces of their own. */
-function withoutHistory(trace: Trace | ChatTrace): Trace | ChatTrace {
-  if ("task" in trace) return trace;
-  return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
 }
 
 /** The format of times in traces, so that texts compare in time order. */
