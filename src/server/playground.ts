@@ -5,7 +5,7 @@ import { readBuiltFile } from "../platform/installation.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../traces/chats-store.js";
 import type { ChatTrace } from "../traces/trace.js";
 import { answerText } from "./openai/chat-completions.js";
-import { defineRoute, type Env, type Route, type Services } from "./route.js";
+import { defineRoute, type Env, offsetQuery, type Route, type Services } from "./route.js";
 import { versionId } from "./routes/agents.js";
 
 interface PageFile {
@@ -80,10 +80,7 @@ const messageShape = z.strictObject({
   toolCalls: z.array(toolCallShape).optional().meta({ description: "args and result are texts of JSON" }),
 });
 
-const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
-});
+const pageQuery = z.object(offsetQuery);
 
 export function playgroundSessionRoutes({ db }: Services): Route[] {
   const tag = "playground";
