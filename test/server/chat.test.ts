@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { chatEventSchema } from "../../src/server/chat-event.js";
-import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS, RUTH } from "../runs/demo-setup.js";
-import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
 const DUES = "How much are the club dues?";
 
-let provider: FakeProvider;
-let server: DemoServer;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
-});
+const provider = await startFakeProvider();
+const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
 afterAll(async () => {
   await server.close();
   await provider.close();
