@@ -42,12 +42,8 @@ export function isPage(path: string): boolean {
 }
 
 function readStyle(): string {
-  return (
-    readBuiltFile("web/theme.css") +
-    readBuiltFile("web/playground/page.css") +
-    readBuiltFile("web/playground/run.css") +
-    readBuiltFile("web/playground/review.css")
-  );
+  const own = ["page", "run", "review"].map((name) => `web/playground/${name}.css`);
+  return ["web/theme.css", ...own].map(readBuiltFile).join("");
 }
 
 /** Sessions in camel case, as the playground API's client expects them. */
