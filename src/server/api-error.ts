@@ -95,39 +95,40 @@ export class ApiError extends Error {
   }
 }
 
-const EXISTS_CODES: ReadonlySet<string> = new Set(["agent_exists", "tool_exists", "tool_attached"]);
-const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
-  "agent_unknown",
-  "tool_unknown",
-  "trace_unknown",
-  "run_unknown",
-  "session_unknown",
-  "version_unknown",
-  "feedback_unknown",
-  "tool_not_attached",
-  "mail_unknown",
-  "corpus_unknown",
-  "question_unknown",
-]);
-const CONFLICT_CODES: ReadonlySet<string> = new Set([
-  "tool_in_use",
-  "tool_last",
-  "agent_builtin",
-  "tool_builtin",
-  "review_conflict",
+/** Of the codes of UserErrors; those of all others are VALIDATION_ERROR. */
+const CODES = new Map<string, ErrorCode>([
+  ["agent_exists", "ALREADY_EXISTS"],
+  ["tool_exists", "ALREADY_EXISTS"],
+  ["tool_attached", "ALREADY_EXISTS"],
+  ["agent_unknown", "NOT_FOUND"],
+  ["tool_unknown", "NOT_FOUND"],
+  ["trace_unknown", "NOT_FOUND"],
+  ["run_unknown", "NOT_FOUND"],
+  ["session_unknown", "NOT_FOUND"],
+  ["version_unknown", "NOT_FOUND"],
+  ["feedback_unknown", "NOT_FOUND"],
+  ["tool_not_attached", "NOT_FOUND"],
+  ["mail_unknown", "NOT_FOUND"],
+  ["corpus_unknown", "NOT_FOUND"],
+  ["question_unknown", "NOT_FOUND"],
+  ["tool_in_use", "CONFLICT"],
+  ["tool_last", "CONFLICT"],
+  ["agent_builtin", "CONFLICT"],
+  ["tool_builtin", "CONFLICT"],
+  ["review_conflict", "CONFLICT"],
 ]);
 
-/** What was thrown as a response. The message of an internal error is not sent. */
+/** What was thrown as a response. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof UserError && thrown.exitCode === 2) {
-    return new ApiError(codeOf(thrown.code), thrown.message, { reason: thrown.code, hint: thrown.hint });
+    const { code, message, hint } = thrown;
+    return new ApiError(CODES.get(code) ?? "VALIDATION_ERROR", message, { reason: code, hint });
   }
-  return new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
+  return internalError();
 }
 
-function codeOf(code: string): ErrorCode {
-  if (EXISTS_CODES.has(code)) return "ALREADY_EXISTS";
-  if (NOT_FOUND_CODES.has(code)) return "NOT_FOUND";
-  return CONFLICT_CODES.has(code) ? "CONFLICT" : "VALIDATION_ERROR";
+/** A fault of this program, of which the client is told no more. */
+export function internalError(): ApiError {
+  return new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
 }

@@ -1,22 +1,30 @@
+import { z } from "zod";
+import type { JsonValue } from "../platform/json.js";
+
+const id = z.string();
+
 /** The events of a streamed chat; each is the JSON `data` of one server-sent event, and the last data is `[DONE]`. */
-export type ChatEvent =
-  | { readonly type: "message-start"; readonly messageId: string }
-  | { readonly type: "text-delta"; readonly text: string }
-  | { readonly type: "tool-call"; readonly toolCallId: string; readonly toolName: string }
-  /** `args` is JSON text, or what the model sent where that is not JSON. */
-  | { readonly type: "tool-call-args"; readonly toolCallId: string; readonly args: string }
-  | { readonly type: "tool-call-end"; readonly toolCallId: string }
-  /** A result that is an error is `{ error }`. */
-  | { readonly type: "tool-result"; readonly toolCallId: string; readonly result: unknown }
-  | { readonly type: "finish"; readonly messageId: string }
-  | { readonly type: "error"; readonly errorText: string; readonly errorCategory: string; readonly retryable: boolean }
-  | {
-      readonly type: "recoverable-error";
-      readonly messageId: string;
-      readonly error: string;
-      readonly errorCode: string;
-      readonly recoverable: boolean;
-    }
-  | { readonly type: "session-info"; readonly sessionId: string; readonly traceId: string }
-  /** Attempt `attempt` at a model call failed; the next one begins after `waitMs`. */
-  | { readonly type: "retry"; readonly attempt: number; readonly reason: string; readonly waitMs: number };
+export const chatEventSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("message-start"), messageId: id }),
+  z.object({ type: z.literal("text-delta"), text: z.string() }),
+  z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
+  // `args` is JSON text, or what the model sent where that is not JSON.
+  z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: z.string() }),
+  z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
+  // A result that is an error is `{ error }`.
+  z.object({ type: z.literal("tool-result"), toolCallId: id, result: z.json() as z.ZodType<JsonValue> }),
+  z.object({ type: z.literal("finish"), messageId: id }),
+  z.object({ type: z.literal("error"), errorText: z.string(), errorCategory: z.string(), retryable: z.boolean() }),
+  z.object({
+    type: z.literal("recoverable-error"),
+    messageId: id,
+    error: z.string(),
+    errorCode: z.string(),
+    recoverable: z.boolean(),
+  }),
+  z.object({ type: z.literal("session-info"), sessionId: id, traceId: id }),
+  // Attempt `attempt` at a model call failed; the next one begins after `waitMs`.
+  z.object({ type: z.literal("retry"), attempt: z.number().int(), reason: z.string(), waitMs: z.number() }),
+]);
+
+export type ChatEvent = z.output<typeof chatEventSchema>;

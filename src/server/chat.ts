@@ -122,7 +122,7 @@ async function answer(
   try {
     return await answerChat(
       {
-        sessionId: `session_${randomUUID()}`,
+        sessionId: newSessionId(),
         agent: agentOf(settings),
         agentVersion: saveCurrentVersion(db, agentId),
         model: model.model,
@@ -159,19 +159,19 @@ function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): Ch
 /** A request for a chat, whichever API it came by. */
 export interface ChatRequest {
   readonly agentId: string;
-  /** Undefined: a new session. */
-  readonly sessionId?: string | undefined;
+  /** Absent: a new session. */
+  readonly sessionId?: string | null | undefined;
   /** Earlier messages, for a new session; a session that continues has its own. */
   readonly history: readonly Message[];
   readonly question: string;
   readonly instructions: string | null;
-  readonly inbox: string | undefined;
-  readonly queryDate: string | undefined;
+  readonly inbox?: string | null | undefined;
+  readonly queryDate?: string | null | undefined;
   /** The session that `history` was taken from: the new one gets its mailbox and day. */
   readonly continuedFrom?: string | undefined;
-  readonly maxTurns: number | undefined;
-  readonly modelProvider: string | undefined;
-  readonly modelId: string | undefined;
+  readonly maxTurns?: number | null | undefined;
+  readonly modelProvider?: string | null | undefined;
+  readonly modelId?: string | null | undefined;
 }
 
 /** Admits chats: so many at once, and one at a time in a session. */
@@ -203,8 +203,6 @@ export interface ChatServices {
 /** A chat that was admitted and has its model and tools. */
 export interface PreparedChat {
   readonly sessionId: string;
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
   /** Aborts the chat because its client has disconnected. */
   abandon(reason: string): void;
   /** Answers, saves the trace and releases the chat's slot. Throws only for faults of this program. */
@@ -216,17 +214,13 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
   const { db, models, chats, resources, chatTimeoutMs, live } = services;
   const stored = getAgent(db, request.agentId);
   const { sessionId, binding, history } = chooseSession(services, request);
-  const agent =
-    request.maxTurns === undefined
-      ? stored
-      : { ...stored, settings: { ...stored.settings, maxTurns: request.maxTurns } };
-  const model = await models.get(agent, request.modelProvider, request.modelId);
+  const { maxTurns = null } = request;
+  const agent = maxTurns === null ? stored : { ...stored, settings: { ...stored.settings, maxTurns } };
+  const model = await models.get(agent, request.modelProvider ?? undefined, request.modelId ?? undefined);
   const tools = loadTools(db, agent, resources);
   const slot = chats.admit(sessionId);
   return {
     sessionId,
-    agent,
-    signal: slot.signal,
     abandon: slot.abandon,
     async answer(listener) {
       try {
@@ -262,12 +256,11 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
  * under another.
  */
 function chooseSession({ db }: ChatServices, request: ChatRequest) {
-  const inbox = request.inbox ?? null;
-  const queryDate = request.queryDate ?? null;
+  const { inbox = null, queryDate = null, history } = request;
   const earlierId = request.sessionId ?? request.continuedFrom;
   if (earlierId === undefined) {
     const binding: MailboxBinding = { inbox: inbox === null ? null : resolveInbox(db, inbox), queryDate };
-    return { sessionId: newSessionId(), binding, history: request.history };
+    return { sessionId: newSessionId(), binding, history };
   }
   const session = getSession(db, earlierId);
   if (session.agentId !== request.agentId) {
@@ -282,8 +275,8 @@ function chooseSession({ db }: ChatServices, request: ChatRequest) {
     throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Begin another session.");
   }
   const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
-  return request.sessionId === undefined
-    ? { sessionId: newSessionId(), binding, history: request.history }
+  return request.sessionId == null
+    ? { sessionId: newSessionId(), binding, history }
     : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
 }
 
@@ -301,7 +294,7 @@ async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
     listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
   );
   // The chat has been answered: it is scored also where the caller has left.
-  const [outcomes = []] = await evals.run([trace], new AbortController().signal);
+  const [outcomes = []] = await evals.run([trace], NEVER);
   return withEvals(trace, evals.definitions, outcomes);
 }
 
@@ -313,11 +306,7 @@ export interface CitedMail {
 
 /** The mails that an answer names, looked up as its agent could. */
 function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
-  const context = {
-    inbox,
-    cutoff: queryDate === null ? null : endOfDay(queryDate),
-    signal: new AbortController().signal,
-  };
+  const context = { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate), signal: NEVER };
   return sources.map((messageId) => {
     const found = findReadableMail(messageId, context, mailbox);
     if (!found.ok) return { messageId, mail: null };

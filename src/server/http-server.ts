@@ -24,7 +24,7 @@ export interface HttpServer {
 }
 
 /** Throws a UserError where an address that others can reach has no token: anybody could spend on the user's keys. */
-export function refuseOpenAddress({ host, token }: Access): void {
+export function refuseOpenAddress({ host, token }: Omit<Access, "cors">): void {
   if (isLoopback(host) || token !== null) return;
   throw new UserError(
     "serve_open",

@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { NoSuchTask, type OfferedTask, type TrainingEnvironment } from "../runs/training-environment.js";
-import { endMetadata, Refused, resetSchema, type Session, type Sessions, toolResult } from "./openenv-sessions.js";
+import {
+  endMetadata,
+  Refused,
+  readReset,
+  resetSchema,
+  type Session,
+  type Sessions,
+  toolResult,
+} from "./openenv-sessions.js";
 
 /**
  * JSON-RPC at /mcp: the methods of OpenEnv, whose sessions are named in the parameters, and those of MCP over
@@ -84,7 +92,7 @@ export class McpEndpoint {
   async post(text: string, clientId: string | undefined, query: Readonly<Record<string, string>>): Promise<Response> {
     const client = clientId === undefined ? null : (this.clients.get(clientId) ?? null);
     if (clientId !== undefined && client === null) {
-      return reply(JSON.stringify(failed(null, new RpcError(-32001, "Session not found"))), 404);
+      return reply(failed(null, new RpcError(-32001, "Session not found")), 404);
     }
     const headers: Record<string, string> = {};
     const onClient = (id: string) => {
@@ -105,16 +113,16 @@ export class McpEndpoint {
 
   /** Over a WebSocket, which is a session. */
   answer(text: string, session: Session): Promise<string> {
-    return this.answerText(text, { session, client: null, query: {}, onClient() {} });
+    return this.answerText(text, callerOf(session));
   }
 
   /** Of a message of a session's own protocol. */
   answerRequest(request: unknown, session: Session): Promise<string> {
-    return this.answerValue(request, { session, client: null, query: {}, onClient() {} });
+    return this.answerValue(request, callerOf(session));
   }
 
   refusal(why: Refused): string {
-    return JSON.stringify(failed(null, toRpcError(why)));
+    return failed(null, toRpcError(why));
   }
 
   private async answerText(text: string, caller: Caller): Promise<string> {
@@ -125,7 +133,7 @@ export class McpEndpoint {
       if (Array.isArray(value)) throw new Error("a list");
     } catch (error) {
       const why = `Parse error: ${(error as Error).message.slice(0, 200)}`;
-      return JSON.stringify(failed(null, new RpcError(PARSE_ERROR, why)));
+      return failed(null, new RpcError(PARSE_ERROR, why));
     }
     return this.answerValue(value, caller);
   }
@@ -136,7 +144,7 @@ export class McpEndpoint {
     if (!read.success) {
       const [issue] = read.error.issues;
       const why = `Invalid request: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`;
-      return JSON.stringify(failed(null, new RpcError(INVALID_REQUEST, why)));
+      return failed(null, new RpcError(INVALID_REQUEST, why));
     }
     const request = read.data;
     if (request.id === undefined && request.method.startsWith("notifications/")) return "";
@@ -144,7 +152,7 @@ export class McpEndpoint {
       const result = await this.carryOut(request, caller);
       return `{"jsonrpc":"2.0","id":${JSON.stringify(request.id ?? null)},"result":${result}}`;
     } catch (error) {
-      return JSON.stringify(failed(request.id ?? null, toRpcError(error)));
+      return failed(request.id ?? null, toRpcError(error));
     }
   }
 
@@ -169,10 +177,10 @@ export class McpEndpoint {
     }
   }
 
-  private introduce(params: JsonObject | Record<string, unknown>, caller: Caller): JsonObject {
+  private introduce(params: Record<string, unknown>, caller: Caller): JsonObject {
     const asked = resetSchema.safeParse({ ...caller.query, ...numbersOf(caller.query) });
     if (!asked.success) throw new RpcError(INVALID_PARAMS, "The address names no task: split, index, task_id or seed");
-    const task = this.environment.choose(withoutNull(asked.data));
+    const task = this.environment.choose(readReset(asked.data).request);
     const client = { task, session: caller.session };
     if (caller.session === null) caller.onClient(this.keep(client));
     else this.bySession.set(caller.session, client);
@@ -258,12 +266,17 @@ export class McpEndpoint {
   }
 }
 
+/** Of a WebSocket, which is a session. */
+function callerOf(session: Session): Caller {
+  return { session, client: null, query: {}, onClient() {} };
+}
+
 function reply(text: string, status: number, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-function failed(id: string | number | null, { code, message, data }: RpcError) {
-  return { jsonrpc: "2.0", id, error: { code, message, data } };
+function failed(id: string | number | null, { code, message, data }: RpcError): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
 }
 
 function toRpcError(error: unknown): RpcError {
@@ -278,8 +291,4 @@ function toRpcError(error: unknown): RpcError {
 function numbersOf(query: Readonly<Record<string, string>>): Record<string, number> {
   const names = ["index", "seed"].filter((name) => /^\d{1,15}$/.test(query[name] ?? ""));
   return Object.fromEntries(names.map((name) => [name, Number(query[name])]));
-}
-
-function withoutNull<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as never;
 }

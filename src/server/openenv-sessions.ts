@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
 import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
 import type { EpisodeEnd, EpisodeStep } from "../runs/training-episode.js";
 import type { Tool, ToolResult } from "../tools/tool.js";
@@ -23,6 +23,12 @@ export const resetSchema = z.looseObject({
   task_id: z.coerce.number().int().nullish(),
 });
 
+/** The task that a reset asks for, and the names of its other keys. */
+export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>) {
+  const asked = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
+  return { request: Object.fromEntries(asked), ignored: Object.keys(others) };
+}
+
 const actionSchema = z.union([
   z.strictObject({ type: z.literal("list_tools"), metadata: z.record(z.string(), z.unknown()).optional() }),
   z.strictObject({
@@ -36,14 +42,7 @@ const actionSchema = z.union([
 export type Action = z.output<typeof actionSchema>;
 
 /** As pydantic tells them. */
-export interface Issue {
-  readonly type: string;
-  readonly loc: readonly (string | number)[];
-  readonly msg: string;
-  readonly input: unknown;
-}
-
-export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): Issue[] {
+export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): JsonObject[] {
   return issues.slice(0, NAMES_TOLD).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
     const loc = [...at, ...path];
@@ -94,10 +93,8 @@ export class Refused extends Error {
   }
 }
 
-export function invalid(error: z.ZodError, input: unknown, at?: readonly string[]): Refused {
-  return new Refused("VALIDATION_ERROR", "Invalid message", {
-    errors: issuesOf(error, input, at) as unknown as JsonValue,
-  });
+export function invalid(error: z.ZodError, input: unknown): Refused {
+  return new Refused("VALIDATION_ERROR", "Invalid message", { errors: issuesOf(error, input) });
 }
 
 /** The sessions of all clients, of WebSocket and of MCP: there are so many at once, whichever way they came. */
@@ -171,11 +168,10 @@ export class Session {
 
   async reset(data: unknown): Promise<{ readonly begun: BegunEpisode; readonly ignored: readonly string[] }> {
     const read = resetSchema.safeParse(data ?? {});
-    if (!read.success) throw invalid(read.error, data, []);
-    const { seed, episode_id, split, index, task_id, ...others } = read.data;
+    if (!read.success) throw invalid(read.error, data);
+    const { request, ignored } = readReset(read.data);
     this.usedAt = performance.now();
-    const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
-    const begun = await this.environment.begin(Object.fromEntries(request)).catch((error: unknown) => {
+    const begun = await this.environment.begin(request).catch((error: unknown) => {
       if (error instanceof NoSuchTask) throw new Refused("VALIDATION_ERROR", error.message);
       throw error;
     });
@@ -186,7 +182,7 @@ export class Session {
       throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
     }
     await previous?.episode.interrupt("The client began another episode before this one was answered.");
-    return { begun, ignored: Object.keys(others) };
+    return { begun, ignored };
   }
 
   /** The observation, as JSON. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
@@ -21,6 +21,7 @@ import {
   observationJsonSchema,
   Refused,
   readAction,
+  readReset,
   resetObservation,
   resetSchema,
   type Session,
@@ -76,7 +77,7 @@ export interface OpenEnvOptions extends SessionLimits {
 /** Port 0 takes any that is free. A UserError where the address is in use, or is open to others without a token. */
 export async function serveOpenEnv(environment: TrainingEnvironment, options: OpenEnvOptions): Promise<Running> {
   const { access, port, maxSessions, report } = options;
-  refuseOpenAddress({ ...access, cors: null });
+  refuseOpenAddress(access);
   const sessions = new Sessions(environment, options, report);
   const mcp = new McpEndpoint(environment, sessions, options.version);
   const sockets = new Sockets(sessions, mcp, options);
@@ -126,17 +127,15 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
   app.get("/openapi.json", (c) => c.json(openapi(environment, options.version)));
   app.get("/state", (c) => c.json({ episode_id: null, step_count: 0 }));
   app.post("/reset", async (c) => {
-    const request = checked(resetSchema, parseBody(await c.req.text(), {}));
-    const { seed, episode_id, split, index, task_id, ...others } = request;
-    const asked = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
-    const begun = await environment.begin(Object.fromEntries(asked), false);
+    const { request, ignored } = readReset(await readBody(c, resetSchema));
+    const begun = await environment.begin(request, false);
     await begun.episode.interrupt("HTTP has no session.");
-    return json(resetObservation({ begun, ignored: Object.keys(others) }));
+    return json(resetObservation({ begun, ignored }));
   });
   app.post("/step", async (c) => {
-    const { action } = checked(stepBodySchema, parseBody(await c.req.text(), {}));
+    const { action } = await readBody(c, stepBodySchema);
     const read = readAction(action);
-    if (!read.ok) throw unprocessable(issuesOf(read.error, action));
+    if (!read.ok) throw refused(422, issuesOf(read.error, action));
     if (read.action.type === "list_tools") return json(toolsObservation(environment.tools));
     const error = "HTTP has no session: an episode is played over a WebSocket, /ws.";
     const step = { result: { ok: false, kind: "failed", error }, reward: 0, done: false, end: null } as const;
@@ -167,27 +166,26 @@ function addTaskApi(app: Hono<Env>, environment: TrainingEnvironment): void {
     throw refused(404, `There is no environment "${env.slice(0, 100)}": there is ${environment.name}.`);
   });
   app.get("/:env/splits", (c) => c.json(environment.splits.map(({ name }) => ({ name, type: name }))));
-  const body = async <T extends z.ZodType>(schema: T, text: Promise<string>) =>
-    checked(schema, parseBody(await text, {}));
   const tasks = (split: string, start: number, stop: number) =>
     Array.from({ length: Math.min(MAX_TASKS, Math.max(0, stop - start)) }, (_, i) =>
       environment.task(split, start + i),
     );
+  const ofSplit = z.looseObject({ split: z.string() });
   app.post("/:env/tasks", async (c) => {
-    const { split } = await body(z.looseObject({ split: z.string() }), c.req.text());
+    const { split } = await readBody(c, ofSplit);
     return c.json({ tasks: tasks(split, 0, environment.countTasks(split)), env_name: environment.name });
   });
   app.post("/:env/num_tasks", async (c) => {
-    const { split } = await body(z.looseObject({ split: z.string() }), c.req.text());
+    const { split } = await readBody(c, ofSplit);
     return c.json({ num_tasks: environment.countTasks(split) });
   });
   app.post("/:env/task", async (c) => {
-    const { split, index } = await body(z.looseObject({ split: z.string(), index: z.int() }), c.req.text());
+    const { split, index } = await readBody(c, ofSplit.extend({ index: z.int() }));
     return c.json({ task: environment.task(split, index) });
   });
-  const range = z.looseObject({ split: z.string(), start: z.int().nullish(), stop: z.int().nullish() });
+  const range = ofSplit.extend({ start: z.int().nullish(), stop: z.int().nullish() });
   app.post("/:env/task_range", async (c) => {
-    const { split, start, stop } = await body(range, c.req.text());
+    const { split, start, stop } = await readBody(c, range);
     const all = environment.countTasks(split);
     return c.json({ tasks: tasks(split, sliceEnd(start ?? 0, all), sliceEnd(stop ?? all, all)) });
   });
@@ -217,30 +215,28 @@ function detail(status: number, what: unknown, headers: Readonly<Record<string, 
   return Response.json({ detail: what }, { status, headers });
 }
 
-function refused(status: 400 | 404 | 422, what: unknown): HTTPException {
+function refused(status: 404 | 422, what: unknown): HTTPException {
   return new HTTPException(status, { res: detail(status, what) });
 }
 
-function unprocessable(issues: unknown): HTTPException {
-  return refused(422, issues);
+/** A body that is empty is an object without keys. */
+async function readBody<T extends z.ZodType>(c: Context<Env>, schema: T): Promise<z.output<T>> {
+  const body = parseJson((await c.req.text()) || "{}");
+  const read = schema.safeParse(body);
+  if (!read.success) throw refused(422, issuesOf(read.error, body, ["body"]));
+  return read.data;
 }
 
-function parseBody(text: string, empty: unknown): unknown {
-  if (text === "") return empty;
+function parseJson(text: string): unknown {
   const issue = { type: "json_invalid", loc: ["body"], msg: "JSON decode error", input: {} };
-  if (jsonDepth(text) > MAX_JSON_DEPTH)
-    throw unprocessable([{ ...issue, msg: `nested more than ${MAX_JSON_DEPTH} deep` }]);
+  if (jsonDepth(text) > MAX_JSON_DEPTH) {
+    throw refused(422, [{ ...issue, msg: `nested more than ${MAX_JSON_DEPTH} deep` }]);
+  }
   try {
     return JSON.parse(text);
   } catch {
-    throw unprocessable([issue]);
+    throw refused(422, [issue]);
   }
-}
-
-function checked<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const read = schema.safeParse(body);
-  if (!read.success) throw unprocessable(issuesOf(read.error, body, ["body"]));
-  return read.data;
 }
 
 function metadataOf({ name, splits }: TrainingEnvironment, version: string) {
@@ -312,18 +308,15 @@ class Sockets {
   private readonly check: ReturnType<typeof accessCheck>;
   private readonly open = new Set<SocketSession>();
   private readonly timer: NodeJS.Timeout;
-  private readonly report: OpenEnvOptions["report"];
-  private readonly silentMs: number;
 
   constructor(
     private readonly sessions: Sessions,
     private readonly mcp: McpEndpoint,
-    { access, report, pings = PINGS }: OpenEnvOptions,
+    private readonly options: OpenEnvOptions,
   ) {
-    this.check = accessCheck(access);
-    this.report = report;
-    this.silentMs = pings.silentMs;
-    this.timer = setInterval(() => this.ping(), pings.everyMs).unref();
+    const { everyMs, silentMs } = options.pings ?? PINGS;
+    this.check = accessCheck(options.access);
+    this.timer = setInterval(() => this.ping(silentMs), everyMs).unref();
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -349,7 +342,7 @@ class Sockets {
     client.on("error", () => client.terminate());
     try {
       const session = this.sessions.take();
-      const socket = new SocketSession(client, session, (text) => answer(text, session, this.mcp), this.report);
+      const socket = new SocketSession(client, session, (text) => answer(text, session, this.mcp), this.options.report);
       this.open.add(socket);
       client.once("close", () => this.open.delete(socket));
     } catch (error) {
@@ -359,9 +352,9 @@ class Sockets {
     }
   }
 
-  private ping(): void {
+  private ping(silentMs: number): void {
     const now = performance.now();
-    for (const socket of this.open) socket.ping(now, this.silentMs);
+    for (const socket of this.open) socket.ping(now, silentMs);
   }
 }
 

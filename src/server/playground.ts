@@ -5,7 +5,7 @@ import { readBuiltFile } from "../platform/installation.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../traces/chats-store.js";
 import type { ChatTrace } from "../traces/trace.js";
 import { answerText } from "./openai/chat-completions.js";
-import { defineRoute, type Env, type Route, type Services } from "./route.js";
+import { defineRoute, type Env, offsetQuery, type Route, type Services } from "./route.js";
 import { versionId } from "./routes/agents.js";
 
 interface PageFile {
@@ -42,12 +42,8 @@ export function isPage(path: string): boolean {
 }
 
 function readStyle(): string {
-  return (
-    readBuiltFile("web/theme.css") +
-    readBuiltFile("web/playground/page.css") +
-    readBuiltFile("web/playground/run.css") +
-    readBuiltFile("web/playground/review.css")
-  );
+  const own = ["page", "run", "review"].map((name) => `web/playground/${name}.css`);
+  return ["web/theme.css", ...own].map(readBuiltFile).join("");
 }
 
 /** Sessions in camel case, as the playground API's client expects them. */
@@ -80,10 +76,7 @@ const messageShape = z.strictObject({
   toolCalls: z.array(toolCallShape).optional().meta({ description: "args and result are texts of JSON" }),
 });
 
-const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
-});
+const pageQuery = z.object(offsetQuery);
 
 export function playgroundSessionRoutes({ db }: Services): Route[] {
   const tag = "playground";

@@ -91,7 +91,10 @@ async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
     for await (const chunk of incoming) {
       bytes += chunk.length;
       if (bytes > MAX_BODY_BYTES) throw tooLarge();
-      if (!held.add(chunk.length)) throw noRoom();
+      if (!held.add(chunk.length)) {
+        const headers = { "retry-after": "2", connection: "close" };
+        throw new ApiError("OVERLOADED", "Too much is being sent at once.", null, headers);
+      }
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString("utf8");
@@ -119,22 +122,32 @@ function tooLarge(): ApiError {
   return new ApiError("PAYLOAD_TOO_LARGE", `A body may have ${MAX_BODY_BYTES} bytes.`);
 }
 
-function noRoom(): ApiError {
-  const headers = { "retry-after": "2", connection: "close" };
-  return new ApiError("OVERLOADED", "Too much is being sent at once.", null, headers);
-}
+const limit = z.coerce.number().int().min(1).max(200).default(50);
+
+/** The query of a list that is asked for by offsets. */
+export const offsetQuery = { limit, offset: z.coerce.number().int().min(0).max(10_000_000).default(0) };
+
+/** Of one that is asked for page after page. */
+export const cursorQuery = {
+  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
+  limit,
+};
 
 /** The last line of a page, in a list ordered by time and id. */
-export interface PageEnd {
+interface PageEnd {
   readonly at: string;
   readonly id: string;
 }
 
-export function writeCursor({ at, id }: PageEnd): string {
-  return Buffer.from(JSON.stringify([at, id])).toString("base64url");
+/** What a page says of those after it. `last`: its last line. */
+export function pageEnd(hasMore: boolean, last: PageEnd | undefined) {
+  const cursor = hasMore && last !== undefined ? JSON.stringify([last.at, last.id]) : null;
+  return { next_cursor: cursor && Buffer.from(cursor).toString("base64url"), has_more: hasMore };
 }
 
-export function readCursor(cursor: string): PageEnd {
+/** Null: the list from its beginning. */
+export function readCursor(cursor: string | undefined): PageEnd | null {
+  if (cursor === undefined) return null;
   try {
     const text = Buffer.from(cursor, "base64url").toString("utf8");
     const [at, id] = z.tuple([z.string(), z.string()]).parse(JSON.parse(text));

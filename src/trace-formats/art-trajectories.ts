@@ -60,18 +60,13 @@ function trajectory(trace: ExportedTrace, context: ExportContext): { readonly re
   const { reward: scorer } = context.options;
   const reward = trace.scores[scorer]?.value ?? null;
   const steps = stepsOf(trace);
-  if (reward === null) {
-    context.report.leaveOut(`no ${scorer}`);
+  const leaveOut = (reason: string) => {
+    context.report.leaveOut(reason);
     return null;
-  }
-  if (steps.some(({ otherResults }) => otherResults.length > 0)) {
-    context.report.leaveOut("a result of no call");
-    return null;
-  }
-  if (steps.every(({ reply }) => reply === null)) {
-    context.report.leaveOut("no reply");
-    return null;
-  }
+  };
+  if (reward === null) return leaveOut(`no ${scorer}`);
+  if (steps.some(({ otherResults }) => otherResults.length > 0)) return leaveOut("a result of no call");
+  if (steps.every(({ reply }) => reply === null)) return leaveOut("no reply");
   const choices = new Map(steps.flatMap(({ reply, turn }) => (reply === null ? [] : [[reply as object, turn]])));
   const tools = knownTools(trace, context).map(openaiTool);
   return {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Message, Usage } from "../models/model.js";
-import { jsonObjectSchema } from "../platform/json.js";
+import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import { type ChatTrace, fromTraceFacts, type ToolCallRecord, type Turn, traceSchema } from "../traces/trace.js";
@@ -10,21 +10,25 @@ import {
   DescribedTools,
   type FileLine,
   type ImportSource,
+  MAX_LENGTH,
   NO_GOLD,
+  notUsable,
   parseLine,
   parseTrace,
+  readChunks,
+  readLines,
   textOfContent,
   tokenCount,
 } from "./imported-trace.js";
 
 /** ATIF trajectories: one a line, or one over all lines. */
-export function readAtif(file: string, documents: AsyncIterable<FileLine>): ImportSource {
+export function readAtif(file: string): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
   let agentVersion: number | undefined;
   return {
     async *traces() {
-      for await (const { text, number } of documents) {
+      for await (const { text, number } of trajectoriesOf(file)) {
         const where = `${file}, line ${number}`;
         const trajectory = checkValue(trajectorySchema, parseLine(text, where), where);
         tools.add((trajectory.agent.tool_definitions ?? []).flatMap((definition) => definition?.function ?? []));
@@ -38,6 +42,30 @@ export function readAtif(file: string, documents: AsyncIterable<FileLine>): Impo
     run: () => ({ settings: agentVersion === undefined ? {} : { agentVersion } }),
     lacking: () => lacking.counts,
   };
+}
+
+/** One a line; a single one over all lines where the first line is none. */
+async function* trajectoriesOf(path: string): AsyncGenerator<FileLine> {
+  let isFirst = true;
+  for await (const line of readLines(path)) {
+    if (isFirst && parseJsonOrNull(line.text) === null) {
+      yield { text: await wholeText(path), number: 1 };
+      return;
+    }
+    isFirst = false;
+    yield line;
+  }
+}
+
+async function wholeText(path: string): Promise<string> {
+  const chunks: string[] = [];
+  let length = 0;
+  for await (const chunk of readChunks(path)) {
+    length += chunk.length;
+    if (length > MAX_LENGTH) throw notUsable(path, "is too long for one trajectory");
+    chunks.push(chunk);
+  }
+  return chunks.join("");
 }
 
 /** A trajectory of another program, which has no gold answer, as a chat. */

@@ -56,15 +56,7 @@ interface AtifStep {
   readonly llm_call_count?: number;
   readonly tool_calls?: readonly JsonObject[];
   readonly observation?: JsonObject;
-  readonly metrics?: Metrics;
-}
-
-interface Metrics {
-  readonly prompt_tokens?: number;
-  readonly completion_tokens?: number;
-  readonly cached_tokens?: number;
-  readonly cost_usd?: number;
-  readonly extra: JsonObject;
+  readonly metrics?: ReturnType<typeof metricsOf>;
 }
 
 /** A reply with the messages before it, each a step of its own. */
@@ -103,29 +95,21 @@ function toolCall({ call }: CallStep): JsonObject {
   return { tool_call_id: call.id, function_name: call.name, arguments: argumentsObject(call) };
 }
 
-function metricsOf(turn: Turn, calls: readonly CallStep[]): Metrics {
-  const { usage, costUsd } = turn;
-  return {
-    ...(usage === null
-      ? {}
-      : {
-          prompt_tokens: usage.inputTokens,
-          completion_tokens: usage.outputTokens,
-          cached_tokens: usage.cachedInputTokens,
-        }),
-    ...(costUsd === null ? {} : { cost_usd: costUsd }),
-    extra: turnFacts(turn, calls),
-  };
-}
-
-function turnFacts(turn: Turn, calls: readonly CallStep[]): JsonObject {
+/** JSON leaves out what is undefined. */
+function metricsOf({ usage, costUsd, ...turn }: Turn, calls: readonly CallStep[]) {
   const failed = calls.flatMap(({ call, record }) => (record?.error == null ? [] : [[call.id, record.error]]));
   return {
-    finish_reason: turn.finishReason,
-    latency_ms: turn.latencyMs,
-    ...(turn.waitedMs === undefined ? {} : { waited_ms: turn.waitedMs }),
-    ...(turn.responseId === undefined ? {} : { response_id: turn.responseId }),
-    ...(failed.length === 0 ? {} : { tool_errors: Object.fromEntries(failed) }),
+    prompt_tokens: usage?.inputTokens,
+    completion_tokens: usage?.outputTokens,
+    cached_tokens: usage?.cachedInputTokens,
+    cost_usd: costUsd ?? undefined,
+    extra: {
+      finish_reason: turn.finishReason,
+      latency_ms: turn.latencyMs,
+      waited_ms: turn.waitedMs,
+      response_id: turn.responseId,
+      tool_errors: failed.length === 0 ? undefined : Object.fromEntries(failed),
+    },
   };
 }
 

@@ -7,25 +7,14 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { programVersion } from "../platform/installation.js";
-import { SCORERS, SCORES } from "../scoring/scorers.js";
+import { SCORES } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import {
-  BANDS,
-  type Band,
-  bandOf,
-  isScored,
-  type ScorerEntry,
-  scaleOf,
-  scaleText,
-  scorerOfMetric,
-} from "../traces/score.js";
+import { BANDS, type Band, bandOf, isScored, scaleOf, scaleText, scorerOfMetric } from "../traces/score.js";
 import type { Trace } from "../traces/trace.js";
 import {
-  type ChatFilter,
   countScores,
   listTaskIds,
   readTraces,
@@ -81,7 +70,7 @@ export function exportTraces(
     const { run, ids } = selectTraces(db, source, selection);
     const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
-    const context = contextOf(db, run, { ...options, reward }, report);
+    const context = { run, options: { ...options, reward }, report, toolsOf: openTraceTools(db, run) };
     await write(FORMATS[format], readTraces<ExportedTrace>(db, ids), context, output ?? stdout);
     return { runId: run?.id ?? null, traces: ids.length, leftOut: report.leftOut, notes: report.notes };
   });
@@ -89,12 +78,8 @@ export function exportTraces(
 
 /** Chats have no scores, so none of them gets a reward. */
 function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
-  return run === null ? "artReward" : scorerOf(db, run, name === "art" ? "artReward" : name);
-}
-
-function contextOf(db: Db, run: RunRow | null, options: ExportOptions, report: ExportReport): ExportContext {
-  const toolsOf = openTraceTools(db, run);
-  return { run, programVersion: programVersion(), scorers: SCORERS, options, report, toolsOf };
+  if (run === null) return "artReward";
+  return scorerOf(name === "art" ? "artReward" : name, countScores(db, run.id), run.id);
 }
 
 async function write(
@@ -109,15 +94,13 @@ async function write(
     return;
   }
   if ("bytes" in format) {
-    if (typeof to !== "string") throw needsFile();
+    if (typeof to !== "string") {
+      throw new UserError("flag_missing", "This format is no text: it needs a file.", "Name one with --output.");
+    }
     return writeFileAtomically(to, format.bytes(traces, context));
   }
   const pieces = format.pieces(traces, context);
   await (typeof to === "string" ? writeFileAtomically(to, pieces) : to.pieces(pieces));
-}
-
-function needsFile(): UserError {
-  return new UserError("flag_missing", "This format is no text: it needs a file.", "Name one with --output.");
 }
 
 function* withLineEnds(lines: Iterable<string>): Generator<string> {
@@ -131,16 +114,13 @@ const MANIFEST = "manifest.json";
  * each trace is in it. The folder appears when it is complete.
  */
 export function exportScoreBands(
-  {
-    run: name,
-    folder,
-    selection,
-  }: { readonly run: string; readonly folder: string; readonly selection: TraceSelection },
+  request: { readonly run: string; readonly folder: string; readonly selection: TraceSelection },
   settings: AppSettings,
 ): Promise<EvalsManifest> {
+  const { folder, selection } = request;
   return withStore(settings, async (db) => {
     checkFolder(folder);
-    const run = getRun(db, name);
+    const run = getRun(db, request.run);
     const filter = filterOf(db, run, selection);
     refuseLowerIsBetter(filter.by);
     const unfinished = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
@@ -148,7 +128,8 @@ export function exportScoreBands(
       makeFolder(unfinished);
       const { entries, unscored } = await writeBands(db, unfinished, selectTraceIds(db, filter), filter.by);
       const { id: runId, agentId, model } = run;
-      const manifest = evalsManifest({ runId, agentId, model, scorer: filter.by, unscored }, entries);
+      const bands = bandSummaries(entries);
+      const manifest = { format: MANIFEST_FORMAT, runId, agentId, model, scorer: filter.by, bands, unscored } as const;
       await writeFileAtomically(join(unfinished, MANIFEST), [`${JSON.stringify(manifest, null, 2)}\n`]);
       rmSync(folder, { recursive: true, force: true });
       renameSync(unfinished, folder);
@@ -181,8 +162,7 @@ async function writeBands(db: Db, folder: string, ids: readonly string[], scorer
 }
 
 function refuseLowerIsBetter(scorer: string): void {
-  const entries: Readonly<Record<string, ScorerEntry>> = SCORERS;
-  if (entries[scorer]?.better !== "lower") return;
+  if (SCORES[scorer]?.better !== "lower") return;
   throw new UserError(
     "flags_contradict",
     `--for evals takes high scores for good ones, and of ${scorer} lower is better.`,
@@ -251,18 +231,9 @@ interface EvalsManifest {
   readonly agentId: string;
   readonly model: string;
   readonly scorer: string;
-  readonly bands: Readonly<Record<Band, BandSummary>>;
+  readonly bands: ReturnType<typeof bandSummaries>;
   /** Traces without that score, which are in no band, by ending. */
   readonly unscored: Readonly<Record<string, number>>;
-}
-
-interface BandSummary {
-  readonly file: string;
-  readonly range: string;
-  readonly use: readonly string[];
-  readonly count: number;
-  readonly meanScore: number | null;
-  readonly traces: readonly BandEntry[];
 }
 
 function fileOfBand(band: Band): string {
@@ -284,26 +255,14 @@ function bandEntry(trace: Trace, scorer: string, band: Band): BandEntry {
   return { traceId, taskId, epoch, score, ending, why };
 }
 
-function evalsManifest(
-  facts: Pick<EvalsManifest, "runId" | "agentId" | "model" | "scorer" | "unscored">,
-  entries: Readonly<Record<Band, readonly BandEntry[]>>,
-): EvalsManifest {
-  const { unscored, ...run } = facts;
-  const bands = BANDS.map((band) => [
-    band,
-    {
-      file: fileOfBand(band),
-      ...PURPOSES[band],
-      count: entries[band].length,
-      meanScore: meanOf(entries[band].map(({ score }) => score)),
-      traces: entries[band],
-    },
-  ]);
-  return { format: MANIFEST_FORMAT, ...run, bands: Object.fromEntries(bands), unscored };
-}
-
-function meanOf(scores: readonly number[]): number | null {
-  return scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+function bandSummaries(entries: Readonly<Record<Band, readonly BandEntry[]>>) {
+  const summaryOf = (band: Band) => {
+    const traces = entries[band];
+    const sum = traces.reduce((total, { score }) => total + score, 0);
+    const meanScore = traces.length === 0 ? null : sum / traces.length;
+    return { file: fileOfBand(band), ...PURPOSES[band], count: traces.length, meanScore, traces };
+  };
+  return { high: summaryOf("high"), medium: summaryOf("medium"), low: summaryOf("low") };
 }
 
 /** Says what the model was told of its tools in a trace of a run, or of chats where `run` is null. */
@@ -337,14 +296,13 @@ function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
 /** A run by its name, or chats: those of a session, or all (null). */
 export type ExportSource = { readonly run: string } | { readonly session: string | null };
 
-interface SelectedTraces {
-  /** Null: of chats. */
-  readonly run: RunRow | null;
-  readonly ids: readonly string[];
-}
-
-export function selectTraces(db: Db, source: ExportSource, selection: TraceSelection): SelectedTraces {
-  if ("session" in source) return { run: null, ids: selectChatTraceIds(db, chatFilter(selection, source.session)) };
+/** The run, null of chats, and the ids of traces. Chats have ids of their own, and no scores. */
+export function selectTraces(db: Db, source: ExportSource, selection: TraceSelection) {
+  if ("session" in source) {
+    const { failedOnly, ids, limit } = selection;
+    const endings = failedOnly ? ENDINGS.filter(isFailure) : null;
+    return { run: null, ids: selectChatTraceIds(db, { sessionId: source.session, endings, ids, limit }) };
+  }
   const run = getRun(db, source.run);
   return { run, ids: selectTraceIds(db, filterOf(db, run, selection)) };
 }
@@ -364,10 +322,10 @@ export interface TraceSelection {
 /** Resolves the names of metrics and of tasks. Throws a UserError for one that the run does not have. */
 function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): TraceFilter & { by: string } {
   const counts = countScores(db, runId);
-  const by = selection.by === null ? mainScore(counts) : knownScorer(selection.by, counts, runId);
+  const by = scorerOf(selection.by, counts, runId);
   const bounds = selection.bounds.map(({ metric, ...bound }) => ({
     ...bound,
-    scorer: metric === null ? by : knownScorer(metric, counts, runId),
+    scorer: metric === null ? by : scorerOf(metric, counts, runId),
   }));
   refuseImpossible(bounds);
   return {
@@ -377,20 +335,9 @@ function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): Tra
     bounds,
     failedOnly: selection.failedOnly,
     taskIds: selection.ids === null ? null : taskIds(db, runId, selection.ids),
-    bestOfEpochs: selection.bestOfEpochs ? bestOf(by) : null,
+    bestOfEpochs: selection.bestOfEpochs ? (SCORES[by]?.better === "lower" ? "lowest" : "highest") : null,
     limit: selection.limit,
   };
-}
-
-/** Which traces of chats; those have ids of their own, and no scores. */
-function chatFilter({ failedOnly, ids, limit }: TraceSelection, sessionId: string | null): ChatFilter {
-  return { sessionId, endings: failedOnly ? ENDINGS.filter(isFailure) : null, ids, limit };
-}
-
-/** The scorer that a metric's name means in a run; null: its main score. One that no task has is a UserError. */
-function scorerOf(db: Db, { id }: RunRow, metric: string | null): string {
-  const counts = countScores(db, id);
-  return metric === null ? mainScore(counts) : knownScorer(metric, counts, id);
 }
 
 /** Bounds that no score can meet, alone or together. */
@@ -410,14 +357,14 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
   }
 }
 
-type Counts = ReturnType<typeof countScores>;
-
-/** The semantic score; of a suite, which has none, its own. */
-function mainScore(counts: Counts): string {
-  return !isScored("semanticScore", counts) && isScored("taskScore", counts) ? "taskScore" : "semanticScore";
-}
-
-function knownScorer(metric: string, counts: Counts, runId: string): string {
+/**
+ * The scorer that a metric's name means in a run; null: its main score, which is the semantic one, of a suite its own.
+ * One that no task has is a UserError.
+ */
+function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>, runId: string): string {
+  if (metric === null) {
+    return !isScored("semanticScore", counts) && isScored("taskScore", counts) ? "taskScore" : "semanticScore";
+  }
   const scorer = scorerOfMetric(metric, counts);
   if (isScored(scorer, counts)) return scorer;
   const known = Object.keys(counts).join(", ");
@@ -426,11 +373,6 @@ function knownScorer(metric: string, counts: Counts, runId: string): string {
     `No task of ${runId} has a score "${metric}".`,
     known === "" ? "None of its tasks has any score." : `Its scores are: ${known}.`,
   );
-}
-
-function bestOf(scorer: string): "highest" | "lowest" {
-  const entries: Readonly<Record<string, ScorerEntry>> = SCORERS;
-  return entries[scorer]?.better === "lower" ? "lowest" : "highest";
 }
 
 /** Numbers are questions of ART-E; the tasks of suites have texts. */

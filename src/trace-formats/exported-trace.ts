@@ -1,10 +1,9 @@
 import type { Message, ToolCall, ToolSpec } from "../models/model.js";
 import { isJsonObject, objectSchema } from "../models/tool-calls.js";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { questionOf, type TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
-import type { ScorerEntry } from "../traces/score.js";
 import { type ChatTrace, isChatTrace, type Trace } from "../traces/trace.js";
 
 /** The gold answer; empty where there is none, as of tasks that are graded by what is left behind. */
@@ -33,22 +32,19 @@ export function knownTools(trace: ExportedTrace, context: ExportContext): readon
   return [...names].map((name) => ({ name, description: "", parameters: {} }));
 }
 
-/** How the arguments of a call stand in it. */
-type ArgumentsForm = "text" | "object";
-
-/** A message of a chat completion, without what only its provider reads. */
-export function openaiMessage(message: Message, form: ArgumentsForm): JsonObject {
+/** A message of a chat completion, with arguments as text or objects, without what only its provider reads. */
+export function openaiMessage(message: Message, form: "text" | "object"): JsonObject {
   if (message.role === "tool") return { role: "tool", tool_call_id: message.toolCallId, content: message.content };
   if (message.role !== "assistant") return { role: message.role, content: message.content };
   if (message.toolCalls.length === 0) return { role: "assistant", content: message.content };
   return {
     role: "assistant",
     content: message.content === "" ? null : message.content,
-    tool_calls: message.toolCalls.map((call) => ({
-      id: call.id,
-      type: "function",
-      function: { name: call.name, arguments: form === "text" ? argumentsText(call) : argumentsObject(call) },
-    })),
+    tool_calls: message.toolCalls.map((call) => {
+      const given = argumentsObject(call);
+      const written = form === "text" ? toWellFormedJson(given) : given;
+      return { id: call.id, type: "function", function: { name: call.name, arguments: written } };
+    }),
   };
 }
 
@@ -56,13 +52,9 @@ export function openaiTool({ name, description, parameters }: ToolSpec): JsonObj
   return { type: "function", function: { name, description, parameters: objectSchema(parameters) } };
 }
 
+/** Those that were no JSON are `{}`, also in a text, which templates parse. */
 export function argumentsObject({ arguments: value }: ToolCall): JsonObject {
   return isJsonObject(value) ? value : value === null ? {} : { value };
-}
-
-/** Arguments that were no JSON become `{}`: templates parse the text. */
-function argumentsText(call: ToolCall): JsonValue {
-  return toWellFormedJson(argumentsObject(call));
 }
 
 /** A lone surrogate as JSON.stringify escapes it, behind an even number of backslashes. */
@@ -81,8 +73,6 @@ export type ExportedTrace = Trace | ChatTrace;
 export interface ExportContext {
   /** Null: the traces are of chats. */
   readonly run: RunRow | null;
-  readonly programVersion: string;
-  readonly scorers: Readonly<Record<string, Pick<ScorerEntry, "kind" | "better">>>;
   readonly options: ExportOptions;
   readonly report: ExportReport;
   /** What the model was told of its tools; empty where that is not known, as of agents that live elsewhere. */

@@ -198,17 +198,15 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
   return {
     messages: trace.messages.at(-1)?.role === "assistant" ? messages : [...messages, closing(trace, dialect)],
     ...(tools.length === 0 ? {} : { tools }),
-    ...(tools.length === 0 || dialect === "hf" ? {} : { parallel_tool_calls: allowsSeveralCalls(context) }),
+    ...(tools.length === 0 || dialect === "hf"
+      ? {}
+      : { parallel_tool_calls: context.run?.settings.toolCalls !== "first" }),
   };
 }
 
 /** An answer given by a tool is said once more, as readers want the last word to be the assistant's. */
 function closing({ answer }: ExportedTrace, dialect: string): JsonObject {
   return { role: "assistant", content: answer, ...(dialect === "openai" ? { weight: 0 } : {}) };
-}
-
-function allowsSeveralCalls({ run }: ExportContext): boolean {
-  return run?.settings.toolCalls !== "first";
 }
 
 /** A reply that was cut off, said nothing, or called a tool in a way that was an error. */

@@ -29,22 +29,16 @@ export interface FileLine {
   readonly number: number;
 }
 
-/** A line that is longer than was allowed. */
-export class LineTooLong extends Error {
-  override readonly name = "LineTooLong";
-
-  constructor(readonly number: number) {
-    super(`line ${number} is too long`);
-  }
-}
+/** Characters of a line, a sample or another member: some hundred times a usual trace. */
+export const MAX_LENGTH = 128_000_000;
 
 /** A file's text, some of it at a time. */
 export function readChunks(path: string): AsyncIterable<string> {
   return createReadStream(path, { encoding: "utf8" });
 }
 
-/** The lines of a file that are not blank, one at a time. Throws `LineTooLong`, and what reading the file throws. */
-export async function* readLines(path: string, maxLength: number): AsyncGenerator<FileLine> {
+/** The lines of a file that are not blank, one at a time. */
+export async function* readLines(path: string): AsyncGenerator<FileLine> {
   let pieces: string[] = [];
   let length = 0;
   let number = 1;
@@ -59,7 +53,7 @@ export async function* readLines(path: string, maxLength: number): AsyncGenerato
       }
       pieces.push(part);
       length += part.length;
-      if (length > maxLength) throw new LineTooLong(number);
+      if (length > MAX_LENGTH) throw notUsable(path, `line ${number} is too long`);
     }
   }
   const text = pieces.join("");
@@ -102,20 +96,16 @@ export class BrokenDocument extends Error {
   override readonly name = "BrokenDocument";
 }
 
-interface Limits {
-  /** The member that is an array whose items are given one at a time. */
-  readonly itemsOf: string;
-  /** Characters of a member or an item. */
-  readonly maxLength: number;
-}
+/** The member that is an array whose items are given one at a time. */
+const ITEMS_OF = "samples";
 
 /**
- * The members of the JSON object that a text begins with, one at a time, so that a large document is never in memory
+ * The members of the JSON object that a file begins with, one at a time, so that a large document is never in memory
  * whole. Throws `BrokenDocument`. That each member is JSON is left to who parses it.
  */
-export async function* readMembers(chunks: AsyncIterable<string>, limits: Limits): AsyncGenerator<JsonMember> {
-  const scanner = new MemberScanner(limits);
-  for await (const chunk of chunks) {
+export async function* readMembers(path: string): AsyncGenerator<JsonMember> {
+  const scanner = new MemberScanner();
+  for await (const chunk of readChunks(path)) {
     yield* scanner.scan(chunk);
     if (scanner.hasEnded) return;
   }
@@ -131,8 +121,6 @@ class MemberScanner {
   private key: string | null = null;
   private pieces: string[] = [];
   private length = 0;
-
-  constructor(private readonly limits: Limits) {}
 
   *scan(chunk: string): Generator<JsonMember> {
     let start = 0;
@@ -166,7 +154,7 @@ class MemberScanner {
         if (char === BRACKET) throw new BrokenDocument("is no JSON object");
         return "nothing";
       }
-      if (this.depth !== 2 || char !== BRACKET || this.key !== this.limits.itemsOf || this.inItems) return "within";
+      if (this.depth !== 2 || char !== BRACKET || this.key !== ITEMS_OF || this.inItems) return "within";
       this.inItems = true;
       return "nothing";
     }
@@ -180,7 +168,7 @@ class MemberScanner {
   private take(text: string): void {
     this.pieces.push(text);
     this.length += text.length;
-    if (this.length > this.limits.maxLength) throw new BrokenDocument(`has a member that is too long (${this.key})`);
+    if (this.length > MAX_LENGTH) throw new BrokenDocument(`has a member that is too long (${this.key})`);
   }
 
   private *complete(ended: "nothing" | "key" | "member" | "last member" | "items"): Generator<JsonMember> {

@@ -25,10 +25,8 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   if (queryDate === null) lacking.add("no day of the question, for which that of the sample stands");
   const task: Question = {
     ...{ id: numbers.of(id), question, answer: gold, message_ids: textsIn(metadata, "gold_sources"), how_realistic: 1 },
-    ...{
-      inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
-      query_date: queryDate ?? fields.startedAt.slice(0, 10),
-    },
+    inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
+    query_date: queryDate ?? fields.startedAt.slice(0, 10),
   };
   if (String(task.id) !== String(id)) lacking.add("no number as their id, so they are numbered");
   const runId = header.eval.eval_id || header.eval.run_id || `${header.eval.task}_${header.eval.created}`;
@@ -48,19 +46,20 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
   const turns = models.map((event) => toTurn(event, startedAt));
   const messages = toMessages(sample.messages);
   const answer = answerOf(sample, messages);
+  const ending = endingOf(sample, answer);
   const traceId = `trace_${sample.uuid || `${spec.eval_id ?? spec.task}_${sample.id}_${sample.epoch}`}`;
   const agentId = spec.solver || spec.task || "agent";
   return {
     ...{ traceId, sessionId: traceId.replace("trace_", "session_"), agentId, model: spec.model, startedAt },
     endedAt: isoTime(sample.completed_at) ?? new Date(Date.parse(startedAt) + durationMs).toISOString(),
     durationMs,
-    ending: endingOf(sample, answer),
+    ending,
     error: sample.error?.message ?? null,
     messages,
     toolCalls: tools.map((event) => toToolCall(event, turns, startedAt)),
     turns,
     maxTurns: wholeNumber(spec.config.turn_limit) ?? turns.length,
-    answer: isFailure(endingOf(sample, answer)) ? null : answer,
+    answer: isFailure(ending) ? null : answer,
     sources: textsIn(sample.metadata, "sources"),
     scores: toScores(sample.scores, lacking),
   };

@@ -30,18 +30,15 @@ import {
 } from "./inspect-read-sample.js";
 
 /** An Inspect log as one JSON document, whose header stands before its samples. */
-export function readJsonLog(file: string, chunks: AsyncIterable<string>): ImportSource {
-  return readLog(jsonLogParts(file, chunks));
+export function readJsonLog(file: string): ImportSource {
+  return readLog(jsonLogParts(file));
 }
 
-/** Characters of a sample, or of another member. */
-const MAX_LENGTH = 128_000_000;
-
-async function* jsonLogParts(file: string, chunks: AsyncIterable<string>): AsyncGenerator<LogPart> {
+async function* jsonLogParts(file: string): AsyncGenerator<LogPart> {
   const header: Record<string, unknown> = {};
   let samples = 0;
   try {
-    for await (const { key, text, isItem } of readMembers(chunks, { itemsOf: "samples", maxLength: MAX_LENGTH })) {
+    for await (const { key, text, isItem } of readMembers(file)) {
       if (key !== "samples") {
         if (samples === 0) header[key] = parseLine(text, `${file}, ${key}`);
         continue;
@@ -61,32 +58,31 @@ async function* jsonLogParts(file: string, chunks: AsyncIterable<string>): Async
 
 /** An Inspect log as an `.eval` file: a zip with a file for the header and one for each sample. */
 export function readEvalFile(file: string): ImportSource {
-  return readLog(partsOf(file));
+  return readLog(zipParts(file));
 }
 
 /** The header of a log that nobody finished is the start of its journal. */
 const HEADERS = ["header.json", "_journal/start.json"];
 
-async function* partsOf(file: string): AsyncGenerator<LogPart> {
-  let zip: ZipEntries | undefined;
+async function* zipParts(file: string): AsyncGenerator<LogPart> {
+  let zip: ZipFile | undefined;
   try {
-    zip = await ZipEntries.open(file);
-    const names = zip.names();
-    const head = HEADERS.find((name) => names.includes(name));
-    if (head === undefined) throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so no Inspect log`);
-    yield { header: await jsonOf(zip, head), where: `${file}, ${head}` };
-    for (const name of names) {
+    zip = await orBroken(openPromise(file, { autoClose: false, decodeStrings: false }));
+    const entries = await entriesOf(zip);
+    const head = HEADERS.find((name) => entries.has(name));
+    const header = entries.get(head ?? "");
+    if (header === undefined) throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so no Inspect log`);
+    const inHeader = `${file}, ${head}`;
+    yield { header: parseLine(await textOf(zip, header), inHeader), where: inHeader };
+    for (const [name, entry] of entries) {
       if (!name.startsWith("samples/") || !name.endsWith(".json")) continue;
-      yield { sample: await jsonOf(zip, name), where: `${file}, ${name}` };
+      const where = `${file}, ${name}`;
+      yield { sample: parseLine(await textOf(zip, entry), where), where };
     }
   } catch (error) {
     throw error instanceof BrokenZip ? notUsable(file, `cannot be read as a zip: ${error.message}`) : error;
   } finally {
     zip?.close();
-  }
-
-  async function jsonOf(entries: ZipEntries, name: string): Promise<unknown> {
-    return parseLine((await entries.text(name)) ?? "", `${file}, ${name}`);
   }
 }
 
@@ -102,68 +98,44 @@ const MAX_ENTRY_BYTES = 256_000_000;
 
 const MAX_ENTRIES = 2_000_000;
 
-/** The entries of a zip file, read one at a time. Names lead nowhere: nothing is written by them. */
-class ZipEntries {
-  private constructor(
-    private readonly zip: ZipFile,
-    private readonly entries: ReadonlyMap<string, Entry>,
-  ) {}
+/** By name. Names lead nowhere: nothing is written by them. */
+async function entriesOf(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
+  if (zip.entryCount > MAX_ENTRIES) throw new BrokenZip(`has more than ${MAX_ENTRIES} entries`);
+  const entries = new Map<string, Entry>();
+  const reading = async () => {
+    for await (const entry of zip.eachEntry()) entries.set(entry.fileNameRaw.toString(), entry);
+  };
+  await orBroken(reading());
+  return entries;
+}
 
-  /** Throws `BrokenZip`, and what opening the file throws. */
-  static async open(path: string): Promise<ZipEntries> {
-    const zip = await orBroken(openPromise(path, { autoClose: false, decodeStrings: false }));
-    try {
-      const entries = new Map<string, Entry>();
-      if (zip.entryCount > MAX_ENTRIES) throw new BrokenZip(`has more than ${MAX_ENTRIES} entries`);
-      await orBroken(
-        (async () => {
-          for await (const entry of zip.eachEntry()) entries.set(entry.fileNameRaw.toString(), entry);
-        })(),
-      );
-      return new ZipEntries(zip, entries);
-    } catch (error) {
-      zip.close();
-      throw error;
-    }
+/** An entry's text in UTF-8. */
+function textOf(zip: ZipFile, entry: Entry): Promise<string> {
+  const name = entry.fileNameRaw.toString();
+  if (entry.uncompressedSize > MAX_ENTRY_BYTES) {
+    throw new BrokenZip(`${name} is larger than ${MAX_ENTRY_BYTES / 1e6} MB`);
   }
+  return orBroken(unpacked(zip, entry), `${name}: `);
+}
 
-  names(): readonly string[] {
-    return [...this.entries.keys()];
+async function unpacked(zip: ZipFile, entry: Entry): Promise<string> {
+  const isZstandard = entry.compressionMethod === ZSTANDARD;
+  const stream = await zip.openReadStreamPromise(entry, isZstandard ? { decodeFileData: false } : {});
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const add = (chunk: Uint8Array) => {
+    size += chunk.length;
+    // What the zip says of sizes is checked by its reader for its own methods of compression only.
+    if (size > entry.uncompressedSize) throw new BrokenZip("is larger than the zip says");
+    chunks.push(chunk);
+  };
+  const decoder = new Decompress(add);
+  for await (const chunk of stream) {
+    if (isZstandard) decoder.push(chunk as Uint8Array);
+    else add(chunk as Uint8Array);
   }
-
-  /** An entry's text in UTF-8; null where there is none of the name. Throws `BrokenZip`. */
-  async text(name: string): Promise<string | null> {
-    const entry = this.entries.get(name);
-    if (entry === undefined) return null;
-    if (entry.uncompressedSize > MAX_ENTRY_BYTES) {
-      throw new BrokenZip(`${name} is larger than ${MAX_ENTRY_BYTES / 1e6} MB`);
-    }
-    return orBroken(this.read(entry), `${name}: `);
-  }
-
-  close(): void {
-    this.zip.close();
-  }
-
-  private async read(entry: Entry): Promise<string> {
-    const isZstandard = entry.compressionMethod === ZSTANDARD;
-    const stream = await this.zip.openReadStreamPromise(entry, isZstandard ? { decodeFileData: false } : {});
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    const add = (chunk: Uint8Array) => {
-      size += chunk.length;
-      // What the zip says of sizes is checked by its reader for its own methods of compression only.
-      if (size > entry.uncompressedSize) throw new BrokenZip("is larger than the zip says");
-      chunks.push(chunk);
-    };
-    const decoder = new Decompress(add);
-    for await (const chunk of stream) {
-      if (isZstandard) decoder.push(chunk as Uint8Array);
-      else add(chunk as Uint8Array);
-    }
-    if (size < entry.uncompressedSize) throw new BrokenZip("is smaller than the zip says");
-    return Buffer.concat(chunks).toString();
-  }
+  if (size < entry.uncompressedSize) throw new BrokenZip("is smaller than the zip says");
+  return Buffer.concat(chunks).toString();
 }
 
 async function orBroken<T>(reading: Promise<T>, of = ""): Promise<T> {

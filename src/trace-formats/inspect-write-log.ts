@@ -1,5 +1,7 @@
 import { addUsage, NO_USAGE, type Usage } from "../models/model.js";
+import { programVersion } from "../platform/installation.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
+import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
 import { addCost, type RunStatus, sumCost, sumUsage } from "../traces/task-result.js";
@@ -56,7 +58,7 @@ export const inspectFormat: BinaryFormat = {
     const tally = new LogTally(traces);
     const zip = new ZipWriter(context.run?.startedAt ?? tally.startedAt);
     const summaries = new DeflatedList();
-    zip.addText("_journal/start.json", toWellFormedJson(logStart(tally, context)));
+    zip.addText("_journal/start.json", toWellFormedJson({ version: VERSION, ...specAndPlan(tally, context) }));
     for (const trace of traces) {
       const name = `samples/${taskIdOf(trace)}_epoch_${epochOf(trace)}.json`.toWellFormed();
       zip.addText(name, toWellFormedJson(inspectSample(trace, context)));
@@ -92,7 +94,7 @@ function logHeader(tally: LogTally, context: ExportContext): JsonObject {
     version: VERSION,
     status: run === null ? "success" : STATUS[run.status],
     ...specAndPlan(tally, context),
-    results: tally.results(context),
+    results: tally.results(),
     stats: {
       started_at: tally.startedAt,
       completed_at: tally.endedAt,
@@ -107,15 +109,8 @@ function logHeader(tally: LogTally, context: ExportContext): JsonObject {
 }
 
 /** What is known before the first sample. */
-function logStart(tally: LogTally, context: ExportContext): JsonObject {
-  return { version: VERSION, ...specAndPlan(tally, context) };
-}
-
-function specAndPlan(
-  tally: LogTally,
-  context: ExportContext,
-): { readonly eval: JsonObject; readonly plan: JsonObject } {
-  const { run, programVersion } = context;
+function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
+  const { run } = context;
   const agent = tally.first?.agentId ?? run?.agentId ?? "agent";
   const generate = generateConfig(run);
   return {
@@ -127,7 +122,7 @@ function specAndPlan(
       model: tally.first?.model ?? run?.model ?? "none/none",
       ...{ model_generate_config: generate, model_args: {} },
       config: { epochs: tally.epochs, epochs_reducer: ["mean"], fail_on_error: false, ...limits(run) },
-      packages: { "art-e": programVersion },
+      packages: { "art-e": programVersion() },
       metadata: run === null ? {} : runMetadata(run),
     },
     plan: { name: "plan", steps: [{ solver: agent, params: {}, params_passed: {} }], config: generate },
@@ -236,9 +231,9 @@ class LogTally {
   }
 
   /** As EvalResults: each scorer's mean over tasks of its mean over epochs. */
-  results({ scorers }: ExportContext): JsonObject {
+  results(): JsonObject {
     const scores = [...this.scorers].map(([name, tally]) => {
-      const metric = Object.hasOwn(scorers, name) && scorers[name]?.kind === "rate" ? "accuracy" : "mean";
+      const metric = isScorerName(name) && SCORERS[name].kind === "rate" ? "accuracy" : "mean";
       return {
         ...{ name, scorer: name, reducer: "mean", params: {} },
         ...{ scored_samples: tally.scored, unscored_samples: this.samples - tally.scored },

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { FinishReason, Message, ToolMessage, Usage } from "../models/model.js";
+import type { FinishReason, ToolMessage, Usage } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import { objectSchema } from "../models/tool-calls.js";
+import { isJsonObject, objectSchema } from "../models/tool-calls.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
+import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { sumCost, sumUsage, timesOf } from "../traces/task-result.js";
 import {
@@ -32,12 +33,11 @@ import {
 /** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
   const messages = inspectMessages(trace);
-  const scores = inspectScores(trace, context);
-  const transcript = transcriptOf(trace, messages, scores, context);
-  addEnd(transcript, trace, context);
-  const { attachments, events } = transcript;
+  const scores = inspectScores(trace);
+  const steps = stepsOf(trace);
+  const { attachments, events } = transcriptOf(trace, steps, messages, scores, context);
   const lastReply = messages.findLast(({ role }) => role === "assistant");
-  const lastTurn = stepsOf(trace).findLast(({ reply }) => reply !== null)?.turn ?? null;
+  const lastTurn = steps.findLast(({ reply }) => reply !== null)?.turn ?? null;
   return {
     ...identityOf(trace),
     messages,
@@ -49,7 +49,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
     events,
     ...figuresOf(trace),
     attachments,
-    ...errorField(trace),
+    ...(isError(trace) ? { error: evalError(trace) } : {}),
     ...limitField(trace, context),
   };
 }
@@ -57,7 +57,7 @@ export function inspectSample(trace: ExportedTrace, context: ExportContext): Jso
 /** A sample's line in the list of samples, without its conversation; long texts are cut. */
 export function inspectSummary(trace: ExportedTrace, context: ExportContext): JsonObject {
   const { id, epoch, input, target } = identityOf(trace);
-  const scores = Object.entries(inspectScores(trace, context)).map(([name, score]) => [
+  const scores = Object.entries(inspectScores(trace)).map(([name, score]) => [
     name,
     { ...score, ...cutField(score, "answer"), ...cutField(score, "explanation") },
   ]);
@@ -126,12 +126,9 @@ export function isError({ ending }: ExportedTrace): boolean {
   return canBeRetried(ending) && ending !== "timeout";
 }
 
-function evalError(message: string): JsonObject {
+function evalError(trace: ExportedTrace): JsonObject {
+  const message = trace.error ?? trace.ending;
   return { message, traceback: message, traceback_ansi: message };
-}
-
-function errorField(trace: ExportedTrace): JsonObject {
-  return isError(trace) ? { error: evalError(trace.error ?? trace.ending) } : {};
 }
 
 interface SampleLimit {
@@ -148,23 +145,15 @@ function limitField(trace: ExportedTrace, { run }: ExportContext): { readonly li
   return { limit: { type: "cost", limit: run?.settings.maxTaskCostUsd ?? 0 } };
 }
 
-/** The transcript ends with the error or the limit that ended the task. */
-function addEnd(transcript: TranscriptWriter, trace: ExportedTrace, context: ExportContext): void {
-  const { limit } = limitField(trace, context);
-  const message = trace.error ?? trace.ending;
-  if (limit !== undefined) transcript.add("sample_limit", trace.endedAt, { ...limit, message });
-  if (isError(trace)) transcript.add("error", trace.endedAt, { error: evalError(message) });
-}
-
 /** Letters that the viewer colours; as numbers Inspect reads C as 1, P as 0.5, and I and N as 0. */
 const LETTERS: Readonly<Record<Verdict, string>> = { correct: "C", partly: "P", wrong: "I", abstained: "N" };
 
 /** Scores by scorer; one without a value is left out, as Inspect knows no null. */
-function inspectScores(trace: ExportedTrace, context: ExportContext): Record<string, JsonObject> {
+function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
   const scores = Object.entries(trace.scores).flatMap(([scorer, { value, explanation }]) => {
     if (value === null) return [];
     const score = {
-      value: scoreValue(scorer, value, trace, context),
+      value: scoreValue(scorer, value, trace),
       ...(trace.answer === null ? {} : { answer: trace.answer }),
       ...(explanation === undefined ? {} : { explanation }),
       history: [],
@@ -175,20 +164,23 @@ function inspectScores(trace: ExportedTrace, context: ExportContext): Record<str
 }
 
 /** A rate of which 1 is good is C or I, and the judge's score its verdict. */
-function scoreValue(scorer: string, value: number, trace: ExportedTrace, { scorers }: ExportContext): string | number {
+function scoreValue(scorer: string, value: number, trace: ExportedTrace): string | number {
   const verdict = "judge" in trace ? trace.judge?.verdict : null;
   if (scorer === "judgeScore" && verdict) return LETTERS[verdict];
-  const entry = Object.hasOwn(scorers, scorer) ? scorers[scorer] : undefined;
-  if (entry?.kind !== "rate" || entry.better !== "higher") return value;
+  if (!isScorerName(scorer) || SCORERS[scorer].kind !== "rate" || SCORERS[scorer].better !== "higher") return value;
   return value === 1 ? "C" : value === 0 ? "I" : value;
 }
 
 /** Longer texts stand once in a sample's attachments: each model call repeats all that was said before. */
 const MAX_INLINE = 1_000;
 
-/** What happened, as Inspect's transcript shows it. `messages` are the trace's as ChatMessages. */
+/**
+ * What happened, as Inspect's transcript shows it, up to the error or the limit that ended the task. `messages` are the
+ * trace's as ChatMessages.
+ */
 function transcriptOf(
   trace: ExportedTrace,
+  steps: readonly Step[],
   messages: readonly JsonObject[],
   scores: Readonly<Record<string, JsonObject>>,
   context: ExportContext,
@@ -196,11 +188,15 @@ function transcriptOf(
   const transcript = new TranscriptWriter(trace, messages, toolInfos(trace, context));
   const span = `${trace.traceId}_agent`;
   transcript.add("span_begin", trace.startedAt, { id: span, name: "agent", type: "solver", span_id: span });
-  for (const step of stepsOf(trace)) transcript.addStep(step, span);
+  for (const step of steps) transcript.addStep(step, span);
   transcript.add("span_end", trace.endedAt, { id: span, span_id: span });
   for (const [scorer, score] of Object.entries(scores)) {
     transcript.add("score", trace.endedAt, { score, target: goldOf(trace), intermediate: false, scorer });
   }
+  const { limit } = limitField(trace, context);
+  const message = trace.error ?? trace.ending;
+  if (limit !== undefined) transcript.add("sample_limit", trace.endedAt, { ...limit, message });
+  if (isError(trace)) transcript.add("error", trace.endedAt, { error: evalError(trace) });
   return transcript;
 }
 
@@ -219,7 +215,6 @@ class TranscriptWriter {
   readonly events: JsonObject[] = [];
   readonly attachments: Record<string, string> = {};
   private readonly inputs: readonly JsonObject[];
-  private readonly replies: number[];
   private readonly started: number;
 
   constructor(
@@ -228,8 +223,6 @@ class TranscriptWriter {
     private readonly tools: readonly JsonObject[],
   ) {
     this.inputs = messages.map((message) => ({ ...message, content: this.attachContent(message.content) }));
-    const first = "historyLength" in trace ? trace.historyLength : 0;
-    this.replies = replyIndexes(trace.messages).filter((index) => index > first);
     this.started = Date.parse(trace.startedAt);
   }
 
@@ -240,9 +233,9 @@ class TranscriptWriter {
   }
 
   addStep({ reply, turn, calls }: Step, span: string): void {
-    const index = reply === null ? -1 : (this.replies.shift() ?? -1);
+    const index = reply === null ? -1 : this.trace.messages.indexOf(reply);
     if (reply !== null || turn !== null) this.addModelCall(index, turn, span);
-    for (const call of calls) if (call.record !== null) this.addToolCall(call, span);
+    for (const call of calls) this.addToolCall(call, span);
   }
 
   /** `index` of the reply among the messages; -1: it failed. */
@@ -258,13 +251,14 @@ class TranscriptWriter {
     });
   }
 
+  /** Nothing of a call that was not made. */
   private addToolCall({ call, record, result }: CallStep, span: string): void {
     if (record === null) return;
-    const { name, startedAt, durationMs, error } = record;
+    const { name, arguments: given, startedAt, durationMs, error } = record;
     const text =
       result?.content ?? (typeof record.result === "string" ? record.result : toWellFormedJson(record.result));
     this.add("tool", startedAt, {
-      ...{ span_id: span, type: "function", id: call.id, function: name, arguments: argumentsOf(record.arguments) },
+      ...{ span_id: span, type: "function", id: call.id, function: name, arguments: isJsonObject(given) ? given : {} },
       result: error === null ? this.attach(text) : "",
       ...(error === null ? {} : { error: toolError(error, record), failed: true }),
       ...{ events: [], completed: after(startedAt, durationMs), working_time: durationMs / 1000 },
@@ -289,10 +283,6 @@ class TranscriptWriter {
   private secondsUntil(timestamp: string): number {
     return Math.max(0, (Date.parse(timestamp) - this.started) / 1000) || 0;
   }
-}
-
-function argumentsOf(value: JsonValue): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
@@ -329,8 +319,8 @@ function completionOf(content: JsonValue | undefined): JsonValue {
 }
 
 function after(timestamp: string, ms: number): string {
-  const time = Date.parse(timestamp) + ms;
-  return Number.isFinite(time) ? new Date(time).toISOString() : timestamp;
+  const time = new Date(Date.parse(timestamp) + ms);
+  return Number.isNaN(time.getTime()) ? timestamp : time.toISOString();
 }
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
@@ -410,9 +400,4 @@ function toolMessage(id: string, message: ToolMessage, record: ToolCallRecord | 
 function toolError(message: string, record: Pick<ToolCallRecord, "errorKind"> | undefined): JsonObject {
   const isParsing = record?.errorKind === "unparsable_call" || record?.errorKind === "bad_arguments";
   return { type: isParsing ? "parsing" : "unknown", message };
-}
-
-/** Where the replies stand among the messages. */
-function replyIndexes(messages: readonly Message[]): number[] {
-  return messages.flatMap((message, i) => (message.role === "assistant" ? [i] : []));
 }

@@ -25,11 +25,9 @@ export class SpanBatcher {
   private bytes = 0;
   private shortened = 0;
 
-  constructor(private readonly maxBytes = MAX_BATCH_BYTES) {}
-
   /** The batches that are full now. */
   *add(spans: readonly Span[]): Generator<SpanBatch> {
-    const room = this.maxBytes - REQUEST_OVERHEAD_BYTES;
+    const room = MAX_BATCH_BYTES - REQUEST_OVERHEAD_BYTES;
     for (const span of spans) {
       const { bytes, isShortened } = encodeWithin(span, room - SPAN_OVERHEAD_BYTES);
       const size = bytes.length + SPAN_OVERHEAD_BYTES;

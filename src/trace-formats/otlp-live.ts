@@ -2,7 +2,6 @@ import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
-import { programVersion } from "../platform/installation.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
@@ -19,12 +18,10 @@ import {
   NO_DELIVERY,
   NotDelivered,
   type ScoreDestination,
-  type ScoreRecord,
-  type SpanDestination,
   scoreDestination,
 } from "./otlp-post.js";
 import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
-import { otlpSpans, scoreRecords, spanSource } from "./otlp-write.js";
+import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp-write.js";
 
 export interface SendRequest {
   readonly source: ExportSource;
@@ -57,7 +54,6 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
     const { source, selection, content } = request;
     const { run, ids } = selectTraces(db, source, selection);
     const toolsOf = openTraceTools(db, run);
-    const to = { server, source: spanSource(programVersion()) };
     const bar = context.progress("Sending");
     const read = { traces: 0 };
     function* spans() {
@@ -67,7 +63,7 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
       }
     }
     try {
-      const delivery = await deliverSpans(to, spans(), signal, (sum) => {
+      const delivery = await deliverSpans(server, spans(), signal, (sum) => {
         bar.update(read.traces, ids.length, `${sum.delivered} spans`);
       });
       const scores = scoreApi === null ? 0 : await sendScores(readTraces(db, ids), scoreApi, content, signal);
@@ -141,7 +137,7 @@ export function openLiveTraces(
   const { settings, note } = context;
   const server = { ...otlpServerOf(otlpEndpoint, settings.env), retry: DEFAULT_RETRY };
   const delivery = new LiveDelivery({
-    to: { server, source: spanSource(programVersion()) },
+    server,
     scores: scores === undefined ? null : scoreDestination(scores, server),
     maxQueued: MAX_QUEUED,
     gatherMs: GATHER_MS,
@@ -205,7 +201,7 @@ interface LiveSummary extends Delivery {
 }
 
 export interface LiveDeliveryOptions {
-  readonly to: SpanDestination;
+  readonly server: OtlpServer;
   /** Null: scores are not sent. */
   readonly scores: ScoreDestination | null;
   /** Of the traces that wait. */
@@ -303,7 +299,7 @@ export class LiveDelivery {
 
   private async send(batch: SpanBatch): Promise<void> {
     try {
-      this.sum = addDelivery(this.sum, await deliverBatch(this.options.to, batch, this.stop.signal));
+      this.sum = addDelivery(this.sum, await deliverBatch(this.options.server, batch, this.stop.signal));
     } catch (error) {
       this.drop(batch.spans.length, (error as Error).message);
     }

@@ -16,9 +16,9 @@ import {
   type Span,
   type SpanBatch,
   SpanBatcher,
-  type SpanSource,
 } from "./otlp-encode.js";
 import type { OtlpServer, ScoreApi } from "./otlp-server.js";
+import { type ScoreRecord, spanSource } from "./otlp-write.js";
 
 /** Where scores go: the same server, with the same keys, as the spans. */
 export interface ScoreDestination {
@@ -67,8 +67,7 @@ export async function deliverScores(
   const stop = AbortSignal.any([signal, sent.signal]);
   try {
     await pLimit(REQUESTS_AT_ONCE).map(bodies, (body) => {
-      const bytes = Buffer.from(JSON.stringify(body));
-      return postRequest(server, { contentType: "application/json", bytes }, stop);
+      return postRequest(server, { "content-type": "application/json" }, Buffer.from(JSON.stringify(body)), stop);
     });
     return scores.length;
   } finally {
@@ -123,37 +122,32 @@ export function addDelivery(a: Delivery, b: Delivery): Delivery {
 
 const MAX_MESSAGES = 5;
 
-/** Where spans of one program go. */
-export interface SpanDestination {
-  readonly server: OtlpServer;
-  readonly source: SpanSource;
-}
-
 /**
  * Sends one batch.
  * @throws NotDelivered, or the signal's reason
  */
-export async function deliverBatch(to: SpanDestination, batch: SpanBatch, signal: AbortSignal): Promise<Delivery> {
-  const { server, source } = to;
-  const bytes = encodeRequest(source, batch.spans);
-  const body = { contentType: "application/x-protobuf", bytes, encoding: "gzip" } as const;
-  const answer = await postRequest(server, body, signal);
-  const { rejectedSpans, message } = readPartialSuccess(answer.contentType, answer.body);
-  const rejected = Math.min(rejectedSpans, batch.spans.length);
-  return {
-    delivered: batch.spans.length - rejected,
-    rejected,
-    shortened: batch.shortened,
-    messages: message === "" ? [] : [message],
-  };
+export async function deliverBatch(server: OtlpServer, batch: SpanBatch, signal: AbortSignal): Promise<Delivery> {
+  signal.throwIfAborted();
+  const { spans, shortened } = batch;
+  const bytes = await compress(encodeRequest(spanSource(), spans));
+  const answer = await postRequest(server, GZIPPED_PROTOBUF, bytes, signal);
+  const { rejectedSpans, errorMessage } = readPartialSuccess(answer);
+  const rejected = Math.min(rejectedSpans, spans.length);
+  const message = oneLine(errorMessage);
+  return { delivered: spans.length - rejected, rejected, shortened, messages: message === "" ? [] : [message] };
 }
+
+const compress = promisify(gzip);
+
+/** OTLP's receivers take gzip; other routes of their servers may not. */
+const GZIPPED_PROTOBUF = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
 
 /**
  * Sends the spans of many traces, a batch at a time. `onDelivered` hears the sum after each.
  * @throws NotDelivered for the first batch that is refused; what was sent before stays there
  */
 export async function deliverSpans(
-  to: SpanDestination,
+  server: OtlpServer,
   traces: Iterable<readonly Span[]>,
   signal: AbortSignal,
   onDelivered: (sum: Delivery) => void,
@@ -165,28 +159,10 @@ export async function deliverSpans(
     yield* batcher.flush();
   }
   for (const batch of batches()) {
-    sum = addDelivery(sum, await deliverBatch(to, batch, signal));
+    sum = addDelivery(sum, await deliverBatch(server, batch, signal));
     onDelivered(sum);
   }
   return sum;
-}
-
-/** One score of a trace, for the score API of a server. */
-export interface ScoreRecord {
-  /** 32 hex digits. */
-  readonly traceId: string;
-  readonly name: string;
-  readonly value: number;
-  readonly explanation: string | null;
-  /** A model gave it, and not a function. */
-  readonly byModel: boolean;
-}
-
-interface HttpBody {
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-  /** Absent: as it is. OTLP's receivers take gzip; other routes of their servers may not. */
-  readonly encoding?: "gzip";
 }
 
 interface HttpAnswer {
@@ -216,34 +192,36 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Of an answer; more says nothing. */
 const MAX_ANSWER_BYTES = 65_536;
 
-const compress = promisify(gzip);
-
 /**
  * Posts a body, again and again as the policy allows.
  * @throws NotDelivered, or the signal's reason
  */
-async function postRequest(server: OtlpServer, body: HttpBody, signal: AbortSignal): Promise<HttpAnswer> {
+async function postRequest(
+  server: OtlpServer,
+  headers: OtlpServer["headers"],
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
   signal.throwIfAborted();
-  const bytes = body.encoding === undefined ? body.bytes : await compress(body.bytes);
-  return retry(() => post(server, { ...body, bytes }, signal), {
+  return retry(() => post(server, headers, body, signal), {
     policy: server.retry,
     signal,
     failureOf: (error) => (error instanceof NotDelivered ? error : null),
   });
 }
 
-async function post(server: OtlpServer, sent: HttpBody, signal: AbortSignal): Promise<HttpAnswer> {
+async function post(
+  server: OtlpServer,
+  ofBody: OtlpServer["headers"],
+  sent: Uint8Array,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
   const { url, headers } = server;
   // A redirect is not followed: the keys are meant for the server that the user named.
   const response = await fetch(url, {
     method: "POST",
-    headers: {
-      "user-agent": "art-e",
-      ...headers,
-      "content-type": sent.contentType,
-      ...(sent.encoding === undefined ? {} : { "content-encoding": sent.encoding }),
-    },
-    body: new Uint8Array(sent.bytes),
+    headers: { "user-agent": "art-e", ...headers, ...ofBody },
+    body: new Uint8Array(sent),
     redirect: "manual",
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
   }).catch((error: unknown) => {
@@ -254,7 +232,7 @@ async function post(server: OtlpServer, sent: HttpBody, signal: AbortSignal): Pr
   const body = await readBody(response);
   signal.throwIfAborted();
   if (response.ok) return { contentType, body };
-  const said = redact(readRefusal(contentType, body), secretsIn(headers));
+  const said = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
   const details = isRedirect
@@ -295,13 +273,6 @@ function notConnected(error: unknown): NotDelivered {
   return new NotDelivered(message, retryable);
 }
 
-/** What a server says of a request that it took. */
-interface PartialSuccess {
-  readonly rejectedSpans: number;
-  /** Empty: nothing. */
-  readonly message: string;
-}
-
 /** 64-bit numbers are texts in JSON. */
 const partialSuccessSchema = z.object({
   partialSuccess: z
@@ -314,32 +285,21 @@ const errorSchema = z.object({ message: z.string() }).or(z.object({ error: z.str
 const LONGEST_MESSAGE = 200;
 
 /** A body that cannot be read says nothing: the status has said that the spans were taken. */
-function readPartialSuccess(contentType: string, body: Buffer): PartialSuccess {
-  const parsed = partialSuccessSchema.safeParse(
-    isProtobuf(contentType) ? decode(RESPONSE_MESSAGE, body) : jsonOf(body),
-  );
-  const { rejectedSpans = 0, errorMessage = "" } = parsed.data?.partialSuccess ?? {};
-  return { rejectedSpans, message: shortened(errorMessage) };
+function readPartialSuccess(answer: HttpAnswer): { readonly rejectedSpans: number; readonly errorMessage: string } {
+  const read = partialSuccessSchema.safeParse(decode(RESPONSE_MESSAGE, answer));
+  return read.data?.partialSuccess ?? { rejectedSpans: 0, errorMessage: "" };
 }
 
-/** What the body of a refusal says, in one short line; empty: nothing that can be read. */
-function readRefusal(contentType: string, body: Buffer): string {
-  if (isProtobuf(contentType))
-    return shortened(z.object({ message: z.string() }).safeParse(decode(RPC_STATUS_MESSAGE, body)).data?.message ?? "");
-  const error = errorSchema.safeParse(jsonOf(body)).data;
-  if (error !== undefined) return shortened("message" in error ? error.message : error.error);
-  return /html/.test(contentType) ? "" : shortened(body.toString("utf8"));
+/** What the body of a refusal says; empty: nothing that can be read. */
+function readRefusal(answer: HttpAnswer): string {
+  const error = errorSchema.safeParse(decode(RPC_STATUS_MESSAGE, answer)).data;
+  if (error !== undefined) return "message" in error ? error.message : error.error;
+  return /html|protobuf/.test(answer.contentType) ? "" : answer.body.toString("utf8");
 }
 
-function isProtobuf(contentType: string): boolean {
-  return contentType.includes("protobuf");
-}
-
-function jsonOf(body: Buffer) {
-  return parseJsonOrNull(body.toString("utf8"));
-}
-
-function decode(message: typeof RESPONSE_MESSAGE, body: Buffer): unknown {
+/** A message, which may come as JSON too; null: it cannot be read. */
+function decode(message: typeof RESPONSE_MESSAGE, { contentType, body }: HttpAnswer): unknown {
+  if (!contentType.includes("protobuf")) return parseJsonOrNull(body.toString("utf8"));
   try {
     return message.toObject(message.decode(body), { longs: String });
   } catch {
@@ -347,6 +307,6 @@ function decode(message: typeof RESPONSE_MESSAGE, body: Buffer): unknown {
   }
 }
 
-function shortened(text: string): string {
+function oneLine(text: string): string {
   return stripControls(text.trim().replace(/\s+/g, " ")).slice(0, LONGEST_MESSAGE);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Message, type Retry, retrySchema, sentParametersSchema, type Usage } from "../models/model.js";
+import { type Message, retrySchema, sentParametersSchema, type Usage } from "../models/model.js";
 import {
   type JsonValue,
   jsonDepth,
@@ -15,12 +15,12 @@ import { judgementSchema, type ToolCallRecord, type Trace, type Turn, toolCallRe
 import {
   checkValue,
   DescribedTools,
-  type FileLine,
   type ImportedTrace,
   type ImportSource,
   NO_GOLD,
   notUsable,
   parseLine,
+  readLines,
 } from "./imported-trace.js";
 import { finishReason, modelId } from "./otlp-encode.js";
 
@@ -32,22 +32,20 @@ const definitionsSchema = z.array(
 );
 
 /** OTLP's TracesData, one a line, by the GenAI conventions or OpenInference's kinds of spans. */
-export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSource {
+export function readOtlp(file: string): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
   return {
     async *traces() {
-      for (const [traceId, spans] of await spansByTrace(file, lines)) {
+      for (const [traceId, spans] of await spansByTrace(file)) {
         const where = `${file}, trace ${traceId}`;
         const root = spans.find((span) => !span.parentSpanId) ?? earliest(spans);
         const models = spans.filter((span) => isOf(span, MODEL_CALLS, "LLM")).sort(byStart);
-        const trace = toTrace({
-          root,
-          models,
-          tools: spans.filter((span) => isOf(span, TOOL_CALLS, "TOOL")).sort(byStart),
-        });
-        for (const span of models)
-          tools.add(jsonOf(span.attributes, "gen_ai.tool.definitions", definitionsSchema) ?? []);
+        const calls = spans.filter((span) => isOf(span, TOOL_CALLS, "TOOL")).sort(byStart);
+        const trace = toTrace({ root, models, tools: calls });
+        for (const { attributes } of models) {
+          tools.add(jsonOf(attributes, "gen_ai.tool.definitions", definitionsSchema) ?? []);
+        }
         if (!("task" in trace)) lacking.add(NO_GOLD);
         if (trace.messages.length === 0) lacking.add("no messages");
         if (trace.turns.length === 0) lacking.add("no model calls");
@@ -61,14 +59,14 @@ export function readOtlp(file: string, lines: AsyncIterable<FileLine>): ImportSo
   };
 }
 
-async function spansByTrace(file: string, lines: AsyncIterable<FileLine>): Promise<Map<string, ReadSpan[]>> {
+async function spansByTrace(file: string): Promise<Map<string, ReadSpan[]>> {
   const traces = new Map<string, ReadSpan[]>();
   let chars = 0;
-  for await (const { text, number } of lines) {
+  for await (const { text, number } of readLines(file)) {
     const where = `${file}, line ${number}`;
     chars += text.length;
     if (chars > MAX_CHARS) throw notUsable(where, `more than ${MAX_CHARS / 1e6} MB of spans: split the file by trace`);
-    for (const span of spansOf(checkValue(tracesDataSchema, parseLine(text, where), where))) {
+    for (const span of checkValue(tracesDataSchema, parseLine(text, where), where)) {
       const spans = traces.get(span.traceId);
       if (spans === undefined) traces.set(span.traceId, [span]);
       else spans.push(span);
@@ -110,11 +108,12 @@ function toTrace(spans: TraceSpans): ImportedTrace {
   const question = jsonOf(attributes, "art_e.task", questionSchema);
   const suiteTask = jsonOf(attributes, "art_e.task", suiteTaskFactsSchema);
   const grade = jsonOf(attributes, "art_e.grade", gradeSchema);
-  if (runId !== undefined && (question !== undefined || (suiteTask !== undefined && grade !== undefined))) {
-    const task = { runId, epoch: Math.max(1, countOf(attributes, "art_e.epoch") ?? 1), judge: judgeOf(root) };
-    if (question !== undefined) return { ...fields, ...task, taskId: question.id, task: question };
+  if (runId !== undefined) {
+    const epoch = Math.max(1, countOf(attributes, "art_e.epoch") ?? 1);
+    const judge = jsonOf(attributes, "art_e.judge", judgementSchema) ?? null;
+    if (question !== undefined) return { ...fields, runId, epoch, judge, taskId: question.id, task: question };
     if (suiteTask !== undefined && grade !== undefined) {
-      return { ...fields, ...task, taskId: suiteTask.id, task: suiteTask, grade };
+      return { ...fields, runId, epoch, judge, taskId: suiteTask.id, task: suiteTask, grade };
     }
   }
   const first = spans.models[0];
@@ -127,12 +126,7 @@ function fieldsOf({ root, models, tools }: TraceSpans): Omit<Trace, "runId" | "t
   const { attributes, traceId } = root;
   const answer = textOf(attributes, "output.value") ?? lastSaidBy("assistant", outputOf(root)) ?? null;
   const turns = models.map(toTurn);
-  const calls = tools.map((span) =>
-    spanToToolCall(
-      span,
-      models.map(({ startTimeUnixNano }) => startTimeUnixNano),
-    ),
-  );
+  const turnStarts = models.map(({ startTimeUnixNano }) => startTimeUnixNano);
   const uuid = traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   return {
     traceId: textOf(attributes, "art_e.trace.id") ?? `trace_${uuid}`,
@@ -145,7 +139,7 @@ function fieldsOf({ root, models, tools }: TraceSpans): Omit<Trace, "runId" | "t
     ending: endingOf(root, answer),
     error: isError(root) ? root.status?.message || "failed" : null,
     messages: messagesOf({ root, models, tools }),
-    toolCalls: calls,
+    toolCalls: tools.map((span) => spanToToolCall(span, turnStarts)),
     turns,
     maxTurns: countOf(attributes, "art_e.max_turns") ?? turns.length,
     answer,
@@ -171,26 +165,22 @@ function messagesOf({ root, models, tools }: TraceSpans): Message[] {
   const last = models.findLast((span) => inputOf(span).length > 0) ?? root;
   const system = systemOf(last) ?? systemOf(root);
   const names = new Map(
-    tools.map(({ attributes }) => [idOf(attributes), textOf(attributes, "gen_ai.tool.name") ?? ""]),
+    tools.map(({ attributes }) => [callIdOf(attributes), textOf(attributes, "gen_ai.tool.name") ?? ""]),
   );
-  const failed = new Set(tools.filter(isError).map(({ attributes }) => idOf(attributes)));
+  const failed = new Set(tools.filter(isError).map(({ attributes }) => callIdOf(attributes)));
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
     ...toMessages([...inputOf(last), ...outputOf(last)], names, failed),
   ];
 }
 
-function idOf(attributes: ReadSpan["attributes"]): string {
+function callIdOf(attributes: AttributeMap): string {
   return textOf(attributes, "gen_ai.tool.call.id") ?? "";
 }
 
 function lastSaidBy(role: string, messages: ReturnType<typeof inputOf>): string | undefined {
   const message = messages.findLast((each) => each.role === role);
   return message === undefined ? undefined : textOfParts(message.parts);
-}
-
-function judgeOf({ attributes }: ReadSpan) {
-  return jsonOf(attributes, "art_e.judge", judgementSchema) ?? null;
 }
 
 function scoresOf({ events }: ReadSpan): Trace["scores"] {
@@ -222,15 +212,11 @@ function toTurn(span: ReadSpan): Turn {
     rawFinishReason: raw,
     usage: usageOf(attributes),
     costUsd: numberOf(attributes, "llm.cost.total") ?? null,
-    retries: retriesOf(attributes),
+    retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
     ...(sent === undefined ? {} : { sent }),
     ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
     cached: attributes.get("art_e.cached") === true,
   };
-}
-
-function retriesOf(attributes: AttributeMap): Retry[] {
-  return jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [];
 }
 
 /** Null where the span has no tokens. Cached ones are among those of the input, as with us. */
@@ -257,7 +243,7 @@ function spanToToolCall(span: ReadSpan, turnStarts: readonly bigint[]): ToolCall
   const failed = isError(span);
   const before = turnStarts.filter((start) => start <= startTimeUnixNano).length;
   return {
-    id: textOf(attributes, "gen_ai.tool.call.id") ?? "",
+    id: callIdOf(attributes),
     name: textOf(attributes, "gen_ai.tool.name", "tool.name") ?? span.name,
     arguments: jsonIn(attributes, "gen_ai.tool.call.arguments", "input.value") ?? {},
     result: failed ? null : jsonIn(attributes, "gen_ai.tool.call.result", "output.value"),
@@ -446,15 +432,15 @@ const spanSchema = z.looseObject({
 
 type ReadSpan = z.output<typeof spanSchema>;
 
-/** One line of a file: what a collector's file exporter or this program writes. */
-const tracesDataSchema = z.looseObject({
-  resourceSpans: z.array(
-    z.looseObject({
-      scopeSpans: z.array(z.looseObject({ spans: z.array(spanSchema).default([]) })).default([]),
-    }),
-  ),
-});
-
-function spansOf(data: z.output<typeof tracesDataSchema>): ReadSpan[] {
-  return data.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
-}
+/** The spans of one line of a file: what a collector's file exporter or this program writes. */
+const tracesDataSchema = z
+  .looseObject({
+    resourceSpans: z.array(
+      z.looseObject({
+        scopeSpans: z.array(z.looseObject({ spans: z.array(spanSchema).default([]) })).default([]),
+      }),
+    ),
+  })
+  .transform(({ resourceSpans }) =>
+    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+  );

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec, Usage } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
+import { programVersion } from "../platform/installation.js";
 import type { JsonValue } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
 import { askedOf, isChatTrace, type Turn } from "../traces/trace.js";
-import { type ExportContext, type ExportedTrace, perTrace } from "./exported-trace.js";
+import type { ExportedTrace, LineFormat } from "./exported-trace.js";
 import {
   type AnyValue,
   conventionalFinishReason,
@@ -16,24 +17,26 @@ import {
   type SpanSource,
   STATUS_ERROR,
 } from "./otlp-encode.js";
-import type { ScoreRecord } from "./otlp-post.js";
+
+/** One score of a trace, for the score API of a server. */
+export interface ScoreRecord {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  readonly name: string;
+  readonly value: number;
+  readonly explanation: string | null;
+  /** A model gave it, and not a function. */
+  readonly byModel: boolean;
+}
 
 /** The scores of a trace that could be told. */
 export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {
+  const traceId = otlpTraceId(trace.traceId);
   const judged = "judge" in trace && trace.judge !== null;
-  return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) =>
-    value === null
-      ? []
-      : [
-          {
-            traceId: otlpTraceId(trace.traceId),
-            name,
-            value,
-            explanation: content ? (explanation ?? null) : null,
-            byModel: judged && JUDGED.has(name),
-          },
-        ],
-  );
+  return Object.entries(trace.scores).flatMap(([name, { value, explanation = null }]) => {
+    if (value === null) return [];
+    return [{ traceId, name, value, explanation: content ? explanation : null, byModel: judged && JUDGED.has(name) }];
+  });
 }
 
 /** Scorers whose figure is a model's verdict. */
@@ -62,12 +65,8 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
       "gen_ai.agent.name": text(trace.agentId),
       "gen_ai.conversation.id": text(trace.sessionId),
       "error.type": call.error === null ? undefined : text(call.errorKind ?? "failed"),
-      ...(content
-        ? {
-            "gen_ai.tool.call.arguments": jsonText(call.arguments),
-            "gen_ai.tool.call.result": call.error === null ? jsonText(call.result) : undefined,
-          }
-        : {}),
+      "gen_ai.tool.call.arguments": content ? jsonText(call.arguments) : undefined,
+      "gen_ai.tool.call.result": content && call.error === null ? jsonText(call.result) : undefined,
       "art_e.turn": integer(call.turn),
     }),
     // What a tool says of a failure may quote mail.
@@ -220,7 +219,7 @@ function attributesOf(trace: ExportedTrace, content: boolean, failed: boolean): 
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.request.model": text(conventionalModel(trace.model).model),
     "gen_ai.response.finish_reasons": last === undefined ? undefined : texts([last.rawFinishReason]),
-    ...(failed ? { "error.type": text(ending) } : {}),
+    "error.type": failed ? text(ending) : undefined,
     ...(content ? contentOf(trace) : {}),
     ...ownAttributes(trace),
   });
@@ -237,7 +236,7 @@ function contentOf(trace: ExportedTrace): Attributes {
     "gen_ai.input.messages": jsonText([toParts({ role: "user", content: question })]),
     "gen_ai.output.messages": answer === null ? undefined : jsonText([reply(answer)]),
     "input.value": text(question),
-    "output.value": answer === null ? undefined : text(answer),
+    "output.value": text(answer ?? undefined),
     "art_e.sources": texts(trace.sources),
     ...(isChatTrace(trace)
       ? {}
@@ -271,7 +270,7 @@ function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolea
     const attributes = toKeyValues({
       "gen_ai.evaluation.name": text(name),
       "gen_ai.evaluation.score.value": double(value),
-      "gen_ai.evaluation.explanation": content && explanation !== undefined ? text(explanation) : undefined,
+      "gen_ai.evaluation.explanation": content ? text(explanation) : undefined,
     });
     return [{ timeUnixNano, name: "gen_ai.evaluation.result", attributes }];
   });
@@ -326,7 +325,8 @@ export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
 }
 
 /** This program, as spans name where they come from. */
-export function spanSource(version: string): SpanSource {
+export function spanSource(): SpanSource {
+  const version = programVersion();
   const attributes = toKeyValues({
     "service.name": text(NAME),
     "service.version": text(version),
@@ -336,13 +336,15 @@ export function spanSource(version: string): SpanSource {
 }
 
 /** A trace as OTLP's TracesData on one line, as a collector's otlpjsonfile receiver reads it. */
-export const otlpFormat = perTrace((trace, context) => [otlpLine(trace, context)]);
-
-function otlpLine(trace: ExportedTrace, { programVersion, options, toolsOf }: ExportContext): string {
-  const { resource, scope, schemaUrl } = spanSource(programVersion);
-  const spans = otlpSpans(trace, { content: options.content, tools: toolsOf(trace) });
-  return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
-}
+export const otlpFormat: LineFormat = {
+  *lines(traces, { options: { content }, toolsOf }) {
+    const { resource, scope, schemaUrl } = spanSource();
+    for (const trace of traces) {
+      const spans = otlpSpans(trace, { content, tools: toolsOf(trace) });
+      yield JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
+    }
+  },
+};
 
 function byStart(a: Span, b: Span): number {
   const difference = BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano);
@@ -385,7 +387,7 @@ function toOutputMessage(message: Message, reason: FinishReason): PartsMessage &
   return { ...toParts(message), finish_reason: conventionalFinishReason(reason) };
 }
 
-function toSystemParts(system: string): readonly { readonly type: "text"; readonly content: string }[] {
+function toSystemParts(system: string) {
   return [{ type: "text", content: system }];
 }
 

@@ -24,10 +24,14 @@ export function tasksTable(scores: readonly string[]): Table<TaskResultRow> {
   };
 }
 
-export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
+const RUN_COLUMNS: readonly Column<Pick<TaskResultRow, "run">>[] = [
   { name: "runId", type: "text", read: ({ run }) => run.runId },
   { name: "agentId", type: "text", read: ({ run }) => run.agentId },
   { name: "model", type: "text", read: ({ run }) => run.model },
+];
+
+export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
+  ...RUN_COLUMNS,
   { name: "runName", type: "text", read: ({ run }) => run.name ?? null },
   // Numbers of questions and texts of suites in one column.
   { name: "taskId", type: "text", read: ({ result }) => String(result.taskId) },
@@ -111,9 +115,7 @@ interface TracePart {
 
 /** What joins the rows of a trace with those of the tasks: runId, taskId and epoch, or traceId. */
 const TRACE_COLUMNS: readonly Column<TracePart>[] = [
-  { name: "runId", type: "text", read: ({ run }) => run.runId },
-  { name: "agentId", type: "text", read: ({ run }) => run.agentId },
-  { name: "model", type: "text", read: ({ run }) => run.model },
+  ...RUN_COLUMNS,
   { name: "taskId", type: "text", read: ({ trace }) => String(trace.taskId) },
   { name: "epoch", type: "integer", read: ({ trace }) => trace.epoch },
   { name: "traceId", type: "text", read: ({ trace }) => trace.traceId },
@@ -132,7 +134,11 @@ const TURN_COLUMNS: readonly Column<TurnRow>[] = [
   { name: "waitedMs", type: "number", read: ({ turn }) => turn.waitedMs ?? null },
   { name: "finishReason", type: "text", read: ({ turn }) => turn.finishReason },
   { name: "rawFinishReason", type: "text", read: ({ turn }) => turn.rawFinishReason },
-  { name: "toolCalls", type: "integer", read: ({ trace, index }) => callsOf(trace.toolCalls, index) },
+  {
+    name: "toolCalls",
+    type: "integer",
+    read: ({ trace, index }) => trace.toolCalls.filter((call) => call.turn === index).length,
+  },
   // Null where the server did not count.
   { name: "inputTokens", type: "integer", read: ({ turn }) => turn.usage?.inputTokens ?? null },
   { name: "cachedInputTokens", type: "integer", read: ({ turn }) => turn.usage?.cachedInputTokens ?? null },
@@ -155,10 +161,6 @@ export const turnsTable: Table<TurnRow> = {
     }
   },
 };
-
-function callsOf(calls: readonly { readonly turn: number }[], turn: number): number {
-  return calls.filter((call) => call.turn === turn).length;
-}
 
 interface ToolCallRow extends TracePart {
   readonly call: ToolCallRecord;

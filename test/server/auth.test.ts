@@ -1,18 +1,14 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DemoServer, startDemoServer } from "./demo-server.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { startDemoServer } from "./demo-server.js";
 
 const TOKEN = "a-token-for-this-test";
 const FRIEND = "http://friend.example";
 
-let open: DemoServer;
-let guarded: DemoServer;
-beforeAll(async () => {
-  open = await startDemoServer();
-  guarded = await startDemoServer({ access: { token: TOKEN, cors: FRIEND } });
-});
+const open = await startDemoServer();
+const guarded = await startDemoServer({ access: { token: TOKEN, cors: FRIEND } });
 afterAll(() => Promise.all([open.close(), guarded.close()]));
 
 interface Raw {

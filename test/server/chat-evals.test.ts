@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import type { EvalDefinition } from "../../src/evals/definition.js";
 import { activateEval, saveDraft } from "../../src/evals/store.js";
-import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
-import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
-let provider: FakeProvider;
-let server: DemoServer;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
-});
+const provider = await startFakeProvider();
+const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
 afterAll(async () => {
   await server.close();
   await provider.close();

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chatEventSchema } from "../../src/server/routes/chats.js";
-import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { chatEventSchema } from "../../src/server/chat-event.js";
+import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS, RUTH } from "../runs/demo-setup.js";
-import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
 const DUES = "How much are the club dues?";
 
-let provider: FakeProvider;
-let server: DemoServer;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
-});
+const provider = await startFakeProvider();
+const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
 afterAll(async () => {
   await server.close();
   await provider.close();
@@ -158,12 +153,12 @@ describe("a session", () => {
       DUES,
       "Who takes them?",
     ]);
-    // The steps are those of this chat alone.
-    expect(
-      second.trace.steps.filter(
-        ({ metadata }: { metadata: { span_name: string } }) => metadata.span_name === "openai/test",
-      ),
-    ).toHaveLength(2);
+    // The steps are those of this chat alone, with all that was said in it.
+    const replies = second.trace.steps.filter(
+      ({ metadata }: { metadata: { span_name: string } }) => metadata.span_name === "openai/test",
+    );
+    expect(replies).toHaveLength(2);
+    expect(replies[0]).toMatchObject({ input: "Who takes them?", tool_calls: [{ tool_name: "email_search" }] });
 
     const { body } = await server.ask("GET", `/api/sessions/${sessionId}`);
     expect(body).toMatchObject({ agent_id: "email-search", inbox_address: MARCUS, query_date: "2001-12-31" });

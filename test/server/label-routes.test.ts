@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
-import { type DemoServer, startDemoServer } from "./demo-server.js";
+import { startDemoServer } from "./demo-server.js";
 
 const TOKEN = "a-token-for-this-test";
 const TRACES = 12;
 
-let server: DemoServer;
-beforeAll(async () => {
-  server = await startDemoServer({ access: { token: TOKEN } });
-  saveRun(server.db, "run_a");
-  for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
-});
+const server = await startDemoServer({ access: { token: TOKEN } });
 afterAll(() => server.close());
+saveRun(server.db, "run_a");
+for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
 
 const label = (body: Record<string, string | boolean | null>) => server.ask("POST", "/api/evals/labels", body);
 

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { addRunTags } from "../../src/traces/runs-store.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
-import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
-let server: DemoServer;
-beforeAll(async () => {
-  server = await startDemoServer();
-});
+const server = await startDemoServer();
 afterAll(() => server.close());
 
 const ids = (body: { runs: { id: string }[] }) => body.runs.map(({ id }) => id);

@@ -1,21 +1,15 @@
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS, RUTH } from "../runs/demo-setup.js";
-import { type DemoServer, startDemoServer } from "./demo-server.js";
+import { startDemoServer } from "./demo-server.js";
 
 const TOKEN = "a-token-for-this-test";
 
-let provider: FakeProvider;
-let server: DemoServer;
-let client: OpenAI;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  server = await startDemoServer({ access: { token: TOKEN }, modelServer: provider.baseUrl("openai-chat") });
-  await server.ask("POST", "/api/agents", { id: "thinker", name: "t", model: "openai/test" });
-  client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: TOKEN, maxRetries: 0 });
-});
+const provider = await startFakeProvider();
+const server = await startDemoServer({ access: { token: TOKEN }, modelServer: provider.baseUrl("openai-chat") });
+await server.ask("POST", "/api/agents", { id: "thinker", name: "t", model: "openai/test" });
+const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: TOKEN, maxRetries: 0 });
 afterAll(async () => {
   await server.close();
   await provider.close();

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type DemoServer, startDemoServer } from "./demo-server.js";
+import { startDemoServer } from "./demo-server.js";
 
 const schema = z.record(z.string(), z.json());
 const content = z.record(z.string(), z.strictObject({ schema }));
@@ -49,13 +49,9 @@ const documentSchema = z.strictObject({
   }),
 });
 
-let server: DemoServer;
-let document: z.output<typeof documentSchema>;
-beforeAll(async () => {
-  server = await startDemoServer();
-  document = documentSchema.parse(await (await fetch(`${server.url}/openapi.json`)).json());
-});
+const server = await startDemoServer();
 afterAll(() => server.close());
+const document = documentSchema.parse(await (await fetch(`${server.url}/openapi.json`)).json());
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

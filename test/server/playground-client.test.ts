@@ -1,41 +1,33 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { afterAll, expect, it } from "vitest";
+import { startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
-import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
 /** The playground API as its own client asks it: sessions, versions and the prompt of an agent. */
 
-let provider: FakeProvider;
-let server: DemoServer;
-let sessionId: string;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
-  await server.ask("POST", "/api/agents", {
-    id: "mine",
-    name: "Mine",
-    model: "openai/test",
-    prompt: "For {{inbox_address}}",
-  });
-  provider.push(
-    { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }] },
-    { content: "It is $40." },
-    { fail: "status", status: 400, message: "no" },
-    { content: "Priya." },
-  );
-  const first = await chat({ ...says("Dues?"), variables: { inbox_address: MARCUS } });
-  sessionId = first.find(({ type }) => type === "session-info").sessionId;
-  await chat({ ...says("Lost"), sessionId });
-  await chat({ ...says("Who takes them?"), sessionId });
-  await eventsOf(await openChat(server.url, "baseline", says("Another's")));
-});
+const provider = await startFakeProvider();
+const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
 afterAll(async () => {
   await server.close();
   await provider.close();
 });
 
 const chat = async (body: Parameters<typeof openChat>[2]) => eventsOf(await openChat(server.url, "mine", body));
+
+const prompt = "For {{inbox_address}}";
+await server.ask("POST", "/api/agents", { id: "mine", name: "Mine", model: "openai/test", prompt });
+provider.push(
+  { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }] },
+  { content: "It is $40." },
+  { fail: "status", status: 400, message: "no" },
+  { content: "Priya." },
+);
+const first = await chat({ ...says("Dues?"), variables: { inbox_address: MARCUS } });
+const { sessionId } = first.find(({ type }) => type === "session-info");
+await chat({ ...says("Lost"), sessionId });
+await chat({ ...says("Who takes them?"), sessionId });
+await eventsOf(await openChat(server.url, "baseline", says("Another's")));
+
 const sessions = "/api/agents/mine/playground/sessions";
 
 it("the pieces of a call's arguments are put together and parsed", async () => {

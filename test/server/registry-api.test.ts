@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
-let server: DemoServer;
-beforeAll(async () => {
-  server = await startDemoServer();
-});
+const server = await startDemoServer();
 afterAll(() => server.close());
 
 const ask: DemoServer["ask"] = (...request) => server.ask(...request);

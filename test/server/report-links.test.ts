@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
-import { type DemoServer, startDemoServer } from "./demo-server.js";
+import { startDemoServer } from "./demo-server.js";
 
 const TOKEN = "a-token-for-this-test";
 
-let server: DemoServer;
-beforeAll(async () => {
-  server = await startDemoServer({ access: { token: TOKEN } });
-  saveRun(server.db, "run_a");
-  saveTask(server.db, "run_a", 1, 0.5);
-  saveRun(server.db, "run_b");
-  saveTask(server.db, "run_b", 1, 0.9);
-});
+const server = await startDemoServer({ access: { token: TOKEN } });
 afterAll(() => server.close());
+saveRun(server.db, "run_a");
+saveTask(server.db, "run_a", 1, 0.5);
+saveRun(server.db, "run_b");
+saveTask(server.db, "run_b", 1, 0.9);
 
 it("the report of a run is a page behind a link that is asked for with the token, and opened without", async () => {
   const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };

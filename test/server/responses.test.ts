@@ -1,19 +1,13 @@
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { afterAll, expect, it } from "vitest";
+import { startFakeProvider } from "../providers/fake-provider.js";
 import { DANA, MARCUS } from "../runs/demo-setup.js";
-import { type DemoServer, startDemoServer } from "./demo-server.js";
+import { startDemoServer } from "./demo-server.js";
 
-let provider: FakeProvider;
-let server: DemoServer;
-let client: OpenAI;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
-  await server.ask("POST", "/api/agents", { id: "thinker", name: "t", model: "openai/test" });
-  client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });
-});
+const provider = await startFakeProvider();
+const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
+await server.ask("POST", "/api/agents", { id: "thinker", name: "t", model: "openai/test" });
+const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });
 afterAll(async () => {
   await server.close();
   await provider.close();

@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { MARCUS } from "../runs/demo-setup.js";
-import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
-let server: DemoServer;
-const ids: string[] = [];
-
-beforeAll(async () => {
-  server = await startDemoServer();
-  for (let i = 0; i < 7; i++) {
-    const events = await eventsOf(
-      await openChat(server.url, "baseline", {
-        ...says(`Question ${i}: who is Priya?`),
-        variables: { inbox_address: MARCUS },
-      }),
-    );
-    ids.push(events.find(({ type }) => type === "session-info").traceId);
-  }
-});
+const server = await startDemoServer();
 afterAll(() => server.close());
+
+const ids: string[] = [];
+for (let i = 0; i < 7; i++) {
+  const body = { ...says(`Question ${i}: who is Priya?`), variables: { inbox_address: MARCUS } };
+  const events = await eventsOf(await openChat(server.url, "baseline", body));
+  ids.push(events.find(({ type }) => type === "session-info").traceId);
+}
 
 it("traces come in pages, newest first, each once", async () => {
   const seen: string[] = [];

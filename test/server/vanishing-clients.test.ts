@@ -1,10 +1,10 @@
 import { connect, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
+import { afterAll, expect, it } from "vitest";
+import { startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
-import { type DemoServer, says, startDemoServer } from "./demo-server.js";
+import { says, startDemoServer } from "./demo-server.js";
 
 const AT_ONCE = 64;
 const PATIENT = { timeout: 60_000, interval: 50 };
@@ -12,8 +12,13 @@ const PATIENT = { timeout: 60_000, interval: 50 };
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-let provider: FakeProvider;
-let server: DemoServer;
+// A search that finds mail, and then a model that thinks for ever.
+const provider = await startFakeProvider(({ turn }) =>
+  turn === 0
+    ? { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }] }
+    : { fail: "silence" },
+);
+const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
 
 afterAll(async () => {
   await server.close();
@@ -38,16 +43,6 @@ function heap(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
-
-beforeAll(async () => {
-  // A search that finds mail, and then a model that thinks for ever.
-  provider = await startFakeProvider(({ turn }) =>
-    turn === 0
-      ? { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }] }
-      : { fail: "silence" },
-  );
-  server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
-});
 
 it(`${AT_ONCE} streams whose clients vanish leave no chat, no socket and no memory behind`, {
   timeout: 240_000,

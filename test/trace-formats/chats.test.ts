@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
+import { stepShape } from "../../src/server/response-shapes.js";
 import { type ExportedTrace, ExportReport } from "../../src/trace-formats/exported-trace.js";
 import { FORMATS, iofoldSteps } from "../../src/trace-formats/formats.js";
 import { traceSchema } from "../../src/traces/trace.js";
 import { readChats } from "./chat-reader.js";
 import { contextOf } from "./context.js";
 import { ALL_KINDS, BY_TOOL, CHAT, CUT_OFF, PROGRAM, REFUSED, SUITE, TOOLS } from "./kinds-of-traces.js";
-import { stepSchema } from "./step-schema.js";
 import { ANSWERED, FAILED } from "./traces.js";
 
 function chats(traces: readonly ExportedTrace[], dialect: "openai" | "hf" = "openai") {
@@ -147,7 +147,7 @@ describe("chat types", () => {
   });
 });
 
-const stepsOf = (trace: typeof ANSWERED) => iofoldSteps(trace).map((line) => stepSchema.parse(JSON.parse(line)));
+const stepsOf = (trace: typeof ANSWERED) => iofoldSteps(trace).map((line) => stepShape.parse(JSON.parse(line)));
 
 describe("a trace as iofold's steps", () => {
   it("has a step for every model call and, after it, one for every tool call it made", () => {

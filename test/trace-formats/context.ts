@@ -1,12 +1,9 @@
-import { SCORERS } from "../../src/scoring/scorers.js";
 import { type ExportContext, ExportReport } from "../../src/trace-formats/exported-trace.js";
 
 /** What formats get beside the traces. */
 export function contextOf(changes: Partial<ExportContext> = {}): ExportContext {
   return {
     run: null,
-    programVersion: "1.2.3",
-    scorers: SCORERS,
     options: { dialect: "openai", reward: "artReward", content: true },
     report: new ExportReport(),
     toolsOf: () => [],

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { stepShape } from "../../src/server/response-shapes.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import { type QuestionTrace, traceSchema } from "../../src/traces/trace.js";
 import { needs } from "../machine-requirements.js";
@@ -9,7 +10,6 @@ import { readChats } from "./chat-reader.js";
 import { contextOf } from "./context.js";
 import { hostileConversation } from "./hostile-conversations.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
-import { stepSchema } from "./step-schema.js";
 
 /** Whatever models, tools and mail put into a trace, each format writes what its readers take. */
 
@@ -48,7 +48,7 @@ describe("hostile traces", () => {
 
   it("are iofold's steps", () =>
     each((trace) => {
-      for (const line of FORMATS.iofold.lines([trace], context())) stepSchema.parse(JSON.parse(line));
+      for (const line of FORMATS.iofold.lines([trace], context())) stepShape.parse(JSON.parse(line));
     }, OF_SLOW));
 
   it("are ATIF trajectories", () =>

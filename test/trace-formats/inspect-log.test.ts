@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { programVersion } from "../../src/platform/installation.js";
 import type { ExportedTrace } from "../../src/trace-formats/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { RunRow } from "../../src/traces/runs-store.js";
@@ -80,7 +81,7 @@ describe("the header of an Inspect log", () => {
         ...{ run_id: "run_1", task: "art-e", model: "acme/best", created: RUN.startedAt, solver: "email-search" },
         dataset: { name: "questions.jsonl", samples: 1 },
         config: { epochs: 2, turn_limit: 10 },
-        packages: { "art-e": "1.2.3" },
+        packages: { "art-e": programVersion() },
       },
     });
     expect(head([kinds.SUITE]).eval.task).toBe("desk");
@@ -169,6 +170,12 @@ describe("a sample of an Inspect log", () => {
     expect(first.input.map(({ role }: Any) => role)).toEqual(["system", "user"]);
     expect(second.input.map(({ role }: Any) => role)).toEqual(["system", "user", "assistant", "tool", "tool"]);
     expect(first.tools).toHaveLength(3);
+  });
+
+  it("has no end of a call that took longer than any date", () => {
+    const turns = ANSWERED.turns.map((turn) => ({ ...turn, latencyMs: 1e308 }));
+    const [first] = events({ ...ANSWERED, turns }, "model");
+    expect(first.completed).toBe(first.timestamp);
   });
 
   it("writes a long text once, though each later call repeats it", () => {

@@ -1,30 +1,32 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { programVersion } from "../../src/platform/installation.js";
 import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp-encode.js";
 import { LiveDelivery, type LiveDeliveryOptions, type LiveTrace } from "../../src/trace-formats/otlp-live.js";
 import { type Delivery, deliverSpans, NotDelivered, scoreDestination } from "../../src/trace-formats/otlp-post.js";
-import { otlpSpans, scoreRecords, spanSource } from "../../src/trace-formats/otlp-write.js";
+import { otlpSpans, scoreRecords } from "../../src/trace-formats/otlp-write.js";
 import { type Answer, Collector, partialSuccess } from "./collector.js";
 import { hostileTrace } from "./hostile-traces.js";
 import { ANSWERED, FAILED } from "./traces.js";
 
 const RETRY = { attempts: 4, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0 };
 
+let collector: Collector;
+
+beforeEach(async () => {
+  collector = await Collector.start();
+});
+
+afterEach(() => collector.stop());
+
 describe("deliver spans", () => {
   const KEY = "Basic c2VjcmV0LWtleQ==";
-  let collector: Collector;
-
-  beforeEach(async () => {
-    collector = await Collector.start();
-  });
-
-  afterEach(() => collector.stop());
 
   const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [] });
 
   function deliver(traces: Iterable<readonly Span[]>, url = `${collector.url}/v1/traces`): Promise<Delivery> {
     const server = { url, headers: { authorization: KEY }, retry: RETRY };
-    return deliverSpans({ server, source: spanSource("9.9.9") }, traces, new AbortController().signal, () => {});
+    return deliverSpans(server, traces, new AbortController().signal, () => {});
   }
 
   async function refusalOf(delivery: Promise<unknown>): Promise<NotDelivered> {
@@ -41,7 +43,7 @@ describe("deliver spans", () => {
       expect(request).toMatchObject({
         path: "/v1/traces",
         headers: { "content-type": "application/x-protobuf", "content-encoding": "gzip", authorization: KEY },
-        resource: { "service.name": "art-e", "service.version": "9.9.9" },
+        resource: { "service.name": "art-e", "service.version": programVersion() },
       });
       expect(request?.spans).toEqual(spans.map(decoded));
     });
@@ -147,18 +149,10 @@ describe("live delivery", () => {
   const NEVER = new AbortController().signal;
   /** Of each trace here. */
   const SPANS = 5;
-  let collector: Collector;
-
-  beforeEach(async () => {
-    collector = await Collector.start();
-  });
-
-  afterEach(() => collector.stop());
 
   function delivery(changes: Partial<LiveDeliveryOptions> = {}): LiveDelivery {
     const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
-    const to = { server, source: spanSource("9.9.9") };
-    return new LiveDelivery({ to, scores: null, maxQueued: 1_000_000, gatherMs: 1, ...changes });
+    return new LiveDelivery({ server, scores: null, maxQueued: 1_000_000, gatherMs: 1, ...changes });
   }
 
   function liveTrace(i: number, changes: Partial<LiveTrace> = {}): LiveTrace {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hostileTrace } from "./hostile-traces.js";
-import { ALL_KINDS } from "./kinds-of-traces.js";
+import { ALL_KINDS, CHAT } from "./kinds-of-traces.js";
 import { otlpLines } from "./otlp-line.js";
 import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "./otlp-reader.js";
 import { ANSWERED, FAILED } from "./traces.js";
@@ -123,28 +123,12 @@ describe("a trace in OTLP", () => {
   });
 
   it("of a chat has the question, and only its own turns where earlier chats stand before it", () => {
-    const { runId: _, taskId, epoch, task, judge, ...rest } = ANSWERED;
-    const earlier = [
-      { role: "user" as const, content: "Earlier?" },
-      { role: "assistant" as const, content: "Yes.", toolCalls: [] },
-    ];
-    const [system, ...said] = rest.messages;
-    if (system === undefined) throw new Error("there is no prompt");
-    const chat = {
-      ...rest,
-      messages: [system, ...earlier, ...said],
-      agentVersion: 1,
-      question: "When is the call?",
-      inbox: null,
-      queryDate: null,
-      historyLength: 2,
-    };
-    const [line = ""] = linesOf(chat);
+    const [line = ""] = linesOf(CHAT);
     expect(problemsOf(line)).toEqual([]);
     const [root, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
     expect(root?.get("input.value")).toBe("When is the call?");
     expect(JSON.parse(String(first?.get("gen_ai.input.messages")))).toHaveLength(3);
-    expect(String(first?.get("gen_ai.output.messages"))).toContain("Let me look.");
+    expect(String(first?.get("gen_ai.output.messages"))).toContain("email_search");
   });
 });
 

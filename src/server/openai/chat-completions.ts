@@ -1,18 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { getAgent, listAgents } from "../../agents/registry-store.js";
-import { addUsage, type ModelErrorKind, NO_USAGE, type Usage } from "../../models/model.js";
+import type { ModelErrorKind } from "../../models/model.js";
 import type { StoredAgent } from "../../tools/tool.js";
+import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import { ApiError, type ErrorCode } from "../api-error.js";
+import { ApiError, type ErrorCode, internalError } from "../api-error.js";
 import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
+import { isoTime } from "../response-shapes.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
 import {
   eventStreamResponse,
   inboxAddress,
   logChat,
   queryDate,
-  toModelMessages,
+  readConversation,
   WITHOUT_ANSWER,
 } from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
@@ -63,26 +65,11 @@ export function openaiRoutes(services: Services): Route[] {
       errors: "openai",
       async handle({ body, requestId, signal, destroyConnection, log }) {
         const { messages, metadata } = body;
-        const conversation = messages.filter((message) => message.role === "user" || message.role === "assistant");
-        const question = conversation.at(-1);
-        if (question?.role !== "user" || messages.at(-1) !== question) {
-          throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
-        }
-        const systemPrompts = messages.flatMap(({ role, content }) =>
-          role === "system" || role === "developer" ? [content ?? ""] : [],
-        );
         const chat = await prepareChat(services, {
           agentId: body.model,
-          history: conversation
-            .slice(0, -1)
-            .flatMap(({ role, content }) => toModelMessages({ role, content: content ?? "" })),
-          question: question.content,
-          instructions: systemPrompts.length === 0 ? null : systemPrompts.join("\n\n"),
-          inbox: metadata?.inbox_address ?? undefined,
-          queryDate: metadata?.query_date ?? undefined,
-          maxTurns: undefined,
-          modelProvider: undefined,
-          modelId: undefined,
+          ...readConversation(messages.map(({ role, content }) => ({ role, content: content ?? "" }))),
+          inbox: metadata?.inbox_address,
+          queryDate: metadata?.query_date,
         });
         const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model };
         if (body.stream !== true) return toCompletion(head, await answerAtOnce(chat, signal, log));
@@ -96,7 +83,7 @@ export function openaiRoutes(services: Services): Route[] {
 }
 
 function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
-  return { id, object: "model", created: Date.parse(`${createdAt.replace(" ", "T")}Z`) / 1000, owned_by: "art-e" };
+  return { id, object: "model", created: Date.parse(isoTime(createdAt)) / 1000, owned_by: "art-e" };
 }
 
 /** Answers without streaming; throws an ApiError where the chat fails. Aborts it when the client disconnects. */
@@ -105,14 +92,26 @@ export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log:
   signal.addEventListener("abort", abandon, { once: true });
   if (signal.aborted) abandon();
   try {
-    const answered = await chat.answer({});
-    logChat(log, answered.trace);
-    const failure = chatFailure(answered);
-    if (failure !== null) throw failure;
-    return answered.trace;
+    return await answerOrFail(chat, log);
   } finally {
     signal.removeEventListener("abort", abandon);
   }
+}
+
+/** Throws an ApiError where the chat fails. */
+export async function answerOrFail(chat: PreparedChat, log: LogFields): Promise<ChatTrace> {
+  const answered = await chat.answer({});
+  logChat(log, answered.trace);
+  const failure = chatFailure(answered);
+  if (failure !== null) throw failure;
+  return answered.trace;
+}
+
+/** What a stream that has begun ends with in place of an answer. */
+export function streamFailure(error: unknown, services: Services, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  services.report(error, requestId);
+  return internalError();
 }
 
 async function streamAnswer(
@@ -124,18 +123,13 @@ async function streamAnswer(
   requestId: string,
   log: LogFields,
 ): Promise<void> {
-  const failWith = (error: ApiError) => stream.send(openaiError(error, requestId).body);
   try {
-    await stream.send(firstChunk(head));
-    const answered = await chat.answer({});
-    logChat(log, answered.trace);
-    const failure = chatFailure(answered);
-    if (failure !== null) return await failWith(failure);
-    for (const chunk of lastChunks(head, answered.trace, includeUsage)) await stream.send(chunk);
+    await stream.send(chunk(head, { role: "assistant", content: "" }, null));
+    const trace = await answerOrFail(chat, log);
+    for (const each of lastChunks(head, trace, includeUsage)) await stream.send(each);
     await stream.send("[DONE]");
-  } catch (fault) {
-    services.report(fault, requestId);
-    await failWith(new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why."));
+  } catch (error) {
+    await stream.send(openaiError(streamFailure(error, services, requestId), requestId).body);
   }
 }
 
@@ -173,7 +167,7 @@ export function openaiError(error: ApiError, requestId: string) {
 }
 
 /** Null: the chat did not fail, even if the agent found no answer. */
-export function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
+function chatFailure({ trace, failure }: AnsweredChat): ApiError | null {
   const message = trace.error ?? "";
   if (trace.ending === "timeout") {
     return new ApiError("EXTERNAL_API_ERROR", message, { type: "server_error", code: "timeout" }, NO_RETRY);
@@ -231,11 +225,6 @@ export function answerText({ answer, ending, turns }: ChatTrace): AnswerText {
 /** Whether the agent gave an answer, rather than used up its turns or budget. */
 export function isComplete({ ending }: ChatTrace): boolean {
   return ending === "answered" || ending === "dont_know";
-}
-
-/** The sum over all turns; a turn fallback usage counts as zero. */
-export function totalUsage({ turns }: ChatTrace): Usage {
-  return turns.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE);
 }
 
 const parts = z
@@ -368,11 +357,6 @@ function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof c
   };
 }
 
-/** The first chunk, before there is an answer. */
-function firstChunk(head: CompletionHead): Chunk {
-  return chunk(head, { role: "assistant", content: "" }, null);
-}
-
 /** The answer and its end; the usage only on request. */
 function lastChunks(head: CompletionHead, trace: ChatTrace, includeUsage: boolean): Chunk[] {
   const { text, isRefusal } = answerText(trace);
@@ -400,7 +384,7 @@ function finishReasonOf(trace: ChatTrace): "stop" | "length" {
 }
 
 function tokensOf(trace: ChatTrace): z.output<typeof usageShape> {
-  const { inputTokens, outputTokens, cachedInputTokens } = totalUsage(trace);
+  const { inputTokens, outputTokens, cachedInputTokens } = sumUsage(trace.turns);
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,

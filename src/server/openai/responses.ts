@@ -1,22 +1,23 @@
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
 import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
+import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError } from "../api-error.js";
 import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
-import { eventStreamResponse, logChat, toModelMessages } from "../routes/chats.js";
+import { eventStreamResponse, readConversation } from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
 import {
   agentDetails,
   agentDetailsShape,
   answerAtOnce,
+  answerOrFail,
   answerText,
   bindingMetadata,
-  chatFailure,
   isComplete,
   openaiError,
-  totalUsage,
+  streamFailure,
   unsupported,
 } from "./chat-completions.js";
 
@@ -49,27 +50,16 @@ function toRequest({ db }: Services, body: z.output<typeof responseBody>): ChatR
   const messages = body.input.map((item) =>
     "role" in item ? item : { role: "assistant" as const, content: answerOf(item) },
   );
-  const question = messages.at(-1);
-  if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
-  const systemPrompts = messages
-    .filter(({ role }) => role === "system" || role === "developer")
-    .map(({ content }) => content);
-  const instructions = [...(body.instructions ? [body.instructions] : []), ...systemPrompts];
-  const conversation = messages.slice(0, -1).flatMap(({ role, content }): Message[] => {
-    return role === "user" || role === "assistant" ? toModelMessages({ role, content }) : [];
-  });
+  const instructions = body.instructions ? [{ role: "system" as const, content: body.instructions }] : [];
+  const conversation = readConversation([...instructions, ...messages]);
   const previousId = body.previous_response_id ?? null;
   return {
     agentId: body.model,
-    history: previousId === null ? conversation : [...messagesOf(previousId), ...conversation],
-    question: question.content,
-    instructions: instructions.length === 0 ? null : instructions.join("\n\n"),
-    inbox: body.metadata?.inbox_address ?? undefined,
-    queryDate: body.metadata?.query_date ?? undefined,
+    ...conversation,
+    history: previousId === null ? conversation.history : [...messagesOf(previousId), ...conversation.history],
+    inbox: body.metadata?.inbox_address,
+    queryDate: body.metadata?.query_date,
     continuedFrom: previousId === null ? undefined : (sessionIdOf(previousId) ?? undefined),
-    maxTurns: undefined,
-    modelProvider: undefined,
-    modelId: undefined,
   };
 
   function answerOf({ id }: Extract<InputItem, { id: string }>): string {
@@ -96,18 +86,12 @@ async function streamAnswer(
   log: LogFields,
 ): Promise<void> {
   const opening = openingEvents(openedResponse);
-  const ending = async () => {
-    const answered = await chat.answer({});
-    logChat(log, answered.trace);
-    const failure = chatFailure(answered);
-    if (failure !== null) return failureEvents(opening.length, openedResponse, failure, requestId);
-    return answerEvents(opening.length, completedResponse(openedResponse, answered.trace));
-  };
   for (const event of opening) await stream.send(event, event.type);
-  const last = await ending().catch((fault: unknown) => {
-    services.report(fault, requestId);
-    const unknown = new ApiError("INTERNAL_ERROR", "The server could not do this; its log says why.");
-    return failureEvents(opening.length, openedResponse, unknown, requestId);
+  const ending = async () =>
+    answerEvents(opening.length, completedResponse(openedResponse, await answerOrFail(chat, log)));
+  const last = await ending().catch((error: unknown) => {
+    const failure = streamFailure(error, services, requestId);
+    return failureEvents(opening.length, openedResponse, failure, requestId);
   });
   for (const event of last) await stream.send(event, event.type);
 }
@@ -253,7 +237,7 @@ function openResponse(sessionId: string, body: z.output<typeof responseBody>): R
 /** The response with its answer. */
 function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObject & { output: [OutputMessage] } {
   const { text, isRefusal } = answerText(trace);
-  const { inputTokens, outputTokens, cachedInputTokens } = totalUsage(trace);
+  const { inputTokens, outputTokens, cachedInputTokens } = sumUsage(trace.turns);
   const status = isComplete(trace) ? "completed" : "incomplete";
   const part: OutputMessage["content"][number] = isRefusal
     ? { type: "refusal", refusal: text }
@@ -275,7 +259,7 @@ function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObje
   };
 }
 
-/** The events of a streamed response: withSequenceNumbers, and named by their type. */
+/** The events of a streamed response: numbered, and named by their type. */
 const responseEventShape = z.looseObject({
   type: z.string().regex(/^(response\.|error$)/),
   sequence_number: z.number().int(),

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { AgentStep } from "../../agents/agent-loop.js";
 import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
-import { ApiError } from "../api-error.js";
-import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
-import type { ChatEvent } from "../chat-event.js";
+import { ApiError, internalError } from "../api-error.js";
+import { type AnsweredChat, type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
+import { type ChatEvent, chatEventSchema } from "../chat-event.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../route.js";
 import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
@@ -62,21 +62,16 @@ export function chatRoutes(services: Services): Route[] {
       response: null,
       events: chatEventSchema,
       async handle({ params, body, requestId, destroyConnection, log }) {
-        const { messages, variables } = body;
-        const question = messages.at(-1);
-        const systemPrompts = messages.filter(({ role }) => role === "system").map(({ content }) => content);
-        if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+        const { messages, variables, sessionId, modelProvider, modelId } = body;
         const chat = await prepareChat(services, {
           agentId: params.id,
-          sessionId: body.sessionId ?? undefined,
-          history: messages.slice(0, -1).flatMap(toModelMessages),
-          question: question.content,
-          instructions: systemPrompts.length === 0 ? null : systemPrompts.join("\n\n"),
-          inbox: variables?.inbox_address ?? undefined,
-          queryDate: variables?.query_date ?? undefined,
-          maxTurns: variables?.max_turns ?? undefined,
-          modelProvider: body.modelProvider ?? undefined,
-          modelId: body.modelId ?? undefined,
+          ...readConversation(messages),
+          sessionId,
+          inbox: variables?.inbox_address,
+          queryDate: variables?.query_date,
+          maxTurns: variables?.max_turns,
+          modelProvider,
+          modelId,
         });
         return eventStreamResponse(services, chat, destroyConnection, (stream) =>
           streamAnswer(services, chat, stream, requestId, log),
@@ -111,8 +106,7 @@ async function streamAnswer(
   };
   const last = await answerEvents().catch((fault: unknown): ChatEvent[] => {
     services.report(fault, requestId);
-    const errorText = "The server could not do this; its log says why.";
-    return [{ type: "error", errorText, errorCategory: "internal", retryable: false }];
+    return [{ type: "error", errorText: internalError().message, errorCategory: "internal", retryable: false }];
   });
   await send(last);
   await stream.send("[DONE]");
@@ -134,40 +128,26 @@ export function eventStreamResponse(
   return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
 }
 
-/** A message of the conversation; system messages go into the prompt instead. */
-export function toModelMessages({
-  role,
-  content,
-}: {
-  role: "system" | "user" | "assistant";
-  content: string;
-}): Message[] {
-  if (role === "system") return [];
-  return [role === "user" ? { role, content } : { role, content, toolCalls: [] }];
+interface SaidMessage {
+  readonly role: "system" | "developer" | "user" | "assistant";
+  readonly content: string;
 }
 
-const id = z.string();
-
-/** For the OpenAPI document; the page and this server share the type. */
-export const chatEventSchema: z.ZodType<ChatEvent> = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("message-start"), messageId: id }),
-  z.object({ type: z.literal("text-delta"), text: z.string() }),
-  z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
-  z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: z.string() }),
-  z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
-  z.object({ type: z.literal("tool-result"), toolCallId: id, result: z.json() }),
-  z.object({ type: z.literal("finish"), messageId: id }),
-  z.object({ type: z.literal("error"), errorText: z.string(), errorCategory: z.string(), retryable: z.boolean() }),
-  z.object({
-    type: z.literal("recoverable-error"),
-    messageId: id,
-    error: z.string(),
-    errorCode: z.string(),
-    recoverable: z.boolean(),
-  }),
-  z.object({ type: z.literal("session-info"), sessionId: id, traceId: id }),
-  z.object({ type: z.literal("retry"), attempt: z.number().int(), reason: z.string(), waitMs: z.number() }),
-]);
+/** What is asked, of messages of which the last must be the user's; system messages go into the prompt. */
+export function readConversation(
+  messages: readonly SaidMessage[],
+): Pick<ChatRequest, "history" | "question" | "instructions"> {
+  const question = messages.at(-1);
+  if (question?.role !== "user") throw new ApiError("VALIDATION_ERROR", "The last message must be the user's.");
+  const system: string[] = [];
+  const history: Message[] = [];
+  for (const { role, content } of messages.slice(0, -1)) {
+    if (role === "user") history.push({ role, content });
+    else if (role === "assistant") history.push({ role, content, toolCalls: [] });
+    else system.push(content);
+  }
+  return { history, question: question.content, instructions: system.length === 0 ? null : system.join("\n\n") };
+}
 
 /**
  * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can tell one

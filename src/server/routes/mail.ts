@@ -16,7 +16,7 @@ import {
   sessionPageShape,
   sessionShape,
 } from "../response-shapes.js";
-import { defineRoute, type Route, type Services, sendFile } from "../route.js";
+import { defineRoute, offsetQuery, type Route, type Services, sendFile } from "../route.js";
 
 /** Mailboxes and models to choose from, and the health check. */
 export function metaRoutes({ db, models, chats, version }: Services): Route[] {
@@ -65,11 +65,7 @@ export function sessionRoutes({ db }: Services): Route[] {
       path: "/api/sessions",
       tag,
       summary: "Sessions, newest first",
-      query: z.object({
-        agent_id: z.string().optional(),
-        limit: z.coerce.number().int().min(1).max(200).default(50),
-        offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
-      }),
+      query: z.object({ agent_id: z.string().optional(), ...offsetQuery }),
       status: 200,
       response: sessionPageShape,
       handle({ query: { agent_id = null, offset, limit } }) {

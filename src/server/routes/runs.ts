@@ -11,7 +11,7 @@ import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../api-error.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
-import { defineRoute, type Env, type Route, type Services } from "../route.js";
+import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../route.js";
 
 const day = z.iso.date("expected a day, YYYY-MM-DD");
 
@@ -24,8 +24,7 @@ const listQuery = z.object({
   text: z.string().optional().meta({ description: "Part of the run's name or note" }),
   since: day.optional().meta({ description: "Started on this day (UTC) or later" }),
   before: day.optional().meta({ description: "Started before this day (UTC)" }),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+  ...offsetQuery,
 });
 
 function runLine(db: Db, { agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
@@ -77,10 +76,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       path: "/api/runs/:id/results",
       tag,
       summary: "The task results of a run, by task, in the words of the results file",
-      query: z.object({
-        limit: z.coerce.number().int().min(1).max(200).default(50),
-        offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
-      }),
+      query: z.object(offsetQuery),
       status: 200,
       response: resultPageShape,
       handle({ params, query }) {

@@ -18,10 +18,10 @@ import {
 } from "../../traces/chats-store.js";
 import { getRun } from "../../traces/runs-store.js";
 import { askedOf, type ChatTrace, isChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
-import { getTrace, pageOfTraces, type TraceCursor, type TraceSummary } from "../../traces/traces-store.js";
+import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../api-error.js";
 import { feedbackShape, traceDetailsShape, tracePageShape } from "../response-shapes.js";
-import { defineRoute, type PageEnd, type Route, readCursor, type Services, writeCursor } from "../route.js";
+import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../route.js";
 
 const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
@@ -33,8 +33,7 @@ const listQuery = z.object({
   rating: z.enum(RATINGS).optional().meta({ description: "Of the newest feedback" }),
   date_from: dayOrTime.optional().meta({ description: "Started then or later" }),
   date_to: dayOrTime.optional().meta({ description: "Started before then" }),
-  cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  ...cursorQuery,
 });
 
 export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
@@ -57,13 +56,13 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
           startedFrom: toIso(query.date_from),
           startedBefore: toIso(query.date_to),
         };
-        const after = query.cursor === undefined ? null : toCursor(readCursor(query.cursor));
+        const cursor = readCursor(query.cursor);
+        const after = cursor && { startedAt: cursor.at, id: cursor.id };
         const { lines, hasMore, total } = pageOfTraces(db, filter, after, query.limit);
         const last = lines.at(-1);
         return {
           traces: lines.map(traceSummaryJson),
-          next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.startedAt, id: last.id }) : null,
-          has_more: hasMore,
+          ...pageEnd(hasMore, last && { at: last.startedAt, id: last.id }),
           total_count: total,
         };
       },
@@ -79,7 +78,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
         const trace = getTrace(db, params.id);
         return {
           ...headJson(trace),
-          steps: iofoldSteps(withoutHistory(trace)).map((line) => JSON.parse(line)),
+          steps: iofoldSteps(trace).map((line) => JSON.parse(line)),
           feedback: listFeedback(db, trace.traceId).map(feedbackJson),
           trace,
         };
@@ -120,19 +119,9 @@ function headJson(trace: Trace | ChatTrace) {
   };
 }
 
-/** Without the messages of earlier chats, which have traces of their own. */
-function withoutHistory(trace: Trace | ChatTrace): Trace | ChatTrace {
-  if ("task" in trace) return trace;
-  return { ...trace, messages: [...trace.messages.slice(0, 1), ...trace.messages.slice(1 + trace.historyLength)] };
-}
-
 /** The format of times in traces, so that texts compare in time order. */
 function toIso(when: string | undefined): string | null {
   return when === undefined ? null : new Date(when).toISOString();
-}
-
-function toCursor({ at, id }: PageEnd): TraceCursor {
-  return { startedAt: at, id };
 }
 
 const criterion = criterionNameSchema.default(OVERALL).meta({ description: "The failure mode that labels are about" });
@@ -289,8 +278,7 @@ export function feedbackRoutes({ db }: Services): Route[] {
         trace_id: z.string().min(1).optional(),
         agent_id: z.string().min(1).optional(),
         rating: z.enum(RATINGS).optional(),
-        cursor: z.string().max(500).optional().meta({ description: "next_cursor of the page before" }),
-        limit: z.coerce.number().int().min(1).max(200).default(50),
+        ...cursorQuery,
       }),
       status: 200,
       response: z.strictObject({
@@ -304,13 +292,11 @@ export function feedbackRoutes({ db }: Services): Route[] {
           agentId: query.agent_id ?? null,
           rating: query.rating ?? null,
         };
-        const after = query.cursor === undefined ? null : readCursor(query.cursor);
-        const { lines, hasMore } = pageOfFeedback(db, filter, after, query.limit);
+        const { lines, hasMore } = pageOfFeedback(db, filter, readCursor(query.cursor), query.limit);
         const last = lines.at(-1);
         return {
           feedback: lines.map(feedbackJson),
-          next_cursor: hasMore && last !== undefined ? writeCursor({ at: last.createdAt, id: last.id }) : null,
-          has_more: hasMore,
+          ...pageEnd(hasMore, last && { at: last.createdAt, id: last.id }),
         };
       },
     }),

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { stepShape } from "../../../src/server/response-shapes.js";
 import { traceSchema } from "../../../src/traces/trace.js";
 import { ENRON, EXPORTS, needs, slow } from "../../machine-requirements.js";
 import { machinesStart } from "../../suites/machines-start.js";
@@ -10,7 +11,6 @@ import { readChats } from "../../trace-formats/chat-reader.js";
 import { readEvalFile, readJsonLog } from "../../trace-formats/inspect-reader.js";
 import { ALL_KINDS } from "../../trace-formats/kinds-of-traces.js";
 import { readOtlp } from "../../trace-formats/otlp-reader.js";
-import { stepSchema } from "../../trace-formats/step-schema.js";
 import {
   BIN,
   demoQuestion,
@@ -96,7 +96,7 @@ describe("export traces", () => {
 
     it("--format iofold writes one step a line, of exactly iofold's fields", async () => {
       const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
-      const steps = jsonLines(stdout).map((step) => stepSchema.parse(step));
+      const steps = jsonLines(stdout).map((step) => stepShape.parse(step));
       expect(steps.map((step) => step.metadata.span_name)).toEqual([
         ...["replay/script.json", "email_search", "replay/script.json"],
         ...["replay/script.json", "email_search", "replay/script.json"],
@@ -282,7 +282,7 @@ const lines = (bytes: Buffer) => bytes.toString().split("\n").slice(0, -1);
 /** Each throws for a file that its readers refuse, and gives the traces that it found. */
 const READERS: Readonly<Record<string, (bytes: Buffer) => number>> = {
   jsonl: (bytes) => lines(bytes).length,
-  iofold: (bytes) => new Set(lines(bytes).map((line) => stepSchema.parse(JSON.parse(line)).trace_id)).size,
+  iofold: (bytes) => new Set(lines(bytes).map((line) => stepShape.parse(JSON.parse(line)).trace_id)).size,
   inspect: (bytes) => readEvalFile(bytes, "python").samples.length && readEvalFile(bytes, "viewer").samples.length,
   "inspect-json": (bytes) => {
     readJsonLog(bytes.toString(), "python");

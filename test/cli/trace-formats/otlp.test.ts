@@ -4,25 +4,26 @@ import { Collector } from "../../trace-formats/collector.js";
 import { problemsOf } from "../../trace-formats/otlp-reader.js";
 import { demoQuestion, everyFile, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
+const collector = await Collector.start();
+
+beforeEach(() => {
+  collector.taken.length = 0;
+  collector.requests = 0;
+  collector.answers = [];
+  collector.always = { status: 200 };
+});
+
+afterAll(() => collector.stop());
+
 describe("export otlp", () => {
   const { artE, path, read } = workFolder({ mail: MAIL });
   const KEYS = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20c2VjcmV0LWtleQ==,x-scope=a%2Cb" };
-  let collector: Collector;
 
   beforeAll(async () => {
-    collector = await Collector.start();
     const run = `run -a baseline --dataset ${QUESTIONS} --ids 1,2,3 --quiet`;
     const { code, stderr } = await artE(run);
     if (code !== 0) throw new Error(`the run failed: ${stderr}`);
   });
-
-  beforeEach(() => {
-    collector.taken.length = 0;
-    collector.requests = 0;
-    collector.always = { status: 200 };
-  });
-
-  afterAll(() => collector.stop());
 
   const send = (flags = "", variables: Record<string, string> = KEYS) =>
     artE(`export-traces --otlp-endpoint ${collector.url} ${flags}`, variables);
@@ -144,20 +145,6 @@ describe("export otlp", () => {
 
 describe("live otlp", () => {
   const { artE, readJson, start } = workFolder({ mail: MAIL });
-  let collector: Collector;
-
-  beforeAll(async () => {
-    collector = await Collector.start();
-  });
-
-  beforeEach(() => {
-    collector.taken.length = 0;
-    collector.requests = 0;
-    collector.answers = [];
-    collector.always = { status: 200 };
-  });
-
-  afterAll(() => collector.stop());
 
   const run = (flags: string, variables = {}) =>
     artE(`run -a baseline --dataset ${QUESTIONS} --limit 8 -o live.json --overwrite --no-progress ${flags}`, variables);
