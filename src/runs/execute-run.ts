@@ -19,7 +19,7 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
-import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
+import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { type AverageTask, attemptPages, averageTask } from "../traces/results-store.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
@@ -245,7 +245,7 @@ function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { not
   note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
 }
 
-function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): ThreadedResultWriter {
+function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWriter {
   if (live === null) return writer;
   return {
     ...writer,

@@ -25,7 +25,7 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
+import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
@@ -278,7 +278,7 @@ interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
   /** The first is that of clients that name none. */
   readonly taskSets: ReadonlyMap<Split, SplitTasks>;
   /** Null: nothing is saved. */
-  readonly writer: ThreadedResultWriter | null;
+  readonly writer: ResultWriter | null;
 }
 
 /** The tasks of a dataset as episodes for a trainer, whose traces are those of one run a split. */
@@ -397,7 +397,7 @@ export class TrainingEnvironment {
   }
 
   /** The run is created with the first episode of its split. */
-  private runOf(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+  private runOf(split: Split, writer: ResultWriter): Promise<SplitRun> {
     let run = this.runs.get(split);
     if (run === undefined) {
       run = this.openRun(split, writer);
@@ -407,7 +407,7 @@ export class TrainingEnvironment {
     return run;
   }
 
-  private async openRun(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+  private async openRun(split: Split, writer: ResultWriter): Promise<SplitRun> {
     const { db, settings, options } = this;
     const { set } = this.questionsOf(split);
     const name = runName(options.name, split, this.defaultSplit);

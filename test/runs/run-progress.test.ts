@@ -3,7 +3,7 @@ import { estimatePace, RunSubscriptions } from "../../src/runs/run-progress.js";
 import { type Db, openReadOnly } from "../../src/store/open-store.js";
 import { type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
-import { deleteRun, finishRun, lockRun, setRunName, THIS_PROCESS } from "../../src/traces/runs-store.js";
+import { acquireRunLock, deleteRun, finishRun, setRunName, thisProcess } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, saveRun } from "../traces/saved-runs.js";
 import { openEmpty, type TestDb } from "./demo-setup.js";
@@ -54,7 +54,7 @@ describe("run subscriptions", () => {
   describe("subscriptions of a run", () => {
     it("tell its state at once, every change, and nothing where nothing changes", async () => {
       saveRun(test.db, "run_1");
-      lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+      acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5, costs(2));
       const first = listen();
       await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", costUsd: 3 });
@@ -99,7 +99,8 @@ describe("run subscriptions", () => {
 
     it("know that a run has stopped whose process is gone, though it has written nothing", async () => {
       saveRun(test.db, "run_1");
-      lockRun(test.db, "run_1", THIS_PROCESS.replace(/:\d+.*/, ":999999999@1"), () => false);
+      const name = thisProcess.name.replace(/:\d+.*/, ":999999999@1");
+      acquireRunLock(test.db, "run_1", { name, isGone: () => false });
       const { newest, unsubscribe } = listen();
       await expect.poll(newest).toMatchObject({ status: "interrupted", msLeft: null });
       unsubscribe();
@@ -126,7 +127,7 @@ describe("run subscriptions", () => {
 
     it("name no task as under way that has ended, though the process has not said so yet", async () => {
       saveRun(test.db, "run_1");
-      lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+      acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5);
       saveTask(2, null);
       const ends = (later: number) => new Date(Date.parse("2026-01-01T00:00:00.000Z") + later).toISOString();

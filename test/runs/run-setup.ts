@@ -22,7 +22,7 @@ import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Agent, Tool } from "../../src/tools/tool.js";
 import type { RunEvent } from "../../src/traces/progress.js";
-import { resultWriter } from "../../src/traces/result-writer.js";
+import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
@@ -99,11 +99,25 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     scoring: shared.scoring,
     session,
     budget,
-    writer: resultWriter(db),
+    writer: writerTo(db),
     onConcurrency: (listener) => listener(concurrency),
   };
   const end = await runTasks(db, request, emit, wanted.signal ?? never);
   return { ...end, events, ...saved(db, runId) };
+}
+
+/** Writes on this thread, one transaction per task. */
+function writerTo(db: Db): ResultWriter {
+  const write = openRowWriter(db);
+  return {
+    async save(trace, result, outcome) {
+      write(toResultRow(trace, result, outcome));
+      return true;
+    },
+    keep() {},
+    recent: () => [],
+    close: async () => {},
+  };
 }
 
 /** Every trace is checked against its schema: what is saved can be read again. */

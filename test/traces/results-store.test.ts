@@ -2,7 +2,7 @@ import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:f
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
 import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
-import { type ThreadedResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
+import { type ResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { finished, QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
@@ -101,7 +101,7 @@ describe("planned tasks", () => {
 
 describe("result writer", () => {
   let test: TestDb;
-  let writer: ThreadedResultWriter;
+  let writer: ResultWriter;
 
   beforeEach(() => {
     test = openEmpty();
