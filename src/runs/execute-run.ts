@@ -24,7 +24,7 @@ import { type AverageTask, attemptPages, averageTask } from "../traces/results-s
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
-import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
+import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
 import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
@@ -34,6 +34,7 @@ import { fromDatabase, saveResults } from "./results-file.js";
 import { planRepeat, planResume } from "./resume.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
+import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
 
@@ -217,7 +218,7 @@ async function answerAll(
       {
         runId: plan.runId,
         answerer,
-        scoring: scoringOf(plan.settings, { mailbox }, { evals, judge: null }),
+        scoring: scoringOf(plan.settings.scorers, mailbox, { evals, judge: null }),
         session,
         budget,
         writer,
