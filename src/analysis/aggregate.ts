@@ -344,11 +344,9 @@ class SliceAggregate {
 
   /** Estimates for the scores of the whole run, each of the same kind as there. */
   figures(scores: DescribedScores): RunTotals["slices"] {
-    const of = (slice: SliceName) => this.slicesOf(slice, scores);
-    const questions = { inbox: of("inbox"), realism: of("realism"), sources: of("sources"), year: of("year") };
-    if (!this.hasSuite) return questions;
-    const suites = { tool: of("tool"), difficulty: of("difficulty"), guidance: of("guidance") };
-    return { ...questions, ...suites, app: of("app"), tag: of("tag") };
+    const of = <S extends SliceName>(slices: readonly S[]) =>
+      Object.fromEntries(slices.map((slice) => [slice, this.slicesOf(slice, scores)])) as Record<S, Slice[]>;
+    return this.hasSuite ? of(SLICES) : of(QUESTION_SLICES);
   }
 
   private slicesOf(slice: SliceName, scores: DescribedScores): Slice[] {

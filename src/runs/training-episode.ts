@@ -61,7 +61,7 @@ export interface EpisodeRun {
   save(trace: Trace, outcome: AttemptOutcome): Promise<void>;
 }
 
-export interface EpisodeTask {
+interface EpisodeTask {
   readonly question: Question;
   /** Which of the task's episodes in the run, from 1. */
   readonly epoch: number;

@@ -5,7 +5,7 @@ import type { ToolCallRecord } from "../traces/trace.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail-scorers.js";
 
 /** ART's record of one rollout (OpenPipe/ART, examples/art-e), under its own names. */
-export interface ArtRubric {
+interface ArtRubric {
   /** Null without a judge's verdict. */
   readonly answer_correct: boolean | null;
   readonly sources_correct: boolean;
