@@ -50,9 +50,10 @@ function grade(
   made: Judge | null = null,
   signal = never,
   onProgress: (scored: number) => void = () => {},
+  worker = WORKER,
 ) {
   const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: NO_EVALS, judge: made };
-  const request = { scoring, scorers, concurrency: 4, worker: WORKER, onProgress };
+  const request = { scoring, scorers, concurrency: 4, worker, onProgress };
   return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }
 
@@ -117,17 +118,9 @@ describe("scoring a stored run again", () => {
   test("of a run that is being worked on is refused; one whose worker was killed is not held", async () => {
     acquireRunLock(demo.db, runId, { name: "elsewhere:7", isGone: () => false });
     await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
-    const { db } = demo;
-    const scoring = {
-      sameMail: openMailLookup(db).canonicalId,
-      scorers: RESULT_FILE_SCORERS,
-      evals: NO_EVALS,
-      judge: null,
-    };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
-    const request = { scoring, scorers: RESULT_FILE_SCORERS, concurrency: 1, worker, onProgress: () => {} };
-    expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });
-    acquireRunLock(db, runId, { name: "third:3", isGone: () => false });
+    expect(await grade(RESULT_FILE_SCORERS, null, never, undefined, worker)).toMatchObject({ scored: 73 });
+    acquireRunLock(demo.db, runId, { name: "third:3", isGone: () => false });
   });
 });
 

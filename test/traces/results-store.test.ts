@@ -180,30 +180,24 @@ describe("result writer", () => {
   });
 
   describe("of a file that is not there any more", () => {
-    const lost = (how: (path: string) => void) => async () => {
+    it.each<[string, (path: string) => void]>([
+      ["deleted", rmSync],
+      [
+        "replaced",
+        (path) => {
+          copyFileSync(path, `${path}.copy`);
+          renameSync(`${path}.copy`, path);
+        },
+      ],
+      ["cut off", (path) => truncateSync(path, 5_000)],
+    ])("what was %s is not taken for saved", async (_, lose) => {
       await save(1);
       test.db.pragma("wal_checkpoint(PASSIVE)");
       await save(3);
-      how(test.db.name);
+      lose(test.db.name);
       await expect(save(2)).rejects.toMatchObject({ code: "db_unwritable" });
       expect(writer.recent().map((trace) => JSON.parse(trace).taskId)).toEqual([1, 3, 2]);
-    };
-
-    it(
-      "what was deleted is not taken for saved",
-      lost((path) => rmSync(path)),
-    );
-    it(
-      "what was replaced is not taken for saved",
-      lost((path) => {
-        copyFileSync(path, `${path}.copy`);
-        renameSync(`${path}.copy`, path);
-      }),
-    );
-    it(
-      "what was cut off is not taken for saved",
-      lost((path) => truncateSync(path, 5_000)),
-    );
+    });
   });
 
   it("does not let the log grow with the run", async () => {
