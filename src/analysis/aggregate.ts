@@ -92,11 +92,6 @@ export class RunAggregate {
     this.times.waiting += waitingTimeMs;
   }
 
-  /** Over the completed tasks that the metric applies to. */
-  averages(): Averages {
-    return this.averagesOver(false);
-  }
-
   get progress() {
     const { failed, usage, costUsd, retries } = this;
     return { done: this.completed + failed + this.notRunnable, failed, usage, costUsd, retries };
@@ -107,7 +102,7 @@ export class RunAggregate {
   }
 
   private figures() {
-    const { tasks: _, ...averages } = this.averages();
+    const { tasks: _, ...averages } = this.averagesOver(false);
     const { tasks: timed, model, tool, waiting } = this.times;
     return {
       totalTasks: this.completed + this.failed + this.notRunnable,
@@ -132,6 +127,7 @@ export class RunAggregate {
     };
   }
 
+  /** Over the completed tasks that the metric applies to, and the failed ones as wrong where they count. */
   private averagesOver(failedAsWrong: boolean): Averages {
     const mean = (metric: AveragedMetric) => {
       const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failedQuestions;
@@ -139,13 +135,10 @@ export class RunAggregate {
       const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
       return scored + asWrong === 0 ? null : sum / (scored + asWrong);
     };
+    const means = entries(METRICS).map(([metric]) => [metric, mean(metric)]);
     return {
       tasks: this.completed + (failedAsWrong ? this.failed : 0),
-      exactMatchAccuracy: mean("exactMatchAccuracy"),
-      avgSemanticScore: mean("avgSemanticScore"),
-      sourcesCorrect: mean("sourcesCorrect"),
-      foundGold: mean("foundGold"),
-      readGold: mean("readGold"),
+      ...(Object.fromEntries(means) as Omit<Averages, "tasks">),
     };
   }
 }
@@ -344,11 +337,9 @@ class SliceAggregate {
 
   /** Estimates for the scores of the whole run, each of the same kind as there. */
   figures(scores: DescribedScores): RunTotals["slices"] {
-    const of = (slice: SliceName) => this.slicesOf(slice, scores);
-    const questions = { inbox: of("inbox"), realism: of("realism"), sources: of("sources"), year: of("year") };
-    if (!this.hasSuite) return questions;
-    const suites = { tool: of("tool"), difficulty: of("difficulty"), guidance: of("guidance") };
-    return { ...questions, ...suites, app: of("app"), tag: of("tag") };
+    const of = <S extends SliceName>(slices: readonly S[]) =>
+      Object.fromEntries(slices.map((slice) => [slice, this.slicesOf(slice, scores)])) as Record<S, Slice[]>;
+    return this.hasSuite ? of(SLICES) : of(QUESTION_SLICES);
   }
 
   private slicesOf(slice: SliceName, scores: DescribedScores): Slice[] {

@@ -9,7 +9,7 @@ import {
   type TaskAnswerer,
   traceFields,
 } from "../runs/answer-task.js";
-import { type Budget, isLimitFlag } from "../runs/budget.js";
+import type { Budget } from "../runs/budget.js";
 import { checkQueueRun, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-options.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
@@ -378,7 +378,7 @@ class DispatchedTasks implements TaskAnswerer {
 /** Tells the budget of the limit at which a worker has stopped the run. */
 async function learnReached({ redis, manifest, budget }: DispatchRequest): Promise<void> {
   const reached = await getReachedLimit(redis, manifest.runId);
-  if (reached !== null && isLimitFlag(reached.flag)) budget.setReached({ ...reached, flag: reached.flag });
+  if (reached !== null) budget.setReached(reached);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Spending } from "../models/call-budget.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
-import type { RunSpending } from "../runs/budget.js";
+import { LIMIT_FLAGS, type LimitFlag, type LimitReached, type RunSpending } from "../runs/budget.js";
 import { questionSchema } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, runLimitsSchema, runSettingsSchema } from "../traces/run-settings.js";
 import { compressJson, limitKey, PREFIX, queueName, RUNS, readCompressed } from "./redis.js";
@@ -50,10 +50,6 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
-
-const reachedSchema = z.strictObject({ flag: z.string(), why: z.string() });
-
-type ReachedLimit = z.output<typeof reachedSchema>;
 
 /**
  * Begins to count for a run that is begun or resumed. What Redis has counted stays, as it knows of results that no
@@ -107,11 +103,16 @@ export async function addTask(redis: Redis, runId: string, isFailed: boolean): P
     .exec();
 }
 
-export async function setReachedLimit(redis: Redis, runId: string, reached: ReachedLimit): Promise<void> {
+export async function setReachedLimit(redis: Redis, runId: string, reached: LimitReached): Promise<void> {
   await redis.hset(spentKey(runId), "reached", JSON.stringify(reached));
 }
 
-export async function getReachedLimit(redis: Redis, runId: string): Promise<ReachedLimit | null> {
+const reachedSchema = z.strictObject({
+  flag: z.literal(Object.keys(LIMIT_FLAGS) as LimitFlag[]),
+  why: z.string(),
+});
+
+export async function getReachedLimit(redis: Redis, runId: string): Promise<LimitReached | null> {
   const text = await redis.hget(spentKey(runId), "reached");
   return reachedSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? null;
 }

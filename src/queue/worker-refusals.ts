@@ -1,6 +1,7 @@
 import { isProvider } from "../models/model-names.js";
 import { baseUrlOf, hasKey } from "../models/open-model.js";
 import type { Environment } from "../platform/environment.js";
+import { trimEndOf } from "../platform/strings.js";
 import type { IdentifiedSuite } from "../suites/suite.js";
 import type { RunManifest } from "./shared-state.js";
 
@@ -73,7 +74,7 @@ function addressRefusal(model: string, baseUrl: string | null, env: Environment)
   const [provider = ""] = model.split("/");
   if (baseUrl === null || !isProvider(provider) || !hasKey(provider, env)) return null;
   const own = baseUrlOf(provider, undefined, env);
-  if (own !== null && own.replace(/\/+$/, "") === baseUrl.replace(/\/+$/, "")) return null;
+  if (own !== null && trimEndOf(own, "/") === trimEndOf(baseUrl, "/")) return null;
   const host = URL.parse(baseUrl)?.host ?? "an address that cannot be read";
   return `it asks ${host}, and the key for ${provider} is only sent there if ${provider.toUpperCase()}_BASE_URL here names that address`;
 }

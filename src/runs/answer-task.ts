@@ -19,7 +19,6 @@ import type { JsonObject } from "../platform/json.js";
 import { redactJson } from "../platform/secrets.js";
 import { findHostPython } from "../sandbox/run-python.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
-import { isScorerName } from "../scoring/scorers.js";
 import type { Db } from "../store/open-store.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
@@ -37,7 +36,7 @@ import type { CreatedModel } from "./model-of-run.js";
 import type { OpenAgentTarget } from "./open-external-agent.js";
 import type { RunPlan } from "./plan-run.js";
 import type { RunOptions } from "./run-options.js";
-import { type Scoring, withVerdict } from "./score-traces.js";
+import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 
 export async function localAnswerer(
@@ -156,19 +155,6 @@ export function resourcesOf(settings: RunSettings, shared: ToolResources): ToolR
   return settings.unsafeHostPython ? { ...shared, python: findHostPython } : shared;
 }
 
-export function scoringOf(
-  settings: RunSettings,
-  { mailbox }: Pick<ToolResources, "mailbox">,
-  { judge, evals }: Pick<Scoring, "judge" | "evals">,
-): Scoring {
-  return {
-    sameMail: (id) => mailbox.mails.canonicalId(id),
-    scorers: settings.scorers.filter(isScorerName),
-    evals,
-    judge,
-  };
-}
-
 export function buildAnswerContext(
   { runId, settings, model, tools, suite, judge, backend, onActivity }: AnswerContextParts,
   resources: ToolResources,
@@ -183,7 +169,7 @@ export function buildAnswerContext(
     taskTimeoutMs: settings.taskTimeoutMs,
     maxTaskCostUsd: settings.maxTaskCostUsd,
     // Evals run when answers are saved.
-    scoring: scoringOf(settings, resources, { judge, evals: NO_EVALS }),
+    scoring: scoringOf(settings.scorers, resources.mailbox, { judge, evals: NO_EVALS }),
     backend,
     onActivity,
   };
@@ -335,14 +321,7 @@ function agentRun(
   return {
     model,
     tools,
-    system: renderPrompt(agent.prompt, {
-      ...variables,
-      max_turns: agent.settings.maxTurns,
-      // Computed only where the prompt uses them.
-      get tools() {
-        return listTools(tools);
-      },
-    }),
+    system: promptFor(agent, tools, variables, agent.settings.maxTurns),
     question: instruction,
     task: { id, epoch },
     settings: agent.settings,
@@ -350,6 +329,23 @@ function agentRun(
     maxCostUsd: maxTaskCostUsd,
     onActivity,
   };
+}
+
+/** The agent's prompt for one task. */
+export function promptFor(
+  { prompt }: Agent,
+  tools: readonly Tool[],
+  variables: AgentTask["variables"],
+  maxTurns: number,
+): string {
+  return renderPrompt(prompt, {
+    ...variables,
+    max_turns: maxTurns,
+    // Computed only where the prompt uses them.
+    get tools() {
+      return listTools(tools);
+    },
+  });
 }
 
 /** What all tasks of a run have in common. */

@@ -17,10 +17,6 @@ export const LIMIT_FLAGS = {
 
 export type LimitFlag = keyof typeof LIMIT_FLAGS;
 
-export function isLimitFlag(flag: string): flag is LimitFlag {
-  return Object.hasOwn(LIMIT_FLAGS, flag);
-}
-
 export interface LimitReached {
   readonly flag: LimitFlag;
   readonly why: string;
@@ -236,7 +232,7 @@ export class TaskBudget implements CallBudget {
 }
 
 /** What a trace has spent beside the calls that were counted: an external agent makes its own. */
-export function uncounted(trace: Spending, calls: Spending): Spending {
+function uncounted(trace: Spending, calls: Spending): Spending {
   return {
     costUsd: Math.max(0, trace.costUsd - calls.costUsd),
     tokens: Math.max(0, trace.tokens - calls.tokens),

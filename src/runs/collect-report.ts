@@ -256,9 +256,9 @@ class EvalTally {
       name: evalOfScore(score),
       version: found?.stored.definition.version ?? null,
       reference: found?.stored.definition.reference ?? false,
-      passRate: boundsOf(passRate),
-      corrected: corrected && boundsOf(corrected),
-      falseAlarms: falseAlarms && boundsOf(falseAlarms),
+      passRate: figureOf(passRate),
+      corrected: corrected && figureOf(corrected),
+      falseAlarms: falseAlarms && figureOf(falseAlarms),
       test: test && {
         good: test.agreement.good,
         bad: test.agreement.bad,
@@ -267,10 +267,6 @@ class EvalTally {
       },
     };
   }
-}
-
-function boundsOf({ value, n, low, high }: Estimate): Figure {
-  return { value, n, low, high };
 }
 
 const reported = benchmarkResultSchema

@@ -15,7 +15,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { RunSources, unfinished } from "./results-file.js";
 
-export interface CompareOptions {
+interface CompareOptions {
   /** The baseline first: run ids, latest, or results files. */
   readonly runs: readonly string[];
   readonly metric?: readonly string[] | undefined;

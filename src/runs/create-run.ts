@@ -3,7 +3,7 @@ import { chunk, yieldBetween } from "../platform/async.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask, TaskSet } from "../tasks/question.js";
 import { saveRunTasks, saveTasks, tasksAt } from "../traces/results-store.js";
-import type { RunLimits, RunSettings } from "../traces/run-settings.js";
+import { NO_LIMITS, type RunLimits, type RunSettings } from "../traces/run-settings.js";
 import { acquireRunLock, addRunTags, insertRun, type RunOwner, setRunName } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 
@@ -44,7 +44,8 @@ const A_TRANSACTION = 2_000;
  * meanwhile.
  */
 export async function createRun(db: Db, request: NewRunRequest): Promise<RunSession> {
-  const { runId, name, tags = [], set, tasks, settings, limits, output, worker, waiting = WAIT_INDEFINITELY } = request;
+  const { runId, name, tags = [], set, tasks, settings, worker, waiting = WAIT_INDEFINITELY } = request;
+  const { limits = NO_LIMITS, output = null } = request;
   const datasetId = await withWriteTransaction(db, waiting, () => saveTasks(db, set, []));
   for (const many of chunk(tasks, A_TRANSACTION)) {
     await withWriteTransaction(db, waiting, async () => {
@@ -62,8 +63,8 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
       datasetId,
       split: set.split,
       settings,
-      ...(limits === undefined ? {} : { limits }),
-      ...(output === undefined ? {} : { output }),
+      limits,
+      output,
       corpusFingerprint: readFingerprint(db) ?? "",
       totalTasks: tasks.length,
       startedAt: new Date().toISOString(),

@@ -22,7 +22,7 @@ import type { ChatTrace, Trace } from "../traces/trace.js";
 import { getTrace, readTraces } from "../traces/traces-store.js";
 import { rewriteScores, withEvals } from "./score-traces.js";
 
-export interface EvalRunFigures extends PassRates {
+interface EvalRunFigures extends PassRates {
   readonly stored: StoredEval;
   /** What its newest test says of it; `stale`: its labels have changed since. */
   readonly validation: Validation;

@@ -19,12 +19,12 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
-import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
+import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { type AverageTask, attemptPages, averageTask } from "../traces/results-store.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import type { Gate } from "../traces/score.js";
-import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity, scoringOf } from "./answer-task.js";
+import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
 import { agentTargetOf, usesMailHere } from "./external-agent.js";
 import { openGates } from "./gates.js";
@@ -34,6 +34,7 @@ import { fromDatabase, saveResults } from "./results-file.js";
 import { planRepeat, planResume } from "./resume.js";
 import type { RunOptions, RunRequest } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
+import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
 
@@ -217,7 +218,7 @@ async function answerAll(
       {
         runId: plan.runId,
         answerer,
-        scoring: scoringOf(plan.settings, { mailbox }, { evals, judge: null }),
+        scoring: scoringOf(plan.settings.scorers, mailbox, { evals, judge: null }),
         session,
         budget,
         writer,
@@ -245,7 +246,7 @@ function noteStoredLimits({ runId, limits }: RunPlan, options: RunOptions, { not
   note(`art-e: limits of run ${runId}: ${text}. Give one again to change it.`);
 }
 
-function forwardTraces(writer: ThreadedResultWriter, live: LiveTraces | null): ThreadedResultWriter {
+function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWriter {
   if (live === null) return writer;
   return {
     ...writer,

@@ -16,7 +16,7 @@ import { saveTasks } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { isSuiteTrace, type Trace } from "../traces/trace.js";
+import { isSuiteTrace, judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
 
 export interface ImportedTraces {
@@ -166,11 +166,7 @@ function settingsOf(trace: Trace, { format, name, sha256 }: ImportedFile): RunSe
     selection: {},
     epochs: 1,
     scorers: [],
-    judge: trace.judge === null ? null : judgeOf(trace.judge),
+    judge: trace.judge === null ? null : judgeSettingsSchema.parse(trace.judge),
     imported: { format, file: name, sha256, tools: [] },
   };
-}
-
-function judgeOf({ model, baseUrl, protocol, version, votes }: NonNullable<Trace["judge"]>): RunSettings["judge"] {
-  return { model, baseUrl, protocol, version, votes };
 }

@@ -42,7 +42,7 @@ export interface CreatedModel {
   close(): void;
 }
 
-export type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
+type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
   Partial<Pick<RunRequest, "rpm" | "tpm" | "record" | "output" | "junit" | "resume" | "dryRun" | "queue">> & {
     /** Limits that other machines keep too. */
     readonly shared?: SharedLimiter | undefined;

@@ -67,9 +67,10 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   };
 }
 
-function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[] {
+function changedSince(db: Db, run: RunRow): string[] {
+  const { settings } = run;
   return [
-    ...((readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["the mail has grown since"]),
+    ...mailChangedSince(db, run),
     // A repeat has the tools of the run that it repeats, whatever has been made of them since.
     ...(settings.repeats !== undefined ||
     settings.elsewhere !== undefined ||
@@ -77,6 +78,10 @@ function changedSince(db: Db, { settings, corpusFingerprint }: RunRow): string[]
       ? []
       : ["the agent's tools have changed since"]),
   ];
+}
+
+export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[] {
+  return (readFingerprint(db) ?? "") === corpusFingerprint ? [] : ["the mail has grown since"];
 }
 
 /**
@@ -89,10 +94,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   refuseOptionsOfNewRun(given, "repeat", run.id);
   refuseImported(run, "be repeated");
   const requested = requestedSettings(run.settings, request, context);
-  const changes = [
-    ...differences(run.settings, requested),
-    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
-  ];
+  const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run)];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",

@@ -223,20 +223,6 @@ interface Scored {
   readonly endedAt: number;
 }
 
-type FinishedFigures = Pick<
-  RunProgress,
-  | "doneTasks"
-  | "failedTasks"
-  | "endings"
-  | "scores"
-  | "costUsd"
-  | "tokens"
-  | "retries"
-  | "newest"
-  | "failures"
-  | "episodes"
->;
-
 type ScoreLine = RunProgress["scores"][number];
 
 const MOST_STRETCHES = 60;
@@ -333,7 +319,7 @@ class FinishedTasks {
     return { ...process, underWay, underWayCount: process.underWayCount - ended };
   }
 
-  figures(): FinishedFigures {
+  figures() {
     const { costUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
     let failedTasks = 0;
@@ -416,7 +402,7 @@ class RunProgressReader {
   private readonly finished = new FinishedTasks();
   private position = 0;
   private version: string | null = null;
-  private figures: FinishedFigures | null = null;
+  private figures: ReturnType<FinishedTasks["figures"]> | null = null;
 
   constructor(
     private readonly db: Db,

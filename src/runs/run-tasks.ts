@@ -198,7 +198,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     try {
       return await scoreJoined(answered);
     } catch (error) {
-      writer.keep?.(answered);
+      writer.keep(answered);
       throw error;
     }
   };

@@ -24,7 +24,7 @@ import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
 import { count } from "../text/format.js";
-import { openMailbox } from "../tools/mailbox.js";
+import { type Mailbox, openMailbox } from "../tools/mailbox.js";
 import {
   openScoreWriter,
   releaseRun,
@@ -35,7 +35,14 @@ import {
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
 import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { isSuiteTrace, type Judge, type Judgement, type JudgeSettings, type Trace } from "../traces/trace.js";
+import {
+  isSuiteTrace,
+  type Judge,
+  type Judgement,
+  type JudgeSettings,
+  judgeSettingsSchema,
+  type Trace,
+} from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";
 import { chosenScorers, recordedScorers, type ScorerChoice, wantsJudge } from "./run-options.js";
 
@@ -56,16 +63,14 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
     const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid], settings);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
-    const { mails } = openMailbox(db);
+    const mailbox = openMailbox(db);
     const bar = context.progress("Scoring");
     const request = {
       scorers,
-      scoring: {
-        sameMail: mails.canonicalId,
-        scorers: scorers.filter(isScorerName),
+      scoring: scoringOf(scorers, mailbox, {
         evals: evalsAmong(db, scorers, settings),
         judge: judge?.judge ?? null,
-      },
+      }),
       concurrency: JUDGE_CONCURRENCY,
       worker: thisProcess,
       onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),
@@ -187,6 +192,14 @@ export interface Scoring {
   readonly judge: Judge | null;
 }
 
+export function scoringOf(
+  scorers: readonly string[],
+  { mails }: Mailbox,
+  { evals, judge }: Pick<Scoring, "evals" | "judge">,
+): Scoring {
+  return { sameMail: mails.canonicalId, scorers: scorers.filter(isScorerName), evals, judge };
+}
+
 /** Calls the judge, where there is one, unless the trace has a verdict of the same judge already. */
 export async function withVerdict(
   trace: Trace,
@@ -203,8 +216,8 @@ export async function withVerdict(
 /**
  * Scorers that need a verdict use that of the trace. A task of a suite has the scores of its grade: what it left behind
  * is graded also where its time ran out. Answers of failed tasks are not scored. Scores of evals that are not run now
- * stay. Evals run over all traces together, those of
- * failed tasks too: what an eval says of an ending is its own matter. Throws only the signal's reason.
+ * stay. Evals run over all traces together, those of failed tasks too: what an eval says of an ending is its own
+ * matter. Throws only the signal's reason.
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
   const scored = traces.map((trace) =>
@@ -234,14 +247,9 @@ export function withEvals<T extends Pick<Trace, "scores">>(
   return { ...trace, scores: { ...trace.scores, ...Object.fromEntries(added) } };
 }
 
+const JUDGE_SETTINGS = judgeSettingsSchema.keyof().options;
+
 function isBy(judgement: Judgement | null, { settings }: Judge): boolean {
   if (judgement === null || judgement.verdict === null) return false;
-  const { model, baseUrl, protocol, version, votes } = settings;
-  return (
-    judgement.model === model &&
-    judgement.baseUrl === baseUrl &&
-    judgement.protocol === protocol &&
-    judgement.version === version &&
-    judgement.votes === votes
-  );
+  return JUDGE_SETTINGS.every((name) => judgement[name] === settings[name]);
 }

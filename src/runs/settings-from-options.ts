@@ -9,6 +9,7 @@ import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import { findOracleFile } from "../suites/oracle.js";
@@ -174,15 +175,19 @@ export function externalAgentSettings(
 }
 
 function settingsOfAnyAgent(options: RunOptions) {
-  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
   return {
     cutoff: options.cutoff,
     taskTimeoutMs: options.taskTimeout * 1_000,
     price: options.price ?? null,
     concurrency: options.concurrency,
     epochs: options.epochs,
-    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+    selection: selectionOf(options),
   };
+}
+
+export function selectionOf(options: SelectionOptions & Pick<RunOptions, "limit">): RunSettings["selection"] {
+  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
+  return { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed };
 }
 
 /** The settings with the parameters that are really sent: some models do not accept all of them. */

@@ -6,10 +6,9 @@ import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { type Db, waitForWriter, withStore, withWriteTransaction } from "../store/open-store.js";
-import { type Ending, isFailure } from "../tasks/ending.js";
-import type { TaskId } from "../tasks/question.js";
+import { isFailure } from "../tasks/ending.js";
 import { iterateResults } from "../traces/results-store.js";
-import { HEADLINE_SCORERS, type Headline, headlineScorer, type RunTotals } from "../traces/run-totals.js";
+import { HEADLINE_SCORERS, type Headline, headlineScorer } from "../traces/run-totals.js";
 import {
   acquireRunLock,
   addRunTags,
@@ -32,31 +31,7 @@ import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./results-file.js";
 
-interface TaskOfRun {
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly ending: Ending;
-  readonly failed: boolean;
-  /** By the run's headline scorer; null: not scored. */
-  readonly score: number | null;
-  readonly sourcesCorrect: boolean | null;
-  readonly costUsd: number | null;
-  readonly traceId: string;
-  readonly question: string;
-}
-
-interface RunDetails {
-  readonly name: string | null;
-  readonly note: string | null;
-  readonly tags: readonly string[];
-  readonly dataset: string;
-  readonly totals: RunTotals;
-  readonly headline: Headline["scorer"] | null;
-  /** Failed ones first, then by score from the lowest. */
-  readonly tasks: readonly TaskOfRun[];
-}
-
-export function runDetails(name: string, settings: AppSettings): Promise<RunDetails> {
+export function runDetails(name: string, settings: AppSettings) {
   return withStore(settings, async (db) => {
     const run = getRun(db, name);
     const totals = await computeRunTotals(db, run);
@@ -69,18 +44,20 @@ export function runDetails(name: string, settings: AppSettings): Promise<RunDeta
       dataset: run.dataset.source,
       totals,
       headline,
+      /** Failed ones first, then by score from the lowest. */
       tasks: tasks.sort(worstFirst),
     };
   });
 }
 
-function listedTask(result: TaskResult, headline: Headline["scorer"] | null): TaskOfRun {
+function listedTask(result: TaskResult, headline: Headline["scorer"] | null) {
   const { taskId, epoch, ending, sourcesCorrect, costUsd, traceId, question } = result;
   return {
     taskId,
     epoch,
     ending,
     failed: isFailure(ending),
+    /** By the run's headline scorer; null: not scored. */
     score: headline === null ? null : (result.scores[headline] ?? null),
     sourcesCorrect,
     costUsd,
@@ -89,8 +66,10 @@ function listedTask(result: TaskResult, headline: Headline["scorer"] | null): Ta
   };
 }
 
+type ListedTask = ReturnType<typeof listedTask>;
+
 /** What has no score comes before what has one: somebody should look at it. Equal ones stay in the order of tasks. */
-function worstFirst(a: TaskOfRun, b: TaskOfRun): number {
+function worstFirst(a: ListedTask, b: ListedTask): number {
   return Number(b.failed) - Number(a.failed) || (a.score ?? -1) - (b.score ?? -1);
 }
 

@@ -1,19 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { renderPrompt } from "../agents/agent.js";
-import { listTools } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
-import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
+import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { artESuite, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeSettings } from "../scoring/judge-settings.js";
-import { isScorerName, judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
+import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
 import {
   type Db,
   limitPageCache,
   openReadOnly,
+  WAIT_INDEFINITELY,
   waitForWriter,
   withStore,
   withWriteTransaction,
@@ -25,16 +24,18 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
 import type { ToolResources } from "../tools/tool-handler.js";
-import { type ThreadedResultWriter, threadedResultWriter } from "../traces/result-writer.js";
+import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { finishRun, getRun, type RunRow, runOfName, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
+import { promptFor } from "./answer-task.js";
 import { createRun } from "./create-run.js";
 import { newRunId } from "./plan-run.js";
-import { resumeRun } from "./resume.js";
+import { mailChangedSince, resumeRun } from "./resume.js";
 import { chosenScorers } from "./run-options.js";
-import { differences } from "./settings-from-options.js";
+import { scoringOf } from "./score-traces.js";
+import { differences, selectionOf } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
 import { Episode, type EpisodeRules, type EpisodeRun } from "./training-episode.js";
 
@@ -60,7 +61,7 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
 }
 
 /** What a client asks for when it begins an episode. */
-export interface EpisodeRequest {
+interface EpisodeRequest {
   readonly split?: string | undefined;
   readonly index?: number | undefined;
   readonly task_id?: number | undefined;
@@ -126,12 +127,7 @@ export async function withTrainingEnvironment<T>(
         tools: offeredTools(db, agent, { mailbox, searchThreads, outside }),
         taskSets,
         writer,
-        scoring: {
-          sameMail: (id) => mailbox.mails.canonicalId(id),
-          scorers: run.scorers.filter(isScorerName),
-          evals: NO_EVALS,
-          judge: judge?.judge ?? null,
-        },
+        scoring: scoringOf(run.scorers, mailbox, { evals: NO_EVALS, judge: judge?.judge ?? null }),
       });
       try {
         return await use(environment);
@@ -171,7 +167,6 @@ function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly 
 
 /** What the model of a training run is called: by no provider's name. */
 function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, context: AppContext): RunSettings {
-  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
   const reward = scorerOf(options.reward);
   const judge = judgeSettings(options, null, null, context.settings.env);
   if (judge === null && judgeUse(reward) === "needed") {
@@ -202,7 +197,7 @@ function environmentSettings(db: Db, options: EnvironmentOptions, agent: Agent, 
     maxTaskCostUsd: null,
     price: null,
     concurrency: options.maxSessions,
-    selection: { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed },
+    selection: selectionOf(options),
     epochs: 1,
     scorers: [...chosenScorers(undefined, judge !== null), REWARD],
     judge,
@@ -262,7 +257,7 @@ function findRun(db: Db, name: string, set: TaskSet, settings: RunSettings): Run
   const changes = [
     ...(run.settings.environment === undefined ? ["it is no run of a training environment"] : []),
     ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks are others"]),
-    ...((readFingerprint(db) ?? "") === run.corpusFingerprint ? [] : ["the mail has grown since"]),
+    ...mailChangedSince(db, run),
     ...differences(run.settings, { ...settings, epochs: run.settings.epochs }),
   ];
   if (changes.length === 0) return run;
@@ -278,7 +273,7 @@ interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
   /** The first is that of clients that name none. */
   readonly taskSets: ReadonlyMap<Split, SplitTasks>;
   /** Null: nothing is saved. */
-  readonly writer: ThreadedResultWriter | null;
+  readonly writer: ResultWriter | null;
 }
 
 /** The tasks of a dataset as episodes for a trainer, whose traces are those of one run a split. */
@@ -349,16 +344,8 @@ export class TrainingEnvironment {
 
   /** The agent's prompt for a task. */
   instructionsFor({ inbox_address, query_date }: OfferedTask): string {
-    const { tools, rules } = this;
-    return renderPrompt(rules.agent.prompt, {
-      inbox_address,
-      query_date,
-      max_turns: rules.maxTurns,
-      // Computed only where the prompt uses them.
-      get tools() {
-        return listTools(tools);
-      },
-    });
+    const { agent, maxTurns } = this.rules;
+    return promptFor(agent, this.tools, { inbox_address, query_date }, maxTurns);
   }
 
   /** Resolves when the traces of all episodes are saved and their runs are ended. */
@@ -397,7 +384,7 @@ export class TrainingEnvironment {
   }
 
   /** The run is created with the first episode of its split. */
-  private runOf(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+  private runOf(split: Split, writer: ResultWriter): Promise<SplitRun> {
     let run = this.runs.get(split);
     if (run === undefined) {
       run = this.openRun(split, writer);
@@ -407,7 +394,7 @@ export class TrainingEnvironment {
     return run;
   }
 
-  private async openRun(split: Split, writer: ThreadedResultWriter): Promise<SplitRun> {
+  private async openRun(split: Split, writer: ResultWriter): Promise<SplitRun> {
     const { db, settings, options } = this;
     const { set } = this.questionsOf(split);
     const name = runName(options.name, split, this.defaultSplit);
@@ -456,7 +443,7 @@ class SplitRun implements EpisodeRun {
   async end(): Promise<void> {
     const { db, runId } = this;
     const epochs = [...this.epochs.values()].reduce((most, epoch) => Math.max(most, epoch), 1);
-    await withWriteTransaction(db, { signal: NEVER, onWait() {} }, () => {
+    await withWriteTransaction(db, WAIT_INDEFINITELY, () => {
       saveScoringSettings(db, runId, { ...getRun(db, runId).settings, epochs });
       finishRun(db, runId, "completed", new Date().toISOString(), performance.now() - this.started);
     });

@@ -4,7 +4,7 @@ import { callTool } from "../agents/agent-loop.js";
 import { NO_USAGE, type ToolMessage, type Usage } from "../models/model.js";
 import type { JsonObject } from "../platform/json.js";
 import { openWorkspace } from "../sandbox/workspace.js";
-import { REWARD, SCORERS, type ScorerName, semanticScore } from "../scoring/scorers.js";
+import { REWARD, SCORERS, type ScorerName, similarity } from "../scoring/scorers.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { Agent, Tool, ToolResult } from "../tools/tool.js";
@@ -61,7 +61,7 @@ export interface EpisodeRun {
   save(trace: Trace, outcome: AttemptOutcome): Promise<void>;
 }
 
-export interface EpisodeTask {
+interface EpisodeTask {
   readonly question: Question;
   /** Which of the task's episodes in the run, from 1. */
   readonly epoch: number;
@@ -328,22 +328,22 @@ type Reward = Score & { readonly value: number };
 function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: Scoring): Reward {
   const scorer: ScorerEntry = SCORERS[name];
   const isUnjudged = judge !== null && trace.judge?.verdict == null;
-  const similarity = semanticScore(trace, sameMail).value ?? 0;
-  const graded = isUnjudged ? { ...trace, judge: withoutVerdict(trace.judge, similarity) } : trace;
+  const overlap = similarity(trace.answer, trace.task.answer);
+  const graded = isUnjudged ? { ...trace, judge: withoutVerdict(trace.judge, overlap) } : trace;
   const { value, explanation } = scorer.score(graded, sameMail);
   if (value === null) {
     const isUnfound = name === "goldRank" && trace.task.message_ids.length > 0;
     if (isUnfound) return { value: 0, explanation: explanation ?? "" };
-    return { value: similarity, explanation: `semanticScore, as ${name} has no value: ${explanation ?? "none"}` };
+    return { value: overlap, explanation: `semanticScore, as ${name} has no value: ${explanation ?? "none"}` };
   }
   const paid = scorer.better === "higher" ? value : scorer.kind === "rate" ? 1 - value : 1 / value;
   if (isUnjudged && scorer.judge !== undefined) {
-    const why = `no verdict of the judge (${trace.judge?.reason ?? "not asked"}): semanticScore ${similarity.toFixed(3)}`;
-    return { value: paid, explanation: `${why} counts as ${similarity >= CORRECT_FROM ? "correct" : "wrong"}` };
+    const why = `no verdict of the judge (${trace.judge?.reason ?? "not asked"}): semanticScore ${overlap.toFixed(3)}`;
+    return { value: paid, explanation: `${why} counts as ${overlap >= CORRECT_FROM ? "correct" : "wrong"}` };
   }
   return explanation === undefined ? { value: paid } : { value: paid, explanation };
 }
 
-function withoutVerdict(judgement: Judgement | null, similarity: number): Judgement | null {
-  return judgement === null ? null : { ...judgement, verdict: similarity >= CORRECT_FROM ? "correct" : "wrong" };
+function withoutVerdict(judgement: Judgement | null, overlap: number): Judgement | null {
+  return judgement === null ? null : { ...judgement, verdict: overlap >= CORRECT_FROM ? "correct" : "wrong" };
 }

@@ -105,7 +105,7 @@ async function writePage(
   report: Report,
   traceStore: TraceStore,
   output: string | undefined,
-  write: (pieces: Iterable<string>) => Promise<void>,
+  write: Write,
 ): Promise<WrittenPage> {
   const assets = readPageAssets();
   const traces = traceStore.settle(bytesOf(htmlReport(report, assets, [])));

@@ -1,13 +1,11 @@
 import { jsonObjectSchema } from "../platform/json.js";
 import type { ToolErrorKind } from "../tools/tool.js";
-import type { SameMail, Score, ScorerEntry } from "../traces/score.js";
-import type { QuestionTrace, ToolCallRecord } from "../traces/trace.js";
+import type { SameMail, Score, ScorerEntry, UnscoredTrace } from "../traces/score.js";
+import type { ToolCallRecord } from "../traces/trace.js";
 import { foundGold, readGold, sourcesCorrect } from "./gold-mail-scorers.js";
 
-type UnscoredAnswer = Omit<QuestionTrace, "scores">;
-
 /** ART's record of one rollout (OpenPipe/ART, examples/art-e), under its own names. */
-export interface ArtRubric {
+interface ArtRubric {
   /** Null without a judge's verdict. */
   readonly answer_correct: boolean | null;
   readonly sources_correct: boolean;
@@ -34,26 +32,26 @@ export interface ArtRubric {
  * follows is ignored here. Copies count as the gold mail, and one gold mail of several is enough. Ending without an
  * answer for another reason, such as a spent budget, counts as running out of turns.
  */
-export function artRubric(trace: UnscoredAnswer, sameMail: SameMail): ArtRubric {
+export function artRubric(trace: UnscoredTrace, sameMail: SameMail): ArtRubric {
   const { end, seen } = findArtEnd(trace);
   const final = end === null ? finalAnswer(trace) : null;
   const isDontKnow = final === DONT_KNOW;
   const attempted = final !== null && !isDontKnow;
   const turns = end === null ? trace.turns : trace.turns.slice(0, end.turn + 1);
   const rollout = { ...trace, toolCalls: [...seen] };
-  const isOne = (score: Score) => score.value === 1;
+  const isRight = ({ score }: ScorerEntry, of: UnscoredTrace) => score(of, sameMail).value === 1;
   const sum = (tokens: "inputTokens" | "outputTokens") =>
     turns.reduce((total, { usage }) => total + (usage?.[tokens] ?? 0), 0);
   const verdict = trace.judge?.verdict ?? null;
   const ranOut = end === null && final === null;
   return {
     answer_correct: attempted ? (verdict === null ? null : verdict === "correct") : false,
-    sources_correct: attempted && isOne(sourcesCorrect(trace, sameMail)),
+    sources_correct: attempted && isRight(sourcesCorrect, trace),
     // ART counts the turn in which it ran out too.
     num_turns: end === null ? turns.length + (ranOut ? 1 : 0) : end.turn + 1,
     attempted_answer: attempted,
-    ever_found_right_email: isOne(foundGold(rollout, sameMail)),
-    ever_read_right_email: isOne(readGold(rollout, sameMail)),
+    ever_found_right_email: isRight(foundGold, rollout),
+    ever_read_right_email: isRight(readGold, rollout),
     // Only for agents that write their calls as text; elsewhere such a call has bad arguments.
     cant_parse_tool_call: false,
     bad_tool_call_name: end?.why === "bad_tool_call_name",
@@ -86,7 +84,7 @@ interface ArtEnd {
 }
 
 /** Where ART's rollout would have ended at an invalid reply, if at all, and the calls before that. */
-function findArtEnd({ toolCalls, messages, model }: UnscoredAnswer): {
+function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
   end: ArtEnd | null;
   seen: readonly ToolCallRecord[];
 } {
@@ -109,7 +107,7 @@ function findArtEnd({ toolCalls, messages, model }: UnscoredAnswer): {
 }
 
 /** The answer as the agent wrote it, untrimmed; null if there is none. */
-function finalAnswer({ answer, toolCalls }: UnscoredAnswer): string | null {
+function finalAnswer({ answer, toolCalls }: UnscoredTrace): string | null {
   if (answer === null) return null;
   const argument = jsonObjectSchema.safeParse(toolCalls.at(-1)?.arguments).data?.answer;
   return typeof argument === "string" && argument.trim() === answer ? argument : answer;

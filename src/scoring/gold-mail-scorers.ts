@@ -1,69 +1,115 @@
 import type { Question } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
-import type { SameMail, ScorableQuestion, Scorer, ScorerEntry } from "../traces/score.js";
-import { listedMails, openedMail, type QuestionTrace, type ToolCallRecord, type Trace } from "../traces/trace.js";
+import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../traces/score.js";
+import { listedMails, openedMail, type ToolCallRecord, type Trace } from "../traces/trace.js";
+
+/** A scorer of questions that have gold mail; it says nothing of others. */
+function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {
+  return {
+    score: (trace, sameMail) =>
+      trace.task.message_ids.length === 0
+        ? { value: null, explanation: "the question has no gold mail" }
+        : score(trace, sameMail),
+    appliesTo: ({ goldMails }) => goldMails > 0,
+  };
+}
+
+/**
+ * Whether the Message-IDs include a gold mail. Each gold mail of a question contains the whole answer, so one is
+ * enough; a copy under another Message-ID is the same mail.
+ */
+function namesGoldMail(messageIdsOf: (trace: UnscoredTrace) => readonly string[]) {
+  return withGoldMail((trace, sameMail) => {
+    const goldIds = new Set(trace.task.message_ids);
+    const ids = messageIdsOf(trace);
+    // Mostly the id itself matches, which saves looking up the copies.
+    if (ids.some((id) => goldIds.has(id))) return { value: 1 };
+    const gold = new Set(trace.task.message_ids.map(sameMail));
+    return { value: ids.some((id) => gold.has(sameMail(id))) ? 1 : 0 };
+  });
+}
+
+export const sourcesCorrect: ScorerEntry = {
+  ...namesGoldMail((trace) => trace.sources),
+  label: "Sources correct",
+  kind: "rate",
+  better: "higher",
+  meaning: "The answer's sources name a gold mail.",
+};
+
+export const foundGold: ScorerEntry = {
+  ...namesGoldMail((trace) => trace.toolCalls.flatMap(listedIds)),
+  label: "Gold mail found",
+  kind: "rate",
+  better: "higher",
+  meaning: "A search listed a gold mail.",
+};
+
+export const readGold: ScorerEntry = {
+  ...namesGoldMail((trace) => trace.toolCalls.flatMap((call) => openedMail(call)?.message_id ?? [])),
+  label: "Gold mail read",
+  kind: "rate",
+  better: "higher",
+  meaning: "The agent opened a gold mail.",
+};
+
+function listedIds(call: ToolCallRecord): string[] {
+  return listedMails(call).map(({ message_id }) => message_id);
+}
 
 /** Compares the cited mails with the gold mails; copies of a mail count once. */
-function scoreSources(measure: (shared: number, cited: number, gold: number) => number | null): Scorer {
-  return ({ task, sources }, sameMail) => {
-    if (task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
+function scoreSources(measure: (shared: number, cited: number, gold: number) => number | null) {
+  return withGoldMail(({ task, sources }, sameMail) => {
     const gold = new Set(task.message_ids.map(sameMail));
     const cited = new Set(sources.map(sameMail));
     const shared = [...cited].filter((id) => gold.has(id)).length;
     const value = measure(shared, cited.size, gold.size);
     return value === null ? { value, explanation: "the answer names no source" } : { value };
-  };
+  });
 }
 
 export const sourcesPrecision: ScorerEntry = {
-  score: scoreSources((shared, cited) => (cited === 0 ? null : shared / cited)),
+  ...scoreSources((shared, cited) => (cited === 0 ? null : shared / cited)),
   label: "Sources precision",
   kind: "mean",
   better: "higher",
   meaning: "Share of the cited mails that are gold mails; over the answers that cite any.",
   scale: { min: 0, max: 1 },
-  appliesTo: hasGoldMail,
 };
 
 export const sourcesRecall: ScorerEntry = {
-  score: scoreSources((shared, _, gold) => shared / gold),
+  ...scoreSources((shared, _, gold) => shared / gold),
   label: "Sources recall",
   kind: "mean",
   better: "higher",
   meaning: "Share of the gold mails that are cited.",
   scale: { min: 0, max: 1 },
-  appliesTo: hasGoldMail,
 };
 
 export const sourcesF1: ScorerEntry = {
-  score: scoreSources((shared, cited, gold) => (2 * shared) / (cited + gold)),
+  ...scoreSources((shared, cited, gold) => (2 * shared) / (cited + gold)),
   label: "Sources F1",
   kind: "mean",
   better: "higher",
   meaning: "F1 of the cited mails against the gold mails, 0 where none is cited.",
   scale: { min: 0, max: 1 },
-  appliesTo: hasGoldMail,
 };
 
-const NO_GOLD = "the question has no gold mail";
-
 /** The rank, from 1, of the first gold mail in each search of the trace; 0 for a search without one. */
-function goldRanks({ task, toolCalls }: Pick<QuestionTrace, "task" | "toolCalls">, sameMail: SameMail): number[] {
+function goldRanks({ task, toolCalls }: UnscoredTrace, sameMail: SameMail): number[] {
   const gold = new Set(task.message_ids.map(sameMail));
   return toolCalls.map((call) => listedIds(call).findIndex((id) => gold.has(sameMail(id))) + 1);
 }
 
 function foundWithin(depth: number): ScorerEntry {
   return {
-    score(trace, sameMail) {
-      if (trace.task.message_ids.length === 0) return { value: null, explanation: NO_GOLD };
-      return { value: goldRanks(trace, sameMail).some((rank) => rank > 0 && rank <= depth) ? 1 : 0 };
-    },
+    ...withGoldMail((trace, sameMail) => ({
+      value: goldRanks(trace, sameMail).some((rank) => rank > 0 && rank <= depth) ? 1 : 0,
+    })),
     label: `Found@${depth}`,
     kind: "rate",
     better: "higher",
     meaning: `Some search listed a gold mail ${depth === 1 ? "first" : `among its first ${depth}`}.`,
-    appliesTo: hasGoldMail,
   };
 }
 
@@ -72,17 +118,15 @@ export const foundAt5 = foundWithin(5);
 export const foundAt10 = foundWithin(10);
 
 export const goldRank: ScorerEntry = {
-  score(trace, sameMail) {
-    if (trace.task.message_ids.length === 0) return { value: null, explanation: NO_GOLD };
+  ...withGoldMail((trace, sameMail) => {
     const rank = goldRanks(trace, sameMail).find((each) => each > 0);
     return rank === undefined ? { value: null, explanation: "no search listed a gold mail" } : { value: rank };
-  },
+  }),
   label: "Gold rank",
   kind: "mean",
   better: "lower",
   meaning: "The rank, from 1, of the gold mail in the first search that listed it; over the tasks where one did.",
   scale: { min: 1 },
-  appliesTo: hasGoldMail,
 };
 
 /** Whether the correct response is that there is no answer. */
@@ -107,42 +151,3 @@ export const abstention: ScorerEntry = {
   better: "higher",
   meaning: 'The agent said "I don\'t know" where the question cannot be answered, and tried to answer where it can.',
 };
-
-/** Scores about gold mail apply to these questions only. */
-export function hasGoldMail({ goldMails }: ScorableQuestion): boolean {
-  return goldMails > 0;
-}
-
-/**
- * Whether the Message-IDs include a gold mail. Each gold mail of a question contains the whole answer, so one is
- * enough; a copy under another Message-ID is the same mail. Unscored if the question has no gold mail.
- */
-function namesGoldMail(messageIdsOf: (trace: Parameters<Scorer>[0]) => readonly string[]): Scorer {
-  return (trace, sameMail) => {
-    if (trace.task.message_ids.length === 0) return { value: null, explanation: "the question has no gold mail" };
-    const goldIds = new Set(trace.task.message_ids);
-    const ids = messageIdsOf(trace);
-    // Mostly the id itself matches, which saves looking up the copies.
-    if (ids.some((id) => goldIds.has(id))) return { value: 1 };
-    const gold = new Set(trace.task.message_ids.map(sameMail));
-    return { value: ids.some((id) => gold.has(sameMail(id))) ? 1 : 0 };
-  };
-}
-
-/** 1 if the answer's sources include a gold mail. */
-export const sourcesCorrect = namesGoldMail((trace) => trace.sources);
-
-/** 1 if any search listed a gold mail. */
-export const foundGold = namesGoldMail((trace) => trace.toolCalls.flatMap(listedIds));
-
-/** 1 if the agent opened a gold mail. */
-export const readGold = namesGoldMail((trace) => trace.toolCalls.flatMap(openedIds));
-
-function listedIds(call: ToolCallRecord): string[] {
-  return listedMails(call).map(({ message_id }) => message_id);
-}
-
-function openedIds(call: ToolCallRecord): string[] {
-  const mail = openedMail(call);
-  return mail === null ? [] : [mail.message_id];
-}

@@ -15,8 +15,9 @@ import type {
   Scorer,
   ScorerEntry,
   SuiteScorerEntry,
+  UnscoredTrace,
 } from "../traces/score.js";
-import type { QuestionTrace, SuiteTrace, Verdict } from "../traces/trace.js";
+import type { SuiteTrace, Verdict } from "../traces/trace.js";
 import { artReward } from "./art-rubric.js";
 import {
   abstention,
@@ -26,7 +27,6 @@ import {
   foundAt10,
   foundGold,
   goldRank,
-  hasGoldMail,
   isUnanswerable,
   readGold,
   sourcesCorrect,
@@ -185,9 +185,16 @@ export const tokenF1: ScorerEntry = {
     "F1 of the words shared by answer and gold answer, as SQuAD computes it: without case, punctuation and articles; 0 to 1.",
 };
 
-/** Jaccard similarity of the word sets of answer and gold, 0 to 1; 0 if both are empty. */
-export const semanticScore: Scorer = ({ answer, task }) => ({ value: similarity(answer, task.answer) });
+export const semanticScore: ScorerEntry = {
+  score: ({ answer, task }) => ({ value: similarity(answer, task.answer) }),
+  label: "Semantic score",
+  kind: "mean",
+  better: "higher",
+  meaning: "Jaccard similarity of the word sets of answer and gold answer, 0 to 1.",
+  scale: { min: 0, max: 1 },
+};
 
+/** Jaccard similarity of the word sets of answer and gold, 0 to 1; 0 if both are empty. */
 export function similarity(answer: string | null, gold: string): number {
   return jaccard(wordSet(answer ?? ""), wordSet(gold));
 }
@@ -253,63 +260,32 @@ export const hallucination: ScorerEntry = {
   judge: "used",
 };
 
-/** 1 if answer and gold are equal up to case and white space. */
-export const exactMatch: Scorer = ({ answer, task }) => ({
-  value: normalizeAnswer(answer ?? "") === normalizeAnswer(task.answer) ? 1 : 0,
-});
+export const exactMatch: ScorerEntry = {
+  score: ({ answer, task }) => ({ value: normalizeAnswer(answer ?? "") === normalizeAnswer(task.answer) ? 1 : 0 }),
+  label: "Exact match",
+  kind: "rate",
+  better: "higher",
+  meaning: "The answer equals the gold answer, ignoring case and white space.",
+};
 
 /** The scorers of questions about mailboxes, by name. To add one: a file in this folder and a line here. */
 export const SCORERS = {
-  exactMatch: {
-    score: exactMatch,
-    label: "Exact match",
-    kind: "rate",
-    better: "higher",
-    meaning: "The answer equals the gold answer, ignoring case and white space.",
-  },
-  semanticScore: {
-    score: semanticScore,
-    label: "Semantic score",
-    kind: "mean",
-    better: "higher",
-    meaning: "Jaccard similarity of the word sets of answer and gold answer, 0 to 1.",
-    scale: { min: 0, max: 1 },
-  },
+  exactMatch,
+  semanticScore,
   tokenF1,
   rougeL,
   numberMatch,
   dateMatch,
-  sourcesCorrect: {
-    score: sourcesCorrect,
-    label: "Sources correct",
-    kind: "rate",
-    better: "higher",
-    meaning: "The answer's sources name a gold mail.",
-    appliesTo: hasGoldMail,
-  },
+  sourcesCorrect,
   sourcesPrecision,
   sourcesRecall,
   sourcesF1,
-  foundGold: {
-    score: foundGold,
-    label: "Gold mail found",
-    kind: "rate",
-    better: "higher",
-    meaning: "A search listed a gold mail.",
-    appliesTo: hasGoldMail,
-  },
+  foundGold,
   foundAt1,
   foundAt5,
   foundAt10,
   goldRank,
-  readGold: {
-    score: readGold,
-    label: "Gold mail read",
-    kind: "rate",
-    better: "higher",
-    meaning: "The agent opened a gold mail.",
-    appliesTo: hasGoldMail,
-  },
+  readGold,
   abstention,
   hallucination,
   judgeCorrect,
@@ -381,10 +357,8 @@ export function judgeUse(name: ScorerName): "needed" | "used" | null {
   return judge ?? null;
 }
 
-type UnscoredTrace = Omit<QuestionTrace, "scores"> | Omit<SuiteTrace, "scores">;
-
 export function scoreTrace(
-  trace: UnscoredTrace,
+  trace: UnscoredTrace | Omit<SuiteTrace, "scores">,
   sameMail: SameMail,
   names: readonly ScorerName[],
 ): Record<string, Score> {
@@ -397,11 +371,7 @@ function scoreGrade(grade: TaskGrade): Record<string, Score> {
   return Object.fromEntries(Object.entries(SUITE_SCORERS).map(([name, entry]) => [name, entry.scoreGrade(grade)]));
 }
 
-function scoreQuestion(
-  trace: Omit<QuestionTrace, "scores">,
-  sameMail: SameMail,
-  names: readonly ScorerName[],
-): Record<string, Score> {
+function scoreQuestion(trace: UnscoredTrace, sameMail: SameMail, names: readonly ScorerName[]): Record<string, Score> {
   const cachedSameMail = memoize(sameMail);
   return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }

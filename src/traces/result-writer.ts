@@ -10,20 +10,10 @@ export interface ResultWriter {
   /** True: committed. False: another program held the file, and the wait was aborted. */
   save(trace: Trace, result: TaskResult, outcome: AttemptOutcome): Promise<boolean>;
   /** Adds a trace that could not be scored, as the file cannot be read, to the recent ones. */
-  keep?(trace: Trace): void;
+  keep(trace: Trace): void;
+  /** The last traces as JSON, saved or not. */
+  recent(): readonly string[];
   close(): Promise<void>;
-}
-
-/** Writes on this thread, one transaction per task. */
-export function resultWriter(db: Db): ResultWriter {
-  const write = openRowWriter(db);
-  return {
-    async save(trace, result, outcome) {
-      write(toResultRow(trace, result, outcome));
-      return true;
-    },
-    close: async () => {},
-  };
 }
 
 const YOUNG_GENERATION_MB = 8;
@@ -61,11 +51,6 @@ class RecentTraces {
   }
 }
 
-export interface ThreadedResultWriter extends ResultWriter {
-  /** The last traces as JSON, saved or not. */
-  recent(): readonly string[];
-}
-
 interface WriterOptions {
   readonly waiting?: LockWait;
   /** Each task that is saved is one more of its run. */
@@ -79,7 +64,7 @@ interface WriterOptions {
 export function threadedResultWriter(
   path: string,
   { waiting = WAIT_INDEFINITELY, growing = false }: WriterOptions = {},
-): ThreadedResultWriter {
+): ResultWriter {
   const file = builtFile("traces/result-writer-thread.js");
   const thread = new WorkerRpc<SaveCall, SaveOutcome>(file, {
     data: { path },

@@ -204,9 +204,12 @@ export interface RunOwner {
   isGone(name: string): boolean;
 }
 
-/** Locks a run for `worker`. Throws where another process that is still alive has locked it. */
+/**
+ * Locks a run for `worker`. The lock of a holder that `isGone`, as it was killed, is taken over; throws where another
+ * process that is still alive has locked it.
+ */
 export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
-  const holder = lockRun(db, runId, worker.name, worker.isGone);
+  const holder = lockRun(db, runId, worker);
   if (holder === null) return;
   throw new UserError(
     "run_busy",
@@ -216,6 +219,20 @@ export function acquireRunLock(db: Db, runId: string, worker: RunOwner): void {
       : "Wait until that process has ended, or stop it.",
     1,
   );
+}
+
+/** Null on success, otherwise the holder. */
+function lockRun(db: Db, id: string, { name, isGone }: RunOwner): string | null {
+  return db
+    .transaction(() => {
+      const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
+      if (holder !== null && holder !== name && !isGone(holder)) return holder;
+      // A killed holder left the status at running.
+      const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
+      db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(name, id);
+      return null;
+    })
+    .immediate();
 }
 
 export interface RunRow {
@@ -291,23 +308,6 @@ export function reopenRun(db: Db, id: string, { settings, limits, output }: RunC
   });
 }
 
-/**
- * Locks a run for `worker` (`host:pid@start`). Returns null on success, otherwise the holder. The lock of a holder
- * that `isGone`, as it was killed, is taken over.
- */
-export function lockRun(db: Db, id: string, worker: string, isGone: (holder: string) => boolean): string | null {
-  return db
-    .transaction(() => {
-      const holder = db.prepare("SELECT worker FROM runs WHERE id = ?").pluck().get(id) as string | null;
-      if (holder !== null && holder !== worker && !isGone(holder)) return holder;
-      // A killed holder left the status at running.
-      const status = holder === null ? "status" : "CASE status WHEN 'running' THEN 'interrupted' ELSE status END";
-      db.prepare(`UPDATE runs SET worker = ?, status = ${status} WHERE id = ?`).run(worker, id);
-      return null;
-    })
-    .immediate();
-}
-
 /** What `latest` means: the newest run, or the newest with a result. */
 export type LatestRun = "newest" | "has_a_result";
 
@@ -369,12 +369,6 @@ function statusOf(status: RunStatus, worker: string | null): RunStatus {
 }
 
 /**
- * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a
- * later process with the same pid: in a restarted container the program often has the same one.
- */
-export const THIS_PROCESS = `${nameOf(process.pid)}${startSuffix(readStartTime(process.pid))}`;
-
-/**
  * Whether a holder ended without releasing its lock. False for a process on another host, which cannot be checked.
  */
 function hasHolderExited(holder: string): boolean {
@@ -395,14 +389,6 @@ function formatHolder(holder: string): string {
   return `${host}:${pid}`;
 }
 
-function nameOf(pid: number): string {
-  return `${hostname()}:${pid}`;
-}
-
-function startSuffix(start: string | null): string {
-  return start === null ? "" : `@${start}`;
-}
-
 function parse(holder: string): { host: string; pid: number; start: string | null } {
   const [, host = holder, pid = "", start = null] = /^(.*):(\d+)(?:@(\d+))?$/.exec(holder) ?? [];
   return { host, pid: Number(pid), start };
@@ -419,10 +405,19 @@ function readStartTime(pid: number): string | null {
   }
 }
 
-export const thisProcess: RunOwner = { name: THIS_PROCESS, isGone: hasHolderExited };
+/**
+ * The holder of a run lock, as stored in the run's row: `host:pid@start`. The start time distinguishes it from a
+ * later process with the same pid: in a restarted container the program often has the same one.
+ */
+function nameOfThisProcess(): string {
+  const start = readStartTime(process.pid);
+  return `${hostname()}:${process.pid}${start === null ? "" : `@${start}`}`;
+}
+
+export const thisProcess: RunOwner = { name: nameOfThisProcess(), isGone: hasHolderExited };
 
 /** Also takes over locks of processes on other machines: only the user can know that these have ended. */
 export const forcedProcess: RunOwner = {
-  name: THIS_PROCESS,
+  name: thisProcess.name,
   isGone: (name) => hasHolderExited(name) || isOnOtherHost(name),
 };

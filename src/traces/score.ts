@@ -154,8 +154,10 @@ export type Score = z.output<typeof scoreSchema>;
 /** Says which Message-IDs name one mail: copies count as the mail they are copies of. */
 export type SameMail = (messageId: string) => string;
 
+export type UnscoredTrace = Omit<QuestionTrace, "scores">;
+
 /** Port. A scorer reads a finished trace; it never changes it. */
-export type Scorer = (trace: Omit<QuestionTrace, "scores">, sameMail: SameMail) => Score;
+export type Scorer = (trace: UnscoredTrace, sameMail: SameMail) => Score;
 
 /** What a question itself says of which scores it can have. */
 export interface ScorableQuestion {

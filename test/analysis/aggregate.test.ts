@@ -3,16 +3,10 @@ import { AllScores, RunAggregate } from "../../src/analysis/aggregate.js";
 import { SCORERS, SCORES } from "../../src/scoring/scorers.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
-import { finished } from "../traces/saved-runs.js";
+import { task } from "./runs.js";
 import { suiteResult } from "./suite-results.js";
 
 describe("aggregate scores", () => {
-  const task = (taskId: number, scores: TaskResult["scores"], changes: Partial<TaskResult> = {}): TaskResult => ({
-    ...finished("run_1", taskId, 1).result,
-    scores,
-    ...changes,
-  });
-
   const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
     task(taskId, {}, { ending: "model_error", ...changes });
 
@@ -213,71 +207,39 @@ describe("aggregate scores", () => {
   });
 });
 
+const RUN = {
+  ...{ runId: "r", agentId: "a", model: "m", split: "test", plannedTasks: 3, totalTimeMs: 5 },
+  status: "completed",
+  ...{ startedAt: "2026-01-01", completedAt: "2026-01-02" },
+} as const;
+
+function totalsOf(...results: readonly TaskResult[]) {
+  const [tally, scores] = [new RunAggregate(), new AllScores(SCORES)];
+  for (const result of results) {
+    tally.add(result);
+    scores.add(result);
+  }
+  return tally.totals({ ...RUN, ...scores.figures() });
+}
+
 describe("run aggregate", () => {
   const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 
-  const answered = (changes: Partial<TaskResult> = {}): TaskResult => ({
-    taskId: 1,
-    epoch: 1,
-    inbox: "ann@x.example",
-    queryDate: "2001-05-05",
-    howRealistic: 0.8,
-    goldSources: 1,
-    question: "?",
-    groundTruth: "a",
-    agentAnswer: "a",
-    exactMatch: true,
-    semanticScore: 1,
-    executionTimeMs: 1000,
-    traceId: "t",
-    ending: "answered",
-    turns: 3,
-    usage,
-    costUsd: 0.25,
-    judgeCostUsd: 0,
-    sources: [],
-    sourcesCorrect: true,
-    foundGold: true,
-    readGold: true,
-    retries: 0,
-    cachedReplies: 0,
-    spent: { usage, costUsd: 0.25 },
-    scores: {},
-    ...changes,
-  });
+  const answered = (changes: Partial<TaskResult> = {}): TaskResult =>
+    task(1, {}, { ...GRADED, executionTimeMs: 1000, turns: 3, usage, costUsd: 0.25, ...changes });
+
+  const GRADED = { exactMatch: true, semanticScore: 1, sourcesCorrect: true, foundGold: true, readGold: true };
 
   const NOT_GRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
 
   const failed = (changes: Partial<TaskResult> = {}) =>
     answered({ ...NOT_GRADED, ending: "model_error", error: "500", agentAnswer: "", ...changes });
 
-  const run = {
-    runId: "r",
-    agentId: "a",
-    model: "m",
-    split: "test",
-    status: "completed" as const,
-    plannedTasks: 3,
-    totalTimeMs: 5,
-    startedAt: "2026-01-01",
-    completedAt: "2026-01-02",
-  };
-
-  function totalsOf(...results: TaskResult[]) {
-    const tally = new RunAggregate();
-    const scores = new AllScores(SCORERS);
-    for (const result of results) {
-      tally.add(result);
-      scores.add(result);
-    }
-    return tally.totals({ ...run, ...scores.figures() });
-  }
-
   describe("totals", () => {
     test("of nothing are zero counts and no averages", () => {
       const { overAllTasks, ...totals } = totalsOf();
       expect(totals).toEqual({
-        ...run,
+        ...RUN,
         scores: {},
         slices: { inbox: [], realism: [], sources: [], year: [] },
         totalTasks: 0,
@@ -397,26 +359,10 @@ describe("run aggregate", () => {
       usage: { inputTokens: 200, outputTokens: 20, cachedInputTokens: 80 },
       costUsd: 0.5,
     });
-    expect(tally.averages()).toMatchObject({ tasks: 1, exactMatchAccuracy: 1 });
   });
 });
 
 describe("totals of a run over a suite", () => {
-  const RUN = {
-    ...{ runId: "r", agentId: "a", model: "m", split: "suite", plannedTasks: 6, totalTimeMs: 5 },
-    status: "completed",
-    ...{ startedAt: "2026-01-01", completedAt: "2026-01-02" },
-  } as const;
-
-  function totalsOf(...results: readonly TaskResult[]) {
-    const [tally, scores] = [new RunAggregate(), new AllScores(SCORES)];
-    for (const result of results) {
-      tally.add(result);
-      scores.add(result);
-    }
-    return tally.totals({ ...RUN, ...scores.figures() });
-  }
-
   const MIXED = [
     suiteResult("a", 1, { tags: ["cli", "verbose"], actionNumber: 5 }),
     suiteResult("b", 0.5, { tool: "jupyter", actionNumber: 6, relatedApps: ["jupyter", "excel"] }),

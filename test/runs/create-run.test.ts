@@ -19,6 +19,7 @@ import {
   baseline,
   benchmark,
   type Finished,
+  REPLY,
   remote,
   resumed,
   settingsOf,
@@ -67,15 +68,7 @@ describe("create run", () => {
         const question = messages.find(({ role }) => role === "user")?.content ?? "";
         asked.push(question);
         if (failing.has(question)) throw new ModelError("bad_request", "400 no", { status: 400, retryable: false });
-        return {
-          content: "an answer",
-          toolCalls: [],
-          finishReason: "stop",
-          rawFinishReason: "stop",
-          usage: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 0 },
-          latencyMs: 0,
-          retries: [],
-        };
+        return { ...REPLY, usage: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 0 } };
       },
     };
     return { model, failing, asked };

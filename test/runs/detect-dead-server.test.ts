@@ -1,19 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Completion, type Model, ModelError, NO_USAGE } from "../../src/models/model.js";
+import { type Completion, type Model, ModelError } from "../../src/models/model.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
-import { benchmark, resumed } from "./run-setup.js";
-
-const REPLY: Completion = {
-  content: "an answer",
-  toolCalls: [],
-  finishReason: "stop",
-  rawFinishReason: "stop",
-  usage: NO_USAGE,
-  latencyMs: 0,
-  retries: [],
-};
+import { benchmark, REPLY, resumed } from "./run-setup.js";
 
 const refused = () => new ModelError("network", "connect ECONNREFUSED", { retryable: true, unreachable: true });
 const reset = () => new ModelError("network", "socket hang up", { retryable: true });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { QuestionSet } from "../../src/tasks/question.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { type ParsedRequest, WIRE_FORMATS } from "../providers/wire-request.js";
 import { demoSet, MARCUS, openDemo, question, type TestDb } from "./demo-setup.js";
@@ -138,39 +139,19 @@ describe("model failures", () => {
         [18, "model_error"],
       ]);
       const completed = results.filter((result) => result.error === undefined);
-      const mean = (values: (number | boolean | null)[], over: number) =>
-        values.reduce((sum: number, v) => sum + Number(v), 0) / over;
+      const mean = (field: keyof TaskResult, over: number) =>
+        completed.reduce((sum, result) => sum + Number(result[field]), 0) / over;
       const averages = (over: number) => ({
-        exactMatchAccuracy: mean(
-          completed.map((result) => result.exactMatch),
-          over,
-        ),
-        avgSemanticScore: mean(
-          completed.map((result) => result.semanticScore),
-          over,
-        ),
-        sourcesCorrect: mean(
-          completed.map((result) => result.sourcesCorrect),
-          over,
-        ),
-        foundGold: mean(
-          completed.map((result) => result.foundGold),
-          over,
-        ),
-        readGold: mean(
-          completed.map((result) => result.readGold),
-          over,
-        ),
+        exactMatchAccuracy: mean("exactMatch", over),
+        avgSemanticScore: mean("semanticScore", over),
+        sourcesCorrect: mean("sourcesCorrect", over),
+        foundGold: mean("foundGold", over),
+        readGold: mean("readGold", over),
       });
       expect(totals).toMatchObject({ totalTasks: 4, completedTasks: 2, failedTasks: 2, ...averages(2) });
       expect(totals.overAllTasks).toEqual({ tasks: 4, ...averages(4) });
       expect(totals).toMatchObject({ exactMatchAccuracy: 0.5, sourcesCorrect: 0.5 });
-      expect(totals.avgExecutionTimeMs).toBe(
-        mean(
-          completed.map((result) => result.executionTimeMs),
-          2,
-        ),
-      );
+      expect(totals.avgExecutionTimeMs).toBe(mean("executionTimeMs", 2));
       expect(totals.usage).toEqual({ inputTokens: 3000, outputTokens: 60, cachedInputTokens: 0 });
       expect(totals.costUsd).toBeCloseTo(3 * FIRST_TURN_COST, 10);
       expect(totals.endings).toEqual({ answered: 2, model_error: 2 });

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { estimatePace, RunSubscriptions } from "../../src/runs/run-progress.js";
 import { type Db, openReadOnly } from "../../src/store/open-store.js";
-import { type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
+import { type RunProcessState, type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
-import { deleteRun, finishRun, lockRun, setRunName, THIS_PROCESS } from "../../src/traces/runs-store.js";
+import { acquireRunLock, deleteRun, finishRun, setRunName, thisProcess } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, saveRun } from "../traces/saved-runs.js";
 import { openEmpty, type TestDb } from "./demo-setup.js";
@@ -18,17 +18,20 @@ describe("run subscriptions", () => {
     test = openEmpty();
     reader = openReadOnly(test.db.name);
     faults = [];
-    subscriptions = new RunSubscriptions(
-      reader,
-      () => null,
-      (fault) => faults.push(fault),
-    );
+    subscriptions = subscriptionsOf(reader);
   });
 
   afterEach(() => {
     reader.close();
     test.close();
   });
+
+  const subscriptionsOf = (db: Db, process: RunProcessState | null = null) =>
+    new RunSubscriptions(
+      db,
+      () => process,
+      (fault) => faults.push(fault),
+    );
 
   let traces = 0;
 
@@ -54,7 +57,7 @@ describe("run subscriptions", () => {
   describe("subscriptions of a run", () => {
     it("tell its state at once, every change, and nothing where nothing changes", async () => {
       saveRun(test.db, "run_1");
-      lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+      acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5, costs(2));
       const first = listen();
       await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", costUsd: 3 });
@@ -99,7 +102,8 @@ describe("run subscriptions", () => {
 
     it("know that a run has stopped whose process is gone, though it has written nothing", async () => {
       saveRun(test.db, "run_1");
-      lockRun(test.db, "run_1", THIS_PROCESS.replace(/:\d+.*/, ":999999999@1"), () => false);
+      const name = thisProcess.name.replace(/:\d+.*/, ":999999999@1");
+      acquireRunLock(test.db, "run_1", { name, isGone: () => false });
       const { newest, unsubscribe } = listen();
       await expect.poll(newest).toMatchObject({ status: "interrupted", msLeft: null });
       unsubscribe();
@@ -108,11 +112,7 @@ describe("run subscriptions", () => {
     it("tell what changes of a run that has ended, also by writes of their own connection", async () => {
       saveRun(test.db, "run_1");
       finishRun(test.db, "run_1", "completed", "2026-01-01T00:01:00.000Z", 60_000);
-      subscriptions = new RunSubscriptions(
-        test.db,
-        () => null,
-        (fault) => faults.push(fault),
-      );
+      subscriptions = subscriptionsOf(test.db);
       const { told, newest, unsubscribe } = listen();
       await expect.poll(newest).toMatchObject({ status: "completed", name: null });
       await subscriptions.refresh();
@@ -126,7 +126,7 @@ describe("run subscriptions", () => {
 
     it("name no task as under way that has ended, though the process has not said so yet", async () => {
       saveRun(test.db, "run_1");
-      lockRun(test.db, "run_1", THIS_PROCESS, () => false);
+      acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5);
       saveTask(2, null);
       const ends = (later: number) => new Date(Date.parse("2026-01-01T00:00:00.000Z") + later).toISOString();
@@ -136,16 +136,13 @@ describe("run subscriptions", () => {
         { taskId: 2, epoch: 1, startedAt: ends(3_600_000), activity: null, since: ends(3_600_000) },
         { taskId: 1, epoch: 2, startedAt: ends(0), activity: null, since: ends(0) },
       ];
-      subscriptions = new RunSubscriptions(
-        reader,
-        () => ({ stopping: false, underWay, underWayCount: 103, limiter: null, workers: null, retries: [] }),
-        (fault) => faults.push(fault),
-      );
+      const process = { stopping: false, underWay, underWayCount: 103, limiter: null, workers: null, retries: [] };
+      subscriptions = subscriptionsOf(reader, process);
       const { newest, unsubscribe } = listen();
       await expect.poll(newest).toMatchObject({ doneTasks: 2 });
-      const { process } = newest() ?? {};
-      expect(process?.underWay.map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toEqual(["2/1", "1/2"]);
-      expect(process?.underWayCount).toBe(102);
+      const told = newest()?.process;
+      expect(told?.underWay.map(({ taskId, epoch }) => `${taskId}/${epoch}`)).toEqual(["2/1", "1/2"]);
+      expect(told?.underWayCount).toBe(102);
       unsubscribe();
       expect(faults).toEqual([]);
     });

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { getAgent } from "../../src/agents/registry-store.js";
 import { NO_EVALS } from "../../src/evals/use-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
-import type { Model } from "../../src/models/model.js";
+import { type Completion, type Model, NO_USAGE } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { priceOf } from "../../src/models/price-table.js";
@@ -22,7 +22,7 @@ import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Agent, Tool } from "../../src/tools/tool.js";
 import type { RunEvent } from "../../src/traces/progress.js";
-import { resultWriter } from "../../src/traces/result-writer.js";
+import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "../../src/traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
@@ -30,6 +30,7 @@ import type { TaskResult } from "../../src/traces/task-result.js";
 import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
 import type { WireFormat } from "../providers/wire-request.js";
+import { SETTINGS } from "../traces/saved-runs.js";
 import { never } from "./demo-setup.js";
 
 /** A whole run as the program makes one, and everything it left behind. */
@@ -99,11 +100,25 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     scoring: shared.scoring,
     session,
     budget,
-    writer: resultWriter(db),
+    writer: writerTo(db),
     onConcurrency: (listener) => listener(concurrency),
   };
   const end = await runTasks(db, request, emit, wanted.signal ?? never);
   return { ...end, events, ...saved(db, runId) };
+}
+
+/** Writes on this thread, one transaction per task. */
+function writerTo(db: Db): ResultWriter {
+  const write = openRowWriter(db);
+  return {
+    async save(trace, result, outcome) {
+      write(toResultRow(trace, result, outcome));
+      return true;
+    },
+    keep() {},
+    recent: () => [],
+    close: async () => {},
+  };
 }
 
 /** Every trace is checked against its schema: what is saved can be read again. */
@@ -143,11 +158,9 @@ export function settingsOf(db: Db, wanted: Wanted): RunSettings {
   const agent = agentOf(db, wanted);
   const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
   return {
+    ...SETTINGS,
     agentId: agent.id,
-    agentVersion: 1,
     model: wanted.model.id,
-    baseUrl: null,
-    wireApi: null,
     prompt: agent.prompt,
     tools: toolsOf(db, wanted).map((tool) => tool.id),
     toolsDigest: toolsDigest(db, agent.id),
@@ -158,8 +171,6 @@ export function settingsOf(db: Db, wanted: Wanted): RunSettings {
     toolChoice,
     cutoff: wanted.cutoff ?? "query_date",
     taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
-    maxTaskCostUsd: null,
-    price: null,
     scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
     judge: wanted.judge?.settings ?? null,
     concurrency: wanted.concurrency ?? 4,
@@ -175,6 +186,16 @@ export const baseline = (): Promise<Model> =>
     wireApi: null,
     timeoutMs: 60_000,
   });
+
+export const REPLY: Completion = {
+  content: "an answer",
+  toolCalls: [],
+  finishReason: "stop",
+  rawFinishReason: "stop",
+  usage: NO_USAGE,
+  latencyMs: 0,
+  retries: [],
+};
 
 /** One that takes longer for a reply than a finished task takes to be saved. */
 export function unhurried({ id, complete }: Model): Model {

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { type Completion, type Model, ModelError, NO_USAGE } from "../../src/models/model.js";
+import { type Model, ModelError } from "../../src/models/model.js";
 import { runConcurrently } from "../../src/runs/run-tasks.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import type { Tool } from "../../src/tools/tool.js";
 import { call, finish, type Line, scripted } from "../agents/scripted-model.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
-import { baseline, benchmark, remote, saved, unhurried } from "./run-setup.js";
+import { baseline, benchmark, REPLY, remote, saved, unhurried } from "./run-setup.js";
 
 /** Work that ends when it is told to. */
 function workshop(count: number) {
@@ -293,15 +293,6 @@ describe("stopping", () => {
     });
 
     test("and it waits for the tasks that were under way: none goes on behind the error", async () => {
-      const answer: Completion = {
-        content: "an answer",
-        toolCalls: [],
-        finishReason: "stop",
-        rawFinishReason: "stop",
-        usage: NO_USAGE,
-        latencyMs: 0,
-        retries: [],
-      };
       let underWay = 0;
       const model: Model = {
         id: "offline/slow",
@@ -310,7 +301,7 @@ describe("stopping", () => {
           underWay++;
           for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
           underWay--;
-          return answer;
+          return REPLY;
         },
       };
       const questions = set.questions.slice(0, 3);

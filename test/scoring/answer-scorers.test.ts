@@ -18,8 +18,13 @@ import { demoQuestions } from "../cli/art-e.js";
 import { demoSet, openDemo, question, type TestDb } from "../runs/demo-setup.js";
 import { called, itself, trace } from "./trace.js";
 
+const by =
+  ({ score }: ScorerEntry) =>
+  (answer: string | null, gold: string) =>
+    score(trace({ answer }, { answer: gold }), itself).value;
+
 describe("exactMatch is", () => {
-  const score = (answer: string | null, gold: string) => exactMatch(trace({ answer }, { answer: gold }), itself).value;
+  const score = by(exactMatch);
 
   test.each([
     ["another word", "John Smyth", "John Smith"],
@@ -46,8 +51,7 @@ describe("exactMatch is", () => {
 });
 
 describe("semanticScore", () => {
-  const score = (answer: string | null, gold: string) =>
-    semanticScore(trace({ answer }, { answer: gold }), itself).value;
+  const score = by(semanticScore);
 
   test("of the published example is 5 of 10 words", () => {
     expect(score("Meeting scheduled for Monday at 3 PM", "The meeting is at 3 PM on Monday")).toBe(0.5);
@@ -119,8 +123,7 @@ describe("semanticScore", () => {
 });
 
 describe("tokenF1", () => {
-  const score = (answer: string | null, gold: string) =>
-    tokenF1.score(trace({ answer }, { answer: gold }), itself).value;
+  const score = by(tokenF1);
 
   // Worked by hand from SQuAD's evaluate-v2.0.py (normalize_answer, compute_f1).
   test.each([
@@ -149,8 +152,7 @@ describe("tokenF1", () => {
 });
 
 describe("rougeL", () => {
-  const score = (answer: string | null, gold: string) =>
-    rougeL.score(trace({ answer }, { answer: gold }), itself).value;
+  const score = by(rougeL);
 
   test.each([
     // Lin 2004, "ROUGE: A Package for Automatic Evaluation of Summaries", section 3.1, S1 to S4 with beta 1.
@@ -182,11 +184,6 @@ describe("rougeL", () => {
     );
   });
 });
-
-const by =
-  ({ score }: ScorerEntry) =>
-  (answer: string | null, gold: string) =>
-    score(trace({ answer }, { answer: gold }), itself).value;
 
 const numbers = by(numberMatch);
 const dates = by(dateMatch);

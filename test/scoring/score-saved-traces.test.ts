@@ -5,7 +5,7 @@ import { ModelError } from "../../src/models/model.js";
 import { scoreRun } from "../../src/runs/score-traces.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/scoring/scorers.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { getRun, lockRun } from "../../src/traces/runs-store.js";
+import { acquireRunLock, getRun } from "../../src/traces/runs-store.js";
 import type { Judge, JudgeSettings, Verdict } from "../../src/traces/trace.js";
 import { copyOf, demoSet, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { baseline, benchmark, saved, WORKER } from "../runs/run-setup.js";
@@ -50,9 +50,10 @@ function grade(
   made: Judge | null = null,
   signal = never,
   onProgress: (scored: number) => void = () => {},
+  worker = WORKER,
 ) {
   const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: NO_EVALS, judge: made };
-  const request = { scoring, scorers, concurrency: 4, worker: WORKER, onProgress };
+  const request = { scoring, scorers, concurrency: 4, worker, onProgress };
   return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }
 
@@ -115,19 +116,11 @@ describe("scoring a stored run again", () => {
   });
 
   test("of a run that is being worked on is refused; one whose worker was killed is not held", async () => {
-    lockRun(demo.db, runId, "elsewhere:7", () => false);
+    acquireRunLock(demo.db, runId, { name: "elsewhere:7", isGone: () => false });
     await expect(grade(RESULT_FILE_SCORERS)).rejects.toMatchObject({ code: "run_busy" });
-    const { db } = demo;
-    const scoring = {
-      sameMail: openMailLookup(db).canonicalId,
-      scorers: RESULT_FILE_SCORERS,
-      evals: NO_EVALS,
-      judge: null,
-    };
     const worker = { name: "here:2", isGone: (name: string) => name === "elsewhere:7" };
-    const request = { scoring, scorers: RESULT_FILE_SCORERS, concurrency: 1, worker, onProgress: () => {} };
-    expect(await scoreRun(db, getRun(db, runId), request, never)).toMatchObject({ scored: 73 });
-    expect(lockRun(db, runId, "third:3", () => false)).toBeNull();
+    expect(await grade(RESULT_FILE_SCORERS, null, never, undefined, worker)).toMatchObject({ scored: 73 });
+    acquireRunLock(demo.db, runId, { name: "third:3", isGone: () => false });
   });
 });
 

@@ -2,7 +2,7 @@ import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from "node:f
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
 import { isQuestion, type PlannedTask } from "../../src/tasks/question.js";
-import { type ThreadedResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
+import { type ResultWriter, threadedResultWriter } from "../../src/traces/result-writer.js";
 import { remainingPositions, saveRunTasks, tasksAt } from "../../src/traces/results-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { finished, QUESTIONS, saveRun, saveTask } from "./saved-runs.js";
@@ -101,7 +101,7 @@ describe("planned tasks", () => {
 
 describe("result writer", () => {
   let test: TestDb;
-  let writer: ThreadedResultWriter;
+  let writer: ResultWriter;
 
   beforeEach(() => {
     test = openEmpty();
@@ -180,30 +180,24 @@ describe("result writer", () => {
   });
 
   describe("of a file that is not there any more", () => {
-    const lost = (how: (path: string) => void) => async () => {
+    it.each<[string, (path: string) => void]>([
+      ["deleted", rmSync],
+      [
+        "replaced",
+        (path) => {
+          copyFileSync(path, `${path}.copy`);
+          renameSync(`${path}.copy`, path);
+        },
+      ],
+      ["cut off", (path) => truncateSync(path, 5_000)],
+    ])("what was %s is not taken for saved", async (_, lose) => {
       await save(1);
       test.db.pragma("wal_checkpoint(PASSIVE)");
       await save(3);
-      how(test.db.name);
+      lose(test.db.name);
       await expect(save(2)).rejects.toMatchObject({ code: "db_unwritable" });
       expect(writer.recent().map((trace) => JSON.parse(trace).taskId)).toEqual([1, 3, 2]);
-    };
-
-    it(
-      "what was deleted is not taken for saved",
-      lost((path) => rmSync(path)),
-    );
-    it(
-      "what was replaced is not taken for saved",
-      lost((path) => {
-        copyFileSync(path, `${path}.copy`);
-        renameSync(`${path}.copy`, path);
-      }),
-    );
-    it(
-      "what was cut off is not taken for saved",
-      lost((path) => truncateSync(path, 5_000)),
-    );
+    });
   });
 
   it("does not let the log grow with the run", async () => {

@@ -6,19 +6,19 @@ import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults, saveTasks } from "../../src/traces/results-store.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import {
+  acquireRunLock,
   addRunTags,
   costOfRun,
   deleteRun,
   finishRun,
   getRun,
   listRuns,
-  lockRun,
   removeRunTags,
   reopenRun,
   scoreSums,
   setRunName,
   setRunNote,
-  THIS_PROCESS,
+  thisProcess,
 } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
@@ -198,7 +198,7 @@ describe("runs", () => {
       const dataset = { source, revision, sha256 };
       const labels = { name: null, note: null, tags: [] };
       const expected = { ...run, ...labels, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };
-      lockRun(test.db, "run_a", THIS_PROCESS, () => false);
+      acquireRunLock(test.db, "run_a", thisProcess);
       expect(getRun(test.db, "run_a")).toEqual({ ...expected, status: "running", activeMs: 0, completedAt: null });
       finishRun(test.db, "run_a", "interrupted", "2026-01-03T00:00:00.000Z", 1500.4);
       finishRun(test.db, "run_a", "interrupted", "2026-01-04T00:00:00.000Z", 500);
@@ -224,15 +224,15 @@ describe("runs", () => {
     it("is running as long as its process is there, and no longer", async () => {
       saveRun(test.db, "run_a");
       const status = (holder: string) => {
-        lockRun(test.db, "run_a", holder, () => true);
+        acquireRunLock(test.db, "run_a", { name: holder, isGone: () => true });
         test.db.exec("UPDATE runs SET status = 'running'");
         const listed = listRuns(test.db)[0]?.status;
         expect(getRun(test.db, "run_a").status).toBe(listed);
         return listed;
       };
-      expect(status(THIS_PROCESS)).toBe("running");
+      expect(status(thisProcess.name)).toBe("running");
       // Another process had this pid.
-      expect(status(THIS_PROCESS.replace(/@\d+$/, "@1"))).toBe("interrupted");
+      expect(status(thisProcess.name.replace(/@\d+$/, "@1"))).toBe("interrupted");
       expect(status(`${hostname()}:${process.pid}`)).toBe("running");
       const child = spawnSync(process.execPath, ["-e", ""]);
       expect(status(`${hostname()}:${child.pid}`)).toBe("interrupted");
@@ -242,9 +242,9 @@ describe("runs", () => {
 
     it("that a killed process left running is not so when somebody else takes it", () => {
       saveRun(test.db, "run_a");
-      lockRun(test.db, "run_a", "elsewhere:1", () => false);
+      acquireRunLock(test.db, "run_a", { name: "elsewhere:1", isGone: () => false });
       test.db.exec("UPDATE runs SET status = 'running'");
-      lockRun(test.db, "run_a", THIS_PROCESS, () => true);
+      acquireRunLock(test.db, "run_a", { name: thisProcess.name, isGone: () => true });
       expect(getRun(test.db, "run_a").status).toBe("interrupted");
     });
 
