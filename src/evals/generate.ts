@@ -8,7 +8,7 @@ import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import type { EvalDefinition, StoredEval } from "./definition.js";
+import type { StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import { hashLabels, labelledPages } from "./labels.js";
 import {
@@ -65,13 +65,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
     const [page = []] = labelledPages(db, options.criterion, "training", { size: MAX_TRAINING, withHard: true });
-    const training = page.map(
-      ({ trace, label: { label, note } }): TrainingExample => ({
-        trace,
-        note,
-        label: label === "bad" ? "bad" : "good",
-      }),
-    );
+    const training = page.map(({ trace, label: { label, note } }): TrainingExample => ({ trace, label, note }));
     const good = training.filter(({ label }) => label === "good").length;
     requireLabels("training", good, training.length - good, options.criterion);
     const opened = await openGenerationModel(options, settings);
@@ -107,7 +101,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
           origin,
           ...definitionOf(one.best.draft, model.id),
         };
-        return { ...one, saved: saveDraft(db, draft as Omit<EvalDefinition, "version">, createdAt) };
+        return { ...one, saved: saveDraft(db, draft, createdAt) };
       });
       return { good, bad: training.length - good, criteria, variations, ...limit };
     } catch (error) {
