@@ -44,20 +44,20 @@ export async function openModels(
     const { model, throttle } = await openModel(name, connection, settings);
     return { model: spending.countCached(model), throttle, baseUrl };
   };
-  const writer = options.writer === null ? null : await open(options.writer, options.baseUrl, "--base-url", null);
-  const { checker: id } = options;
-  if (id === "off") return { writer: writer?.model ?? null, checker: null };
-  if (id === undefined) {
-    return {
-      writer: writer?.model ?? null,
-      checker: writer === null ? null : await openChecker(writer, spending, context),
-    };
-  }
-  const { writer: writerId, checkerBaseUrl, baseUrl } = options;
-  const isShared =
-    writerId !== null && isSameAccount({ model: id, baseUrl: checkerBaseUrl }, { model: writerId, baseUrl });
-  const checking = await open(id, checkerBaseUrl, "--checker-base-url", isShared ? (writer?.throttle ?? null) : null);
-  return { writer: writer?.model ?? null, checker: await openChecker(checking, spending, context) };
+  const { writer: writerId, baseUrl, checker: checkerId, checkerBaseUrl } = options;
+  const writer = writerId === null ? null : await open(writerId, baseUrl, "--base-url", null);
+  const openChecking = () => {
+    if (checkerId === "off") return null;
+    if (checkerId === undefined) return writer;
+    const isShared =
+      writerId !== null && isSameAccount({ model: checkerId, baseUrl: checkerBaseUrl }, { model: writerId, baseUrl });
+    return open(checkerId, checkerBaseUrl, "--checker-base-url", isShared ? (writer?.throttle ?? null) : null);
+  };
+  const checking = await openChecking();
+  return {
+    writer: writer?.model ?? null,
+    checker: checking === null ? null : await openChecker(checking, spending, context),
+  };
 }
 
 /** A checker that asks a model; whether two answers agree is asked by the judge's protocol. */
@@ -140,7 +140,7 @@ export interface MakeOptions {
   /** Share of the mailboxes whose questions are for training, 0 to 1. */
   readonly train: number;
   readonly seed: number;
-  /** Shorter mails are left out. */
+  /** Shorter mails are left out: they mostly hold no answer. */
   readonly minChars: number;
   readonly maxCost?: number | undefined;
   readonly overwrite: boolean;

@@ -6,7 +6,13 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KNOWN_BAD_IDS, questionStatistics, selectQuestions, shuffled } from "../../src/questions/dataset.js";
+import {
+  KNOWN_BAD_IDS,
+  questionStatistics,
+  type SelectionOptions,
+  selectQuestions,
+  shuffled,
+} from "../../src/questions/dataset.js";
 import { splitMessageIds } from "../../src/questions/dataset-files.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/published-questions.js";
 import type { Question, Split } from "../../src/tasks/question.js";
@@ -63,57 +69,59 @@ const QUESTIONS: Question[] = questionRows(60).map((row, i) => ({
 
 const ids = (questions: readonly Question[]) => questions.map((question) => question.id);
 
+const chosen = (options: Partial<SelectionOptions>) =>
+  selectQuestions(QUESTIONS, { excludeKnownBad: false, shuffle: false, limit: 0, ...options });
+
 describe("selectQuestions", () => {
   it("refuses ids the dataset does not have, naming them once each", () => {
-    expect(() => selectQuestions(QUESTIONS, { ids: [3, 99, 61, 99], limit: 0 })).toThrow(
-      "the dataset has no question with id 99, 61",
-    );
+    expect(() => chosen({ ids: [3, 99, 61, 99] })).toThrow("the dataset has no question with id 99, 61");
   });
 
   it("takes the first questions, and all of them for 0", () => {
-    expect(ids(selectQuestions(QUESTIONS, { limit: 3 }))).toEqual([1, 2, 3]);
-    expect(selectQuestions(QUESTIONS, { limit: 0 })).toEqual(QUESTIONS);
-    expect(selectQuestions(QUESTIONS, { limit: 1000 })).toEqual(QUESTIONS);
+    expect(ids(chosen({ limit: 3 }))).toEqual([1, 2, 3]);
+    expect(chosen({})).toEqual(QUESTIONS);
+    expect(chosen({ limit: 1000 })).toEqual(QUESTIONS);
   });
 
   it("keeps the order of the dataset, whatever the order of the ids", () => {
-    expect(ids(selectQuestions(QUESTIONS, { ids: [30, 2, 7, 2], limit: 0 }))).toEqual([2, 7, 30]);
+    expect(ids(chosen({ ids: [30, 2, 7, 2] }))).toEqual([2, 7, 30]);
   });
 
   it("filters by each of its conditions, bounds included", () => {
-    const realistic = selectQuestions(QUESTIONS, { minRealism: 0.9, limit: 0 });
+    const realistic = chosen({ minRealism: 0.9 });
     expect(realistic.length).toBeGreaterThan(0);
     expect(realistic).toEqual(QUESTIONS.filter((question) => question.how_realistic >= 0.9));
-    expect(ids(selectQuestions(QUESTIONS, { maxSources: 1, limit: 4 }))).toEqual([1, 2, 4, 5]);
-    const ofLee = selectQuestions(QUESTIONS, { inbox: " Lee.Roe@example.com ", limit: 0 });
+    expect(ids(chosen({ maxSources: 1, limit: 4 }))).toEqual([1, 2, 4, 5]);
+    const ofLee = chosen({ inbox: " Lee.Roe@example.com " });
     expect(ids(ofLee)).toEqual(ids(QUESTIONS).filter((id) => id % 2 === 0));
-    expect(selectQuestions(QUESTIONS, { inbox: "nobody@example.com", limit: 0 })).toEqual([]);
+    expect(chosen({ inbox: "nobody@example.com" })).toEqual([]);
   });
 
   it("leaves out the known bad ones when told to", () => {
     expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
-    expect(ids(selectQuestions(QUESTIONS, { limit: 0 }))).toContain(49);
-    expect(ids(selectQuestions(QUESTIONS, { excludeKnownBad: true, limit: 0 }))).not.toContain(49);
+    expect(ids(chosen({}))).toContain(49);
+    expect(ids(chosen({ excludeKnownBad: true }))).not.toContain(49);
   });
 
   it("filters before it takes the first", () => {
-    expect(ids(selectQuestions(QUESTIONS, { inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
+    expect(ids(chosen({ inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
   });
 
   it("gives with a smaller limit the beginning of what a larger one gives", () => {
-    const all = selectQuestions(QUESTIONS, { shuffleSeed: 7, limit: 0 });
-    expect(selectQuestions(QUESTIONS, { shuffleSeed: 7, limit: 5 })).toEqual(all.slice(0, 5));
+    const all = chosen({ shuffle: true, seed: 7 });
+    expect(chosen({ shuffle: true, seed: 7, limit: 5 })).toEqual(all.slice(0, 5));
     expect(ids(all)).not.toEqual(ids(QUESTIONS));
   });
 
-  it("keeps the order for a null seed and shuffles for seed 0", () => {
-    expect(selectQuestions(QUESTIONS, { shuffleSeed: null, limit: 0 })).toEqual(QUESTIONS);
-    expect(selectQuestions(QUESTIONS, { shuffleSeed: 0, limit: 0 })).not.toEqual(QUESTIONS);
+  it("shuffles when told to, for seed 0 too", () => {
+    expect(chosen({ seed: 5 })).toEqual(QUESTIONS);
+    expect(chosen({ shuffle: true, seed: 0 })).not.toEqual(QUESTIONS);
+    expect(chosen({ shuffle: true })).toEqual(shuffled(QUESTIONS, 1));
   });
 
   it("leaves the questions it was given as they were", () => {
     const before = ids(QUESTIONS);
-    selectQuestions(QUESTIONS, { shuffleSeed: 3, limit: 0 });
+    chosen({ shuffle: true, seed: 3 });
     expect(ids(QUESTIONS)).toEqual(before);
   });
 });
