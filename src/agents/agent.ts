@@ -117,11 +117,9 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
   });
 }
 
+/** Throws where no task could fill the prompt in. */
 export function checkPrompt(template: string): void {
-  for (const [, inside = ""] of template.matchAll(PLACEHOLDER)) {
-    const name = inside.trim();
-    if (NAME.test(name) && !isKnown(name)) throw unknownVariable(name);
-  }
+  renderPrompt(template, { max_turns: "", tools: "" });
 }
 
 export function variablesIn(template: string): string[] {
