@@ -121,13 +121,11 @@ describe("replay", () => {
     }
 
     test("is answered from: the nth time the nth reply, then no more", async () => {
-      let text = "";
-      const live = recording(counting(), (line) => {
-        text += line;
-      });
+      const lines: string[] = [];
+      const live = recording(counting(), (line) => lines.push(line));
       const given = [];
       for (const question of ["a", "b", "a"]) given.push(await live.complete(asked(question), never));
-      writeFileSync(file, text);
+      writeFileSync(file, lines.join(""));
       const model = await replayModel(file);
       expect(await model.complete(asked("a"), never)).toEqual(given[0]);
       expect(await model.complete(asked("a"), never)).toEqual(given[2]);
@@ -140,15 +138,13 @@ describe("replay", () => {
       const retries = [{ attempt: 1, reason: "500", waitedMs: 3 }];
       const failure = new ModelError("server", "x/y: 500 (after 2 attempts)", { retryable: true, retries });
       const late = new DOMException("late", "TimeoutError");
-      let text = "";
+      const lines: string[] = [];
       for (const error of [failure, late]) {
         const broken: Model = { id: "x/y", complete: () => Promise.reject(error) };
-        const live = recording(broken, (line) => {
-          text += line;
-        });
+        const live = recording(broken, (line) => lines.push(line));
         await expect(live.complete(asked("a"), never)).rejects.toBe(error);
       }
-      writeFileSync(file, text);
+      writeFileSync(file, lines.join(""));
       const model = await replayModel(file);
       const { kind, message } = failure;
       await expect(model.complete(asked("a"), never)).rejects.toMatchObject({
@@ -161,13 +157,11 @@ describe("replay", () => {
     });
 
     test("does not hold calls that were interrupted", async () => {
-      let text = "";
+      const lines: string[] = [];
       const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
-      const live = recording(broken, (line) => {
-        text += line;
-      });
+      const live = recording(broken, (line) => lines.push(line));
       await expect(live.complete(asked("a"), never)).rejects.toThrow("no");
-      expect(text).toBe("");
+      expect(lines).toEqual([]);
     });
   });
 

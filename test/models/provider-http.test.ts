@@ -19,7 +19,7 @@ import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { jsonBytes } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
-import { REQUEST } from "./wire.js";
+import { modelOver, REQUEST } from "./wire.js";
 
 describe("post json", () => {
   interface Canned {
@@ -396,14 +396,10 @@ describe("redirects", () => {
     "%s: a redirect (%s) to another host is an error that names the host, and nothing goes there",
     async (format, code) => {
       status = code;
-      const provider = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
-      const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+      const { name, wireApi } = modelOver(format, "m");
       const baseUrl = format.startsWith("openai") ? `${urlOf(server)}/v1` : urlOf(server);
       const connection = { apiKey: "sk-secret-0123456789", baseUrl, wireApi, timeoutMs: 5_000 } as const;
-      const model = await resolveModel({ provider, name: "m", id: `${provider}/m` }, connection, {
-        ...DEFAULT_RETRY,
-        attempts: 1,
-      });
+      const model = await resolveModel(name, connection, { ...DEFAULT_RETRY, attempts: 1 });
       const error = (await model
         .complete(REQUEST, new AbortController().signal)
         .catch((e: unknown) => e)) as ModelError;
