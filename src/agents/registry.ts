@@ -7,6 +7,7 @@ import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
   type Agent,
+  type AttachedTool,
   agentSettingsSchema,
   attachedOrDefault,
   DEFAULT_TOOL_IDS,
@@ -99,6 +100,8 @@ export function deleteTool(db: Db, id: string): void {
 
 const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
 
+type Attachment = z.output<typeof attachmentSchema>;
+
 const changeable = {
   name: z.string().min(1).max(200),
   description: z.string().max(10_000),
@@ -165,11 +168,7 @@ export function restoreVersion(db: Db, id: string, version: number): StoredAgent
     refuseBuiltin("agent", getAgent(db, id));
     const { agent, tools } = getVersion(db, id, version);
     saveAgent(db, normalizeRow({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
-    setTools(
-      db,
-      id,
-      tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
-    );
+    setTools(db, id, tools.map(attachmentOf));
     return getAgent(db, id);
   });
 }
@@ -251,11 +250,7 @@ export function detachTools(db: Db, agentId: string, toolIds: readonly string[])
 }
 
 /** Replaces the tools of an agent by these in their order; to be called within `withNewVersion`. */
-export function setTools(
-  db: Db,
-  agentId: string,
-  tools: readonly { readonly id: string; readonly config: JsonObject | null }[],
-): void {
+export function setTools(db: Db, agentId: string, tools: readonly Attachment[]): void {
   const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
   if (duplicate !== undefined) {
     throw new UserError("tool_attached", `The tool "${duplicate.id}" is named twice.`, "Name every tool once.");
@@ -269,15 +264,12 @@ export function setTools(
 }
 
 /** The tools of an agent; the default ones if it has none of its own. */
-function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
-  return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
-    id: tool.id,
-    config: config === null ? null : configOf(config),
-  }));
+function attachmentsOf(db: Db, agentId: string): Attachment[] {
+  return attachedOrDefault(db, agentId).map(attachmentOf);
 }
 
-function configOf(text: string): JsonObject {
-  return jsonObjectSchema.parse(JSON.parse(text));
+function attachmentOf({ tool, config }: AttachedTool): Attachment {
+  return { id: tool.id, config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)) };
 }
 
 /** Checks the prompt, and writes the model as `provider/name`. */
