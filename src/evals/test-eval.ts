@@ -283,7 +283,6 @@ interface ScoredTrace {
   readonly question: string;
   readonly good: boolean;
   readonly passed: boolean;
-  readonly score: number;
 }
 
 const SHUFFLES = 200;
@@ -291,7 +290,7 @@ const SHUFFLES = 200;
 /** All figures of how far an eval agrees with labels. */
 export function measureAgreement(tested: readonly TestedTrace[], seed: number): Agreement {
   const scored = tested.flatMap(({ question, bad, score }) =>
-    score === null ? [] : [{ question, good: !bad, passed: isPass(score), score }],
+    score === null ? [] : [{ question, good: !bad, passed: isPass(score) }],
   );
   const errors = tested.filter(({ error }) => error !== null).length;
   const labelled = countLabels(tested);

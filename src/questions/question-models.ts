@@ -2,10 +2,9 @@ import { CostLimit } from "../models/call-budget.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf, serverOf } from "../models/open-model.js";
-import { isPriced } from "../models/prices.js";
+import { requirePriced } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/app-context.js";
-import { UserError } from "../platform/errors.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { answerRequest, readCheckerAnswer } from "./check-by-model.js";
@@ -38,7 +37,10 @@ export async function openModels(
   ): Promise<QuestionModel> => {
     const name = parseModelName(id, null, address !== undefined);
     const baseUrl = serverOf(name.provider, address, settings.env, addressFlag);
-    if (options.maxCost !== undefined && !isPriced(await pricesOf(name))) throw unknownPrice(name.id);
+    if (options.maxCost !== undefined) {
+      const hint = "Leave --max-cost out, or take a model whose price is known.";
+      requirePriced(await pricesOf(name), "--max-cost", name.id, hint);
+    }
     const limits = { throttle: shared, costLimit: spending.limit };
     const connection = { baseUrl, timeoutMs: TIMEOUT_MS, ...limits, cache: true, note };
     const { model, throttle } = await openModel(name, connection, settings);
@@ -92,14 +94,6 @@ interface QuestionModel {
   readonly model: Model;
   readonly throttle: RateLimiter;
   readonly baseUrl: string | null;
-}
-
-function unknownPrice(model: string): UserError {
-  return new UserError(
-    "price_unknown",
-    `--max-cost cannot be kept: the price of ${model} is not known.`,
-    "Leave --max-cost out, or take a model whose price is known.",
-  );
 }
 
 /** What the calls of a command cost within its limit, and how many replies the cache gave for nothing. */
