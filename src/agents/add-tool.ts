@@ -15,7 +15,7 @@ import { openMailbox } from "../tools/mailbox.js";
 import { isTaskOnly, listServerTools, McpFailed, type ServerTool } from "../tools/mcp-connections.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
 import { findTool, getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
-import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
+import { checkInput, createTool, defined, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
 interface ToolTrial {
   readonly id: string;
@@ -257,12 +257,6 @@ function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
   const isUrl = /^https?:\/\//i.test(mcp);
   const address = isUrl ? { url: mcp } : { command: splitShellWords(mcp, "--mcp") };
   return jsonObjectSchema.parse(defined({ ...address, headers, env }));
-}
-
-function defined<T extends Readonly<Record<string, unknown>>>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
-  };
 }
 
 const TIMEOUT_MS = 60_000;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Message, TaskActivity } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
 import type { Ending } from "../tasks/ending.js";
@@ -81,6 +82,15 @@ export interface AgentBackend {
   answer(task: AgentTask, transcript: Transcript): Promise<Rollout>;
 }
 
+/** An answer as external agents give it. */
+export const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
+
+/** What an external agent came to; one that ends without an answer has used its turns, which is no failure. */
+export function rolloutOf(transcript: Transcript, answer: string, sources: readonly string[]): Rollout {
+  if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
+  return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
+}
+
 export function endingOfAnswer(answer: string, sources: readonly string[]): Ending {
   return isDontKnow(answer) && sources.length === 0 ? "dont_know" : "answered";
 }
@@ -117,11 +127,9 @@ export function renderPrompt(template: string, variables: PromptVariables): stri
   });
 }
 
+/** Throws where no task could fill the prompt in. */
 export function checkPrompt(template: string): void {
-  for (const [, inside = ""] of template.matchAll(PLACEHOLDER)) {
-    const name = inside.trim();
-    if (NAME.test(name) && !isKnown(name)) throw unknownVariable(name);
-  }
+  renderPrompt(template, { max_turns: "", tools: "" });
 }
 
 export function variablesIn(template: string): string[] {

@@ -9,7 +9,7 @@ import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
 import { jsonBytes, parseJsonOrNull } from "../platform/json.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
-import { type AgentBackend, type AgentTask, endingOfAnswer, mailboxOf, type Transcript } from "./agent.js";
+import { type AgentBackend, type AgentTask, answerSchema, mailboxOf, rolloutOf, type Transcript } from "./agent.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 interface EndpointAgent {
@@ -46,8 +46,6 @@ const replySchema = z.object({
     .catch(null),
 });
 
-const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
-
 /**
  * One chat completion per question: mailbox and day in the system message and in `metadata`, the question as the
  * user's. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
@@ -82,8 +80,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
           cached: false,
         });
         const { answer, sources } = readAnswer(content);
-        if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
-        return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
+        return rolloutOf(transcript, answer, sources);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         throw toModelError(error, endpoint.apiKey);

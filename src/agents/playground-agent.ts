@@ -9,6 +9,7 @@ import { ENDINGS, type Ending, isFailure } from "../tasks/ending.js";
 import {
   type AgentBackend,
   type AgentTask,
+  answerSchema,
   endingOfAnswer,
   mailboxOf,
   type Rollout,
@@ -88,8 +89,6 @@ interface OpenCall {
   readonly startedAt: string;
   readonly began: number;
 }
-
-const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
 
 const failedSchema = z.object({ error: z.string() });
 

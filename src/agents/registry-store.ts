@@ -34,7 +34,7 @@ async function useAndClose<T>(db: Db, use: (db: Db) => T | Promise<T>): Promise<
   }
 }
 
-export function countRunsOfVersion(db: Db, agentId: string, version: number): number {
+function countRunsOfVersion(db: Db, agentId: string, version: number): number {
   return db
     .prepare("SELECT count(*) FROM runs WHERE agent_id = ? AND settings ->> '$.agentVersion' = ?")
     .pluck()
@@ -42,7 +42,7 @@ export function countRunsOfVersion(db: Db, agentId: string, version: number): nu
 }
 
 /** An agent with its complete tools, so that it can run again after either has changed. */
-export interface VersionedAgent {
+interface VersionedAgent {
   readonly agent: Agent;
   readonly tools: readonly AttachedTool[];
 }
@@ -77,29 +77,12 @@ export function getVersion(db: Db, agentId: string, version: number): AgentVersi
 }
 
 /** The newest version if it equals `now`, otherwise the next number, which is not saved yet. */
-export function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; readonly isNew: boolean } {
+function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; readonly isNew: boolean } {
   const last = db.prepare(`${SELECT} ORDER BY version DESC LIMIT 1`).get(now.agent.id) as VersionRow | undefined;
   if (last === undefined) return { version: 1, isNew: true };
   return last.snapshot === canonicalJson(now)
     ? { version: last.version, isNew: false }
     : { version: last.version + 1, isNew: true };
-}
-
-/** Saves an agent as its newest version unless it equals that. Returns its number. */
-export function saveVersion(db: Db, now: VersionedAgent): number {
-  const keep = db.transaction(() => {
-    const { version, isNew } = matchVersion(db, now);
-    if (isNew) {
-      db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
-        now.agent.id,
-        version,
-        canonicalJson(now),
-      );
-    }
-    return version;
-  });
-  // Immediate: two runs that start together would both find the number free.
-  return keep.immediate();
 }
 
 /** Fixed fields in a fixed order, so that equal agents give equal texts. */
@@ -260,16 +243,24 @@ export function currentVersion(db: Db, agentId: string): number {
   return matchVersion(db, versionedAgent(db, agentId)).version;
 }
 
-export interface AgentVersionName {
-  readonly id: string;
-  readonly version: number;
-}
-
-export function nameVersion(db: Db, id: string): AgentVersionName {
+export function nameVersion(db: Db, id: string): { readonly id: string; readonly version: number } {
   return { id, version: currentVersion(db, id) };
 }
 
 /** Stores an agent as it is now as a version, unless the newest version is the same; returns its number. */
 export function saveCurrentVersion(db: Db, agentId: string): number {
-  return saveVersion(db, versionedAgent(db, agentId));
+  const now = versionedAgent(db, agentId);
+  const save = db.transaction(() => {
+    const { version, isNew } = matchVersion(db, now);
+    if (isNew) {
+      db.prepare("INSERT INTO agent_versions (agent_id, version, snapshot) VALUES (?, ?, ?)").run(
+        agentId,
+        version,
+        canonicalJson(now),
+      );
+    }
+    return version;
+  });
+  // Immediate: two runs that start together would both find the number free.
+  return save.immediate();
 }

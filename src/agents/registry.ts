@@ -7,6 +7,7 @@ import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
   type Agent,
+  type AttachedTool,
   agentSettingsSchema,
   attachedOrDefault,
   DEFAULT_TOOL_IDS,
@@ -73,8 +74,7 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
     const before = getTool(db, id);
     refuseBuiltin("tool", before);
     const changes = checkInput(toolChangesSchema, input, "tool_invalid", `Tool "${id}" cannot be changed like this`);
-    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-    const after = { ...before, ...defined };
+    const after = { ...before, ...defined(changes) };
     checkAttached({ tool: after, config: null });
     for (const { config } of listAgentsWithTool(db, id)) checkAttached({ tool: after, config });
     saveTool(db, after);
@@ -99,6 +99,8 @@ export function deleteTool(db: Db, id: string): void {
 }
 
 const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
+
+type Attachment = z.output<typeof attachmentSchema>;
 
 const changeable = {
   name: z.string().min(1).max(200),
@@ -155,8 +157,7 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
     const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
     const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
     const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
-    const defined = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-    saveAgent(db, normalizeRow({ ...before, ...defined, settings }));
+    saveAgent(db, normalizeRow({ ...before, ...defined(changes), settings }));
     return getAgent(db, id);
   });
 }
@@ -167,11 +168,7 @@ export function restoreVersion(db: Db, id: string, version: number): StoredAgent
     refuseBuiltin("agent", getAgent(db, id));
     const { agent, tools } = getVersion(db, id, version);
     saveAgent(db, normalizeRow({ ...agent, settings: agentSettingsSchema.parse(agent.settings) }));
-    setTools(
-      db,
-      id,
-      tools.map(({ tool, config }) => ({ id: tool.id, config: config === null ? null : configOf(config) })),
-    );
+    setTools(db, id, tools.map(attachmentOf));
     return getAgent(db, id);
   });
 }
@@ -180,7 +177,7 @@ export function restoreVersion(db: Db, id: string, version: number): StoredAgent
 export function deleteAgent(db: Db, id: string): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, id));
-    removeAgent(db, id);
+    db.prepare("DELETE FROM agents WHERE id = ?").run(id);
   });
 }
 
@@ -252,31 +249,27 @@ export function detachTools(db: Db, agentId: string, toolIds: readonly string[])
   });
 }
 
-/** Replaces the tools of an agent; to be called within `withNewVersion`. */
-export function setTools(
-  db: Db,
-  agentId: string,
-  tools: readonly { readonly id: string; readonly config: JsonObject | null }[],
-): void {
+/** Replaces the tools of an agent by these in their order; to be called within `withNewVersion`. */
+export function setTools(db: Db, agentId: string, tools: readonly Attachment[]): void {
   const duplicate = tools.find(({ id }, i) => tools.findIndex((other) => other.id === id) !== i);
   if (duplicate !== undefined) {
     throw new UserError("tool_attached", `The tool "${duplicate.id}" is named twice.`, "Name every tool once.");
   }
   const rows = tools.map(({ id, config }) => ({ id, config: config === null ? null : JSON.stringify(config) }));
   for (const { id, config } of rows) checkAttached({ tool: getTool(db, id), config });
-  saveAgentTools(db, agentId, rows);
+  db.prepare("DELETE FROM agent_tools WHERE agent_id = ?").run(agentId);
+  const add = db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)");
+  for (const { id, config } of rows) add.run(agentId, id, config);
+  db.prepare("UPDATE agents SET updated_at = CURRENT_TIMESTAMP WHERE id = ?").run(agentId);
 }
 
 /** The tools of an agent; the default ones if it has none of its own. */
-function attachmentsOf(db: Db, agentId: string): { id: string; config: JsonObject | null }[] {
-  return attachedOrDefault(db, agentId).map(({ tool, config }) => ({
-    id: tool.id,
-    config: config === null ? null : configOf(config),
-  }));
+function attachmentsOf(db: Db, agentId: string): Attachment[] {
+  return attachedOrDefault(db, agentId).map(attachmentOf);
 }
 
-function configOf(text: string): JsonObject {
-  return jsonObjectSchema.parse(JSON.parse(text));
+function attachmentOf({ tool, config }: AttachedTool): Attachment {
+  return { id: tool.id, config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)) };
 }
 
 /** Checks the prompt, and writes the model as `provider/name`. */
@@ -325,6 +318,13 @@ function saveIfReadable(db: Db, agentId: string): void {
   }
 }
 
+/** Without the fields that are undefined. */
+export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}
+
 /** Parses the input of a change; the error names the first invalid field. */
 export function checkInput<T extends z.ZodType>(schema: T, value: unknown, code: string, what: string): z.output<T> {
   const result = schema.safeParse(value);
@@ -352,20 +352,4 @@ function saveAgent(db: Db, agent: Agent): void {
      ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, prompt = excluded.prompt,
        model = excluded.model, settings = excluded.settings, updated_at = CURRENT_TIMESTAMP`,
   ).run({ id, name, description, prompt, model, settings: JSON.stringify(settings) });
-}
-
-function removeAgent(db: Db, id: string): void {
-  db.prepare("DELETE FROM agents WHERE id = ?").run(id);
-}
-
-/** Replaces an agent's tools, in this order; `config` is JSON text. */
-function saveAgentTools(
-  db: Db,
-  agentId: string,
-  tools: readonly { readonly id: string; readonly config: string | null }[],
-): void {
-  db.prepare("DELETE FROM agent_tools WHERE agent_id = ?").run(agentId);
-  const add = db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)");
-  for (const { id, config } of tools) add.run(agentId, id, config);
-  db.prepare("UPDATE agents SET updated_at = CURRENT_TIMESTAMP WHERE id = ?").run(agentId);
 }

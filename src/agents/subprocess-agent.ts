@@ -3,7 +3,7 @@ import { ModelError, type Usage } from "../models/model.js";
 import { scrub } from "../models/provider-errors.js";
 import { listenMcp, type MailOffer, type McpListener, mailServer } from "../tools/mcp-server.js";
 import type { Tool, ToolContext } from "../tools/tool.js";
-import { type AgentBackend, type AgentTask, endingOfAnswer, type Transcript } from "./agent.js";
+import { type AgentBackend, type AgentTask, rolloutOf, type Transcript } from "./agent.js";
 import { callTool } from "./agent-loop.js";
 import type { AgentProcesses, ProgramReply } from "./agent-process.js";
 
@@ -46,10 +46,7 @@ export async function openSubprocessAgent(agent: SubprocessAgent): Promise<OpenS
         const latencyMs = Math.max(0, performance.now() - began - toolTimeOf(transcript));
         takeDown(reply, transcript, { startedAt, latencyMs }, agent);
         if (reply.error) throw new ModelError("server", reply.error, { retryable: false });
-        const answer = reply.answer?.trim() ?? "";
-        const sources = reply.sources ?? [];
-        if (answer === "") return { ...transcript, ending: "out_of_turns", answer: null, sources: [] };
-        return { ...transcript, ending: endingOfAnswer(answer, sources), answer, sources };
+        return rolloutOf(transcript, reply.answer?.trim() ?? "", reply.sources ?? []);
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
         // A program's error text may hold the key it was given.

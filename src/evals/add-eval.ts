@@ -3,7 +3,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import { type Assertion, type EvalDefinition, evalDefinitionSchema, type StoredEval } from "./definition.js";
+import { type Assertion, type EvalDraft, evalDefinitionSchema, type StoredEval } from "./definition.js";
 import { assertionText } from "./run-rules.js";
 import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
@@ -38,7 +38,7 @@ export function addEval(
   });
 }
 
-function draftOf(db: Db, options: AddOptions): Omit<EvalDefinition, "version"> {
+function draftOf(db: Db, options: AddOptions): EvalDraft {
   const { name, bound, assertions, rubricModel, criterion } = options;
   const origin = { by: "person", seed: null, labels: null, parent: null } as const;
   if (rubricModel !== null) {
@@ -52,14 +52,13 @@ function draftOf(db: Db, options: AddOptions): Omit<EvalDefinition, "version"> {
       );
     }
     const written = { criterion: sentence, rubric: sentence, model: rubricModel };
-    return { name, kind: "rubric", reference: false, ...written, origin } as Omit<EvalDefinition, "version">;
+    return { name, kind: "rubric", reference: false, ...written, origin };
   }
   if (assertions.length > 0) {
     const text = assertions.map(assertionText).join(", and ");
     const sentence = criterion === undefined ? null : criterionSentence(db, criterion);
     const about = sentence ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.slice(0, 1_000);
-    const draft = { name, kind: "assertions", reference: false, criterion: about, answer: { all: [...assertions] } };
-    return { ...draft, origin } as Omit<EvalDefinition, "version">;
+    return { name, kind: "assertions", reference: false, criterion: about, answer: { all: [...assertions] }, origin };
   }
   const template = TEMPLATES.find((one) => one.name === name);
   if (template === undefined) {

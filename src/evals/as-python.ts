@@ -43,15 +43,13 @@ def get_assert(output, context):
 /** The files of evals for promptfoo: a Python file for each that is code, and the assertions for its configuration. */
 function promptfooFiles(definitions: readonly EvalDefinition[]): Map<string, string> {
   const files = new Map<string, string>();
-  for (const definition of definitions) {
-    if (definition.kind !== "rubric")
-      files.set(`${definition.name}.py`, `${pythonModule(definition).trimEnd()}\n${GET_ASSERT}`);
-  }
   const assertions = definitions.map((definition) => {
     const { name } = definition;
-    return definition.kind === "rubric"
-      ? { type: "llm-rubric", metric: name, value: literalTemplate(definition.rubric) }
-      : { type: "python", metric: name, value: `file://${name}.py` };
+    if (definition.kind === "rubric") {
+      return { type: "llm-rubric", metric: name, value: literalTemplate(definition.rubric) };
+    }
+    files.set(`${name}.py`, `${pythonModule(definition).trimEnd()}\n${GET_ASSERT}`);
+    return { type: "python", metric: name, value: `file://${name}.py` };
   });
   // JSON is YAML too.
   files.set("promptfoo-assertions.json", `${JSON.stringify({ assert: assertions }, null, 2)}\n`);

@@ -30,10 +30,10 @@ export function refineRules(
         some.some((condition) => isMissed(condition, { value: valuesOf(condition.feature)[i] ?? null })),
       ),
     ).alignment;
-  let refined = conditions.map((condition) => {
+  let refined = conditions.map((condition, i) => {
     const moved = moveBound(condition, valuesOf(condition.feature), bad);
     // What is right by construction is moved only for something.
-    const gain = alignmentWith(replace(conditions, condition, moved)) - alignmentWith(conditions);
+    const gain = alignmentWith(conditions.with(i, moved)) - alignmentWith(conditions);
     return gain > (isCut(condition.feature) ? 0 : MIN_GAIN) ? moved : condition;
   });
   for (const condition of refined.length > 1 ? [...refined] : []) {
@@ -62,10 +62,6 @@ function moveBound(condition: Condition, values: readonly (number | null)[], bad
 /** Whether labels set the bound of this feature. */
 function isCut(feature: string): boolean {
   return TEMPLATES.some((template) => template.feature === feature && template.bound === "cut");
-}
-
-function replace(conditions: readonly Condition[], old: Condition, by: Condition): Condition[] {
-  return conditions.map((condition) => (condition === old ? by : condition));
 }
 
 /** The criterion of conditions, from the templates they are of, else from what their features measure. */
@@ -124,7 +120,7 @@ export function chooseTemplates(all: readonly MeasuredTemplate[], labels: Traini
   const chosen: (typeof candidates)[number][] = [];
   let caught = bad.map(() => false);
   let reached = 0;
-  while (chosen.length < MAX_CHOSEN) {
+  while (chosen.length < MAX_CONDITIONS) {
     const next = bestOf(eligible, caught, bad);
     if (next === null || next.alignment - reached < MIN_GAIN) break;
     chosen.push(next.candidate);
@@ -233,13 +229,6 @@ export interface TrainingLabels {
   readonly folds: readonly number[];
 }
 
-/** Which traces a template fails with the cut that these labels set; none where they set no cut. */
-function failuresOf({ template, values }: MeasuredTemplate, cut: number | null): boolean[] {
-  if (cut === null) return values.map(() => false);
-  const condition = conditionOf(template, cut);
-  return values.map((value) => isMissed(condition, { value }));
-}
-
 /** The cut by all labels; 0 for templates that have none. */
 function cutOf({ template, values }: MeasuredTemplate, bad: readonly boolean[]): number | null {
   return template.bound === "cut" ? fitCut(values, bad) : 0;
@@ -247,12 +236,12 @@ function cutOf({ template, values }: MeasuredTemplate, bad: readonly boolean[]):
 
 /** Which traces a template fails, by labels, where its cut is set by those of the other folds. */
 function crossValidation(
-  measured: MeasuredTemplate,
-  { folds }: Pick<TrainingLabels, "folds">,
+  { template, values }: MeasuredTemplate,
+  { folds }: TrainingLabels,
 ): (bad: readonly boolean[]) => boolean[] {
-  const { template, values } = measured;
   if (template.bound !== "cut") {
-    const failures = failuresOf(measured, 0);
+    const condition = conditionOf(template, 0);
+    const failures = values.map((value) => isMissed(condition, { value }));
     return () => failures;
   }
   const parts = [...new Set(folds)].map((fold) => ({
@@ -269,9 +258,6 @@ function crossValidation(
     return failures;
   };
 }
-
-/** At most as many templates as one eval may have conditions. */
-const MAX_CHOSEN = MAX_CONDITIONS;
 
 /** Cuts are sought among these quantiles of the good traces; of equals the one that fails fewest. */
 const QUANTILES = [1, 0.95, 0.9, 0.8];

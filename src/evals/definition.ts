@@ -251,6 +251,11 @@ export type EvalDefinition = z.output<typeof evalDefinitionSchema>;
 
 export type EvalOf<K extends EvalDefinition["kind"]> = Extract<EvalDefinition, { kind: K }>;
 
+/** An eval before it is saved, which gives it its version. */
+export type EvalDraft<K extends EvalDefinition["kind"] = EvalDefinition["kind"]> = K extends K
+  ? Omit<EvalOf<K>, "version">
+  : never;
+
 /** Evals that this process itself reads and applies to one trace at a time. */
 export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
 

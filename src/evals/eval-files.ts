@@ -5,6 +5,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
 import { withStore } from "../store/open-store.js";
 import { type ExportedEval, withoutMain } from "./as-python.js";
 import {
@@ -36,7 +37,7 @@ export function importEvals(paths: readonly string[], settings: AppSettings): Pr
     db
       .transaction(() =>
         read.map(({ path, definition: { version: _, ...draft }, validation }) => {
-          const saved = saveDraft(db, draft as Omit<EvalDefinition, "version">, new Date().toISOString());
+          const saved = saveDraft(db, draft, new Date().toISOString());
           const kept = validation === undefined ? null : saveImportedTest(db, saved.stored, validation);
           return { path, ...saved, validation: kept };
         }),
@@ -128,23 +129,20 @@ function readEvalFile(path: string): ReadEvalFile {
 const fileSchema = z.looseObject({ validation: fileValidationSchema.optional() });
 
 function readDefinition(value: unknown): ReadEvalFile {
-  const file = fileSchema.safeParse(value);
-  if (file.data === undefined) {
-    const [issue] = file.error.issues;
-    throw new Error(`${issue?.path.join(".") || "the document"}: ${issue?.message}`);
-  }
-  const { validation, ...written } = file.data;
-  const { data, error } = evalDefinitionSchema.safeParse(written);
-  if (data === undefined) {
-    const [issue] = error.issues;
-    throw new Error(`${issue?.path.join(".") || "the document"}: ${issue?.message}`);
-  }
-  if (data.kind === "rules") {
-    const unknown = data.pass.all.find(({ feature }) => !Object.hasOwn(FEATURES, feature));
+  const { validation, ...written } = checked(fileSchema, value);
+  const definition = checked(evalDefinitionSchema, written);
+  if (definition.kind === "rules") {
+    const unknown = definition.pass.all.find(({ feature }) => !Object.hasOwn(FEATURES, feature));
     if (unknown !== undefined)
       throw new Error(`there is no feature "${unknown.feature}"; there are ${Object.keys(FEATURES).join(", ")}`);
   }
-  return { definition: data, validation };
+  return { definition, validation };
+}
+
+function checked<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  throw new Error(firstIssue(error, "the document"));
 }
 
 function fromJson(text: string, extension: string): unknown {

@@ -16,7 +16,7 @@ export interface MeasuredOutcome extends EvalOutcome {
 }
 
 /** From here on a trace passes. */
-export const PASS_SCORE = 0.5;
+const PASS_SCORE = 0.5;
 
 export function isPass(score: number): boolean {
   return score >= PASS_SCORE;

@@ -1,6 +1,7 @@
 import { plainSubject } from "../mail/email.js";
+import { isJsonObject } from "../models/tool-calls.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import { type JsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
@@ -24,179 +25,234 @@ import {
 } from "../traces/trace.js";
 import type { EvaluatedTrace } from "./definition.js";
 
-/** Tools that may leave files behind: they write one, or run what does. */
-const WRITING_TOOLS: ReadonlySet<string> = new Set(["write_file", "run_shell", "execute_python", "run_notebook"]);
-
-const RUNS_TESTS =
-  /\b(pytest|unittest|nose2?|tox|dbt (test|build)|npm (run )?test|yarn test|make (check|test)|go test|cargo test|great_expectations|assert)\b/;
-
-const filesWritten: Feature = {
-  meaning: "tool calls that wrote a file, or ran a program that can",
-  of({ isSuite, toolCalls }) {
-    if (!isSuite) return DOES_NOT_APPLY;
-    return { value: toolCalls.filter((call) => WRITING_TOOLS.has(call.name) && call.error === null).length };
-  },
-};
-
-const commandsFailed: Feature = {
-  meaning: "commands that ended with an exit code other than 0, or by their time limit",
-  of({ isSuite, toolCalls }) {
-    if (!isSuite) return DOES_NOT_APPLY;
-    const failed = toolCalls.filter(hasFailed);
-    return { value: failed.length, detail: listOf(failed.map(commandOf)) };
-  },
-};
-
-const testsRun: Feature = {
-  meaning: "commands that run tests or check with assert",
-  of({ isSuite, toolCalls }) {
-    if (!isSuite) return DOES_NOT_APPLY;
-    return { value: toolCalls.filter((call) => RUNS_TESTS.test(commandOf(call))).length };
-  },
-};
-
-function hasFailed({ result }: ToolCallRecord): boolean {
-  const { exit_code: exitCode, timed_out: timedOut } = recordOf(result);
-  return timedOut === true || (typeof exitCode === "number" && exitCode !== 0);
+export interface Measurement {
+  /** Null: the feature does not apply to the trace, so no bound on it is missed. */
+  readonly value: number | null;
+  /** What there is to see, named: the number that stands in no mail. */
+  readonly detail?: string;
 }
 
-function commandOf({ arguments: args }: ToolCallRecord): string {
-  const { command, code } = recordOf(args);
-  return typeof command === "string" ? command : typeof code === "string" ? code : "";
+/** One number about a trace. */
+interface Feature {
+  /** What it is a number of, as a phrase: `numbers of the answer that stand in a mail that was read (share)`. */
+  readonly meaning: string;
+  readonly of: (trace: VisibleTrace) => Measurement;
 }
 
-function recordOf(value: JsonValue): { readonly [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as { readonly [key: string]: JsonValue })
-    : {};
+/** All features that rules may bound, by the name that eval files use. */
+export const FEATURES: Readonly<Record<string, Feature>> = {
+  numbers_in_mail: {
+    meaning: "numbers of the answer that stand in a mail that was read (share)",
+    of: (trace) => numbersFoundIn(trace, trace.opened.map(textOf)),
+  },
+  numbers_in_results: {
+    meaning: "numbers of the answer that stand in the result of some tool (share)",
+    of: (trace) => numbersFoundIn(trace, trace.toolCalls.map(resultText)),
+  },
+  sources_read: {
+    meaning: "sources of the answer that were opened (share)",
+    of({ sources, opened }) {
+      const read = idsOf(opened);
+      return shareOf(sources, (id) => read.has(id));
+    },
+  },
+  sources_returned: {
+    meaning: "sources of the answer that some tool returned (share)",
+    of({ sources, opened, listed }) {
+      const returned = idsOf([...opened, ...listed]);
+      return shareOf(sources, (id) => returned.has(id));
+    },
+  },
+  sources: {
+    meaning: "sources that the answer names",
+    of({ sources, answer, abstained, isSuite }) {
+      return isSuite || abstained || answer.trim() === "" ? DOES_NOT_APPLY : { value: sources.length };
+    },
+  },
+  newer_in_thread: {
+    meaning: "mails with the subject of a source that a tool returned and that are newer than every source",
+    of({ sources, opened, listed }) {
+      const cited = new Set(sources);
+      const mails = [...opened, ...listed].flatMap((mail) => datedOf(mail) ?? []);
+      const sourceMails = mails.filter(({ id }) => cited.has(id));
+      if (sourceMails.length === 0) return DOES_NOT_APPLY;
+      const newest =
+        sourceMails
+          .map(({ date }) => date)
+          .toSorted()
+          .at(-1) ?? "";
+      const subjects = new Set(sourceMails.map(({ subject }) => subject));
+      const newer = new Set(
+        mails.filter(({ subject, date }) => subjects.has(subject) && date > newest).map(({ id }) => id),
+      );
+      return { value: newer.size, detail: listOf([...newer]) };
+    },
+  },
+  mails_listed_before_abstaining: {
+    meaning: "mails that searches returned before the agent said it does not know",
+    of({ abstained, listed }) {
+      if (!abstained) return DOES_NOT_APPLY;
+      const ids = [...idsOf(listed)];
+      return { value: ids.length, detail: listOf(ids) };
+    },
+  },
+  mails_after_cutoff: {
+    meaning: "mails that were opened or cited and are newer than the day of the question",
+    of({ queryDate, sources, opened, listed }) {
+      const cited = new Set(sources);
+      const used = [...opened, ...listed.filter(({ message_id: id }) => cited.has(id))];
+      const dated = used.flatMap(({ message_id: id, date }) =>
+        typeof date === "string" && DAY.test(date) ? [{ id, day: date.slice(0, 10) }] : [],
+      );
+      if (queryDate === null || dated.length === 0) return DOES_NOT_APPLY;
+      const late = [...new Set(dated.filter(({ day }) => day > queryDate).map(({ id }) => id))];
+      return { value: late.length, detail: listOf(late) };
+    },
+  },
+  other_mailbox_calls: {
+    meaning: "tool calls that name another mailbox than that of the question",
+    of({ inbox, toolCalls }) {
+      if (inbox === null) return DOES_NOT_APPLY;
+      const named = toolCalls.flatMap(({ arguments: args }) =>
+        Object.entries(recordOf(args)).flatMap(([key, value]) =>
+          MAILBOX_ARGUMENT.test(key) && typeof value === "string" ? value.trim() : [],
+        ),
+      );
+      const others = named.filter((name) => name !== "" && name.toLowerCase() !== inbox.toLowerCase());
+      return { value: others.length, detail: listOf(others) };
+    },
+  },
+  addresses_in_results: {
+    meaning: "e-mail addresses of the answer that stand in the question or in the result of some tool (share)",
+    of({ answer, question, inbox, toolCalls }) {
+      const addressesOf = (text: string) => (text.match(ADDRESS) ?? []).map((address) => address.toLowerCase());
+      const claimed = [...new Set(addressesOf(answer.slice(0, MAX_CLAIM_CHARS)))];
+      if (claimed.length === 0) return DOES_NOT_APPLY;
+      const known = new Set([question, inbox ?? "", ...toolCalls.map(resultText)].flatMap(addressesOf));
+      return shareOf(claimed, (address) => known.has(address));
+    },
+  },
+  answer_complete: {
+    meaning: "1 where the last reply of the model was not cut off by its limit of tokens, else 0",
+    of({ turns }) {
+      const last = turns.at(-1);
+      return last === undefined ? DOES_NOT_APPLY : { value: last.finishReason === "length" ? 0 : 1 };
+    },
+  },
+  ended: {
+    meaning: "1 where the agent ended with an answer or an abstention, else 0",
+    of: ({ ending }) => ({ value: ending === "answered" || ending === "dont_know" ? 1 : 0, detail: ending }),
+  },
+  date_given: {
+    meaning: "1 where the answer names a date, a day or a time, else 0; of questions that ask when",
+    of: (trace) =>
+      asks(trace, ASKS_DATE) ? { value: hasDate(trace.answer.slice(0, MAX_CHARS)) ? 1 : 0 } : DOES_NOT_APPLY,
+  },
+  number_given: {
+    meaning: "1 where the answer has a number, else 0; of questions that ask how many or how much",
+    of: (trace) =>
+      asks(trace, ASKS_NUMBER)
+        ? { value: /\d/.test(trace.answer) || parseNumbers(trace.answer.slice(0, MAX_CHARS)).length > 0 ? 1 : 0 }
+        : DOES_NOT_APPLY,
+  },
+  answer_words: {
+    meaning: "words of the answer",
+    of({ answer, abstained, isSuite }) {
+      if (isSuite || abstained || answer.trim() === "") return DOES_NOT_APPLY;
+      return { value: answer.trim().split(/\s+/).length };
+    },
+  },
+  repeated_calls: {
+    meaning: "tool calls that were made before with the same arguments",
+    of({ toolCalls }) {
+      const seen = new Set<string>();
+      const repeated = toolCalls.filter(({ name, arguments: args }) => {
+        const call = `${name} ${JSON.stringify(args)}`;
+        const isRepeat = seen.has(call);
+        seen.add(call);
+        return isRepeat;
+      });
+      return {
+        value: repeated.length,
+        detail: listOf(repeated.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`)),
+      };
+    },
+  },
+  unparsable_calls: {
+    meaning: "tool calls whose arguments could not be parsed",
+    of({ toolCalls }) {
+      const odd = toolCalls.filter(({ errorKind }) => errorKind === "unparsable_call");
+      return { value: odd.length, detail: listOf(odd.map(({ name }) => name)) };
+    },
+  },
+  failed_calls: {
+    meaning: "tool calls that failed",
+    of({ toolCalls }) {
+      const failed = toolCalls.filter(({ error }) => error !== null);
+      return { value: failed.length, detail: listOf(failed.map(({ name, error }) => `${name}: ${error}`)) };
+    },
+  },
+  turns: { meaning: "turns", of: ({ turns }) => ({ value: turns.length }) },
+  cost_usd: {
+    meaning: "cost of the model calls in US dollars, where the price is known",
+    of: ({ turns }) => (turns.length === 0 ? DOES_NOT_APPLY : { value: sumCost(turns) }),
+  },
+  seconds: {
+    meaning: "duration in seconds",
+    of: ({ durationMs }) => ({ value: durationMs / 1_000 }),
+  },
+  files_written: {
+    meaning: "tool calls that wrote a file, or ran a program that can",
+    of({ isSuite, toolCalls }) {
+      if (!isSuite) return DOES_NOT_APPLY;
+      return { value: toolCalls.filter((call) => WRITING_TOOLS.has(call.name) && call.error === null).length };
+    },
+  },
+  commands_failed: {
+    meaning: "commands that ended with an exit code other than 0, or by their time limit",
+    of({ isSuite, toolCalls }) {
+      if (!isSuite) return DOES_NOT_APPLY;
+      const failed = toolCalls.filter(hasFailed);
+      return { value: failed.length, detail: listOf(failed.map(commandOf)) };
+    },
+  },
+  tests_run: {
+    meaning: "commands that run tests or check with assert",
+    of({ isSuite, toolCalls }) {
+      if (!isSuite) return DOES_NOT_APPLY;
+      return { value: toolCalls.filter((call) => RUNS_TESTS.test(commandOf(call))).length };
+    },
+  },
+};
+
+/** Throws where an eval names a feature that this version does not have. */
+export function featureOf(name: string, where: string): Feature {
+  const feature = Object.hasOwn(FEATURES, name) ? FEATURES[name] : undefined;
+  if (feature !== undefined) return feature;
+  throw new UserError(
+    "feature_unknown",
+    `${where}: there is no feature "${name}".`,
+    `There are ${Object.keys(FEATURES).join(", ")}.`,
+  );
 }
 
-const sourcesRead: Feature = {
-  meaning: "sources of the answer that were opened (share)",
-  of({ sources, opened }) {
-    const read = idsOf(opened);
-    return shareOf(sources, (id) => read.has(id));
-  },
-};
+const DOES_NOT_APPLY: Measurement = { value: null };
 
-const sourcesReturned: Feature = {
-  meaning: "sources of the answer that some tool returned (share)",
-  of({ sources, opened, listed }) {
-    const returned = idsOf([...opened, ...listed]);
-    return shareOf(sources, (id) => returned.has(id));
-  },
-};
-
-const sourceCount: Feature = {
-  meaning: "sources that the answer names",
-  of({ sources, answer, abstained, isSuite }) {
-    return isSuite || abstained || answer.trim() === "" ? DOES_NOT_APPLY : { value: sources.length };
-  },
-};
-
-const newerInThread: Feature = {
-  meaning: "mails with the subject of a source that a tool returned and that are newer than every source",
-  of({ sources, opened, listed }) {
-    const cited = new Set(sources);
-    const mails = [...opened, ...listed].flatMap((mail) => datedOf(mail) ?? []);
-    const sourceMails = mails.filter(({ id }) => cited.has(id));
-    if (sourceMails.length === 0) return DOES_NOT_APPLY;
-    const newest =
-      sourceMails
-        .map(({ date }) => date)
-        .toSorted()
-        .at(-1) ?? "";
-    const subjects = new Set(sourceMails.map(({ subject }) => subject));
-    const newer = new Set(
-      mails.filter(({ subject, date }) => subjects.has(subject) && date > newest).map(({ id }) => id),
-    );
-    return { value: newer.size, detail: listOf([...newer]) };
-  },
-};
-
-const mailsListedBeforeAbstaining: Feature = {
-  meaning: "mails that searches returned before the agent said it does not know",
-  of({ abstained, listed }) {
-    if (!abstained) return DOES_NOT_APPLY;
-    const ids = [...idsOf(listed)];
-    return { value: ids.length, detail: listOf(ids) };
-  },
-};
-
-function idsOf(mails: readonly ReturnedMail[]): Set<string> {
-  return new Set(mails.map(({ message_id }) => message_id));
+/** The share of `items` that are `fine`, naming the first few that are not; does not apply to no items. */
+function shareOf(items: readonly string[], isFine: (item: string) => boolean): Measurement {
+  if (items.length === 0) return DOES_NOT_APPLY;
+  const odd = items.filter((item) => !isFine(item));
+  if (odd.length === 0) return { value: 1 };
+  return { value: (items.length - odd.length) / items.length, detail: listOf(odd) };
 }
 
-interface DatedMail {
-  readonly id: string;
-  /** Without Re:, Fw: and the like, in small letters. */
-  readonly subject: string;
-  readonly date: string;
-}
+const LISTED = 3;
 
-/** Null where the tool gave no subject or date, as ART's search does. */
-function datedOf({ message_id: id, subject, date }: ReturnedMail): DatedMail | null {
-  if (typeof subject !== "string" || typeof date !== "string") return null;
-  const plain = plainSubject(subject).toLowerCase();
-  return plain === "" ? null : { id, subject: plain, date };
-}
-
-const mailsAfterCutoff: Feature = {
-  meaning: "mails that were opened or cited and are newer than the day of the question",
-  of({ queryDate, sources, opened, listed }) {
-    const cited = new Set(sources);
-    const used = [...opened, ...listed.filter(({ message_id: id }) => cited.has(id))];
-    const dated = used.flatMap(({ message_id: id, date }) =>
-      typeof date === "string" && DAY.test(date) ? [{ id, day: date.slice(0, 10) }] : [],
-    );
-    if (queryDate === null || dated.length === 0) return DOES_NOT_APPLY;
-    const late = [...new Set(dated.filter(({ day }) => day > queryDate).map(({ id }) => id))];
-    return { value: late.length, detail: listOf(late) };
-  },
-};
-
-const DAY = /^\d{4}-\d{2}-\d{2}/;
-
-/** Names of arguments that choose a mailbox. */
-const MAILBOX_ARGUMENT = /^(inbox|mailbox|account)(_?(id|address))?$/i;
-
-const otherMailboxCalls: Feature = {
-  meaning: "tool calls that name another mailbox than that of the question",
-  of({ inbox, toolCalls }) {
-    if (inbox === null) return DOES_NOT_APPLY;
-    const named = toolCalls.flatMap(({ arguments: args }) =>
-      Object.entries(recordOf(args)).flatMap(([key, value]) =>
-        MAILBOX_ARGUMENT.test(key) && typeof value === "string" ? value.trim() : [],
-      ),
-    );
-    const others = named.filter((name) => name !== "" && name.toLowerCase() !== inbox.toLowerCase());
-    return { value: others.length, detail: listOf(others) };
-  },
-};
-
-const ADDRESS = /\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+/g;
-
-const addressesInResults: Feature = {
-  meaning: "e-mail addresses of the answer that stand in the question or in the result of some tool (share)",
-  of({ answer, question, inbox, toolCalls }) {
-    const addressesOf = (text: string) => (text.match(ADDRESS) ?? []).map((address) => address.toLowerCase());
-    const claimed = [...new Set(addressesOf(answer.slice(0, MAX_CLAIM_CHARS)))];
-    if (claimed.length === 0) return DOES_NOT_APPLY;
-    const known = new Set([question, inbox ?? "", ...toolCalls.map(resultText)].flatMap(addressesOf));
-    return shareOf(claimed, (address) => known.has(address));
-  },
-};
-
-/** All texts within a result, a line each: in JSON a line break would stand as a letter before what follows it. */
-function resultText({ result }: ToolCallRecord): string {
-  const texts: string[] = [];
-  const collect = (value: JsonValue): void => {
-    if (typeof value === "string" || typeof value === "number") texts.push(String(value));
-    else if (Array.isArray(value)) value.forEach(collect);
-    else Object.values(recordOf(value)).forEach(collect);
-  };
-  collect(result);
-  return texts.join("\n");
+/** `a, b, c and 2 more`, each at most a line long. */
+function listOf(items: readonly string[]): string {
+  const shown = items.slice(0, LISTED).map((item) => item.replace(/\s+/g, " ").slice(0, 100));
+  const more = items.length - shown.length;
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Characters of an answer or a mail that are searched for numbers. */
@@ -207,16 +263,6 @@ const WRITTEN = /(?<![\w.,:])\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/g;
 /** The same with the word that scales it: `1.5 million`, `1.5MM`. */
 const SCALED =
   /(?<![\w.,:])\d+(?:[.,:]\d+)*(?:\s?(?:hundred|dozen|thousand|million|mil|billion|bn|trillion|mm|k|m|b)\b|(?![\w]|[.,:]\d))/gi;
-
-const numbersInMail: Feature = {
-  meaning: "numbers of the answer that stand in a mail that was read (share)",
-  of: (trace) => numbersFoundIn(trace, trace.opened.map(textOf)),
-};
-
-const numbersInResults: Feature = {
-  meaning: "numbers of the answer that stand in the result of some tool (share)",
-  of: (trace) => numbersFoundIn(trace, trace.toolCalls.map(resultText)),
-};
 
 /** A number of the question counts as found: the agent may repeat it. An abstention claims nothing. */
 function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: readonly string[]): Measurement {
@@ -286,50 +332,42 @@ function textOf(mail: ReturnedMail): string {
   return [mail.subject, mail.sender, mail.date, mail.body].filter((part) => typeof part === "string").join("\n");
 }
 
-const repeatedCalls: Feature = {
-  meaning: "tool calls that were made before with the same arguments",
-  of({ toolCalls }) {
-    const seen = new Set<string>();
-    const repeated = toolCalls.filter(({ name, arguments: args }) => {
-      const call = `${name} ${JSON.stringify(args)}`;
-      const isRepeat = seen.has(call);
-      seen.add(call);
-      return isRepeat;
-    });
-    return {
-      value: repeated.length,
-      detail: listOf(repeated.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`)),
-    };
-  },
-};
+function idsOf(mails: readonly ReturnedMail[]): Set<string> {
+  return new Set(mails.map(({ message_id }) => message_id));
+}
 
-const unparsableCalls: Feature = {
-  meaning: "tool calls whose arguments could not be parsed",
-  of({ toolCalls }) {
-    const odd = toolCalls.filter(({ errorKind }) => errorKind === "unparsable_call");
-    return { value: odd.length, detail: listOf(odd.map(({ name }) => name)) };
-  },
-};
+interface DatedMail {
+  readonly id: string;
+  /** Without Re:, Fw: and the like, in small letters. */
+  readonly subject: string;
+  readonly date: string;
+}
 
-const failedCalls: Feature = {
-  meaning: "tool calls that failed",
-  of({ toolCalls }) {
-    const failed = toolCalls.filter(({ error }) => error !== null);
-    return { value: failed.length, detail: listOf(failed.map(({ name, error }) => `${name}: ${error}`)) };
-  },
-};
+/** Null where the tool gave no subject or date, as ART's search does. */
+function datedOf({ message_id: id, subject, date }: ReturnedMail): DatedMail | null {
+  if (typeof subject !== "string" || typeof date !== "string") return null;
+  const plain = plainSubject(subject).toLowerCase();
+  return plain === "" ? null : { id, subject: plain, date };
+}
 
-const turnCount: Feature = { meaning: "turns", of: ({ turns }) => ({ value: turns.length }) };
+const DAY = /^\d{4}-\d{2}-\d{2}/;
 
-const costUsd: Feature = {
-  meaning: "cost of the model calls in US dollars, where the price is known",
-  of: ({ turns }) => (turns.length === 0 ? DOES_NOT_APPLY : { value: sumCost(turns) }),
-};
+/** Names of arguments that choose a mailbox. */
+const MAILBOX_ARGUMENT = /^(inbox|mailbox|account)(_?(id|address))?$/i;
 
-const seconds: Feature = {
-  meaning: "duration in seconds",
-  of: ({ durationMs }) => ({ value: durationMs / 1_000 }),
-};
+const ADDRESS = /\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+/g;
+
+/** All texts within a result, a line each: in JSON a line break would stand as a letter before what follows it. */
+function resultText({ result }: ToolCallRecord): string {
+  const texts: string[] = [];
+  const collect = (value: JsonValue): void => {
+    if (typeof value === "string" || typeof value === "number") texts.push(String(value));
+    else if (Array.isArray(value)) value.forEach(collect);
+    else Object.values(recordOf(value)).forEach(collect);
+  };
+  collect(result);
+  return texts.join("\n");
+}
 
 /** Characters of the answer that are looked at. */
 const MAX_CHARS = 20_000;
@@ -341,41 +379,6 @@ const ASKS_NUMBER =
 const RELATIVE_DAY =
   /\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b|\b(january|february|march|april|june|july|august|september|october|november|december|(in|of|by|since|until|till|early|mid|late|next|last) may)\b|\b(next|last|this) (week|month|quarter|year)\b/i;
 
-const answerComplete: Feature = {
-  meaning: "1 where the last reply of the model was not cut off by its limit of tokens, else 0",
-  of({ turns }) {
-    const last = turns.at(-1);
-    return last === undefined ? DOES_NOT_APPLY : { value: last.finishReason === "length" ? 0 : 1 };
-  },
-};
-
-const ended: Feature = {
-  meaning: "1 where the agent ended with an answer or an abstention, else 0",
-  of: ({ ending }) => ({ value: ending === "answered" || ending === "dont_know" ? 1 : 0, detail: ending }),
-};
-
-const dateGiven: Feature = {
-  meaning: "1 where the answer names a date, a day or a time, else 0; of questions that ask when",
-  of: (trace) =>
-    asks(trace, ASKS_DATE) ? { value: hasDate(trace.answer.slice(0, MAX_CHARS)) ? 1 : 0 } : DOES_NOT_APPLY,
-};
-
-const numberGiven: Feature = {
-  meaning: "1 where the answer has a number, else 0; of questions that ask how many or how much",
-  of: (trace) =>
-    asks(trace, ASKS_NUMBER)
-      ? { value: /\d/.test(trace.answer) || parseNumbers(trace.answer.slice(0, MAX_CHARS)).length > 0 ? 1 : 0 }
-      : DOES_NOT_APPLY,
-};
-
-const answerWords: Feature = {
-  meaning: "words of the answer",
-  of({ answer, abstained, isSuite }) {
-    if (isSuite || abstained || answer.trim() === "") return DOES_NOT_APPLY;
-    return { value: answer.trim().split(/\s+/).length };
-  },
-};
-
 /** Whether the question asks for such a value and the agent claims to have one. */
 function asks({ question, answer, abstained, isSuite }: VisibleTrace, form: RegExp): boolean {
   return !isSuite && !abstained && answer.trim() !== "" && form.test(question.trim());
@@ -386,76 +389,25 @@ function hasDate(answer: string): boolean {
   return days.length > 0 || times.length > 0 || RELATIVE_DAY.test(answer) || /\b(19|20)\d\d\b/.test(answer);
 }
 
-/** All features that rules may bound, by the name that eval files use. */
-export const FEATURES: Readonly<Record<string, Feature>> = {
-  numbers_in_mail: numbersInMail,
-  numbers_in_results: numbersInResults,
-  sources_read: sourcesRead,
-  sources_returned: sourcesReturned,
-  sources: sourceCount,
-  newer_in_thread: newerInThread,
-  mails_listed_before_abstaining: mailsListedBeforeAbstaining,
-  mails_after_cutoff: mailsAfterCutoff,
-  other_mailbox_calls: otherMailboxCalls,
-  addresses_in_results: addressesInResults,
-  answer_complete: answerComplete,
-  ended,
-  date_given: dateGiven,
-  number_given: numberGiven,
-  answer_words: answerWords,
-  repeated_calls: repeatedCalls,
-  unparsable_calls: unparsableCalls,
-  failed_calls: failedCalls,
-  turns: turnCount,
-  cost_usd: costUsd,
-  seconds,
-  files_written: filesWritten,
-  commands_failed: commandsFailed,
-  tests_run: testsRun,
-};
+/** Tools that may leave files behind: they write one, or run what does. */
+const WRITING_TOOLS: ReadonlySet<string> = new Set(["write_file", "run_shell", "execute_python", "run_notebook"]);
 
-/** Throws where an eval names a feature that this version does not have. */
-export function featureOf(name: string, where: string): Feature {
-  const feature = Object.hasOwn(FEATURES, name) ? FEATURES[name] : undefined;
-  if (feature !== undefined) return feature;
-  throw new UserError(
-    "feature_unknown",
-    `${where}: there is no feature "${name}".`,
-    `There are ${Object.keys(FEATURES).join(", ")}.`,
-  );
+const RUNS_TESTS =
+  /\b(pytest|unittest|nose2?|tox|dbt (test|build)|npm (run )?test|yarn test|make (check|test)|go test|cargo test|great_expectations|assert)\b/;
+
+function hasFailed({ result }: ToolCallRecord): boolean {
+  const { exit_code: exitCode, timed_out: timedOut } = recordOf(result);
+  return timedOut === true || (typeof exitCode === "number" && exitCode !== 0);
 }
 
-export interface Measurement {
-  /** Null: the feature does not apply to the trace, so no bound on it is missed. */
-  readonly value: number | null;
-  /** What there is to see, named: the number that stands in no mail. */
-  readonly detail?: string;
+function commandOf({ arguments: args }: ToolCallRecord): string {
+  const { command, code } = recordOf(args);
+  return typeof command === "string" ? command : typeof code === "string" ? code : "";
 }
 
-/** One number about a trace. */
-interface Feature {
-  /** What it is a number of, as a phrase: `numbers of the answer that stand in a mail that was read (share)`. */
-  readonly meaning: string;
-  readonly of: (trace: VisibleTrace) => Measurement;
-}
-
-const DOES_NOT_APPLY: Measurement = { value: null };
-
-/** The share of `items` that are `fine`, naming the first few that are not; does not apply to no items. */
-function shareOf(items: readonly string[], isFine: (item: string) => boolean): Measurement {
-  if (items.length === 0) return DOES_NOT_APPLY;
-  const odd = items.filter((item) => !isFine(item));
-  if (odd.length === 0) return { value: 1 };
-  return { value: (items.length - odd.length) / items.length, detail: listOf(odd) };
-}
-
-const LISTED = 3;
-
-/** `a, b, c and 2 more`, each at most a line long. */
-function listOf(items: readonly string[]): string {
-  const shown = items.slice(0, LISTED).map((item) => item.replace(/\s+/g, " ").slice(0, 100));
-  const more = items.length - shown.length;
-  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+/** The fields of an object; none of any other value. */
+function recordOf(value: JsonValue): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /** What rules may see of a trace: neither scores nor a judge's verdict nor the gold answer. */

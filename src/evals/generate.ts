@@ -2,13 +2,13 @@ import { CostLimit } from "../models/call-budget.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { isRemote, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf, serverOf } from "../models/open-model.js";
-import { isPriced, type Price, priceAt } from "../models/prices.js";
+import { type Price, priceAt, requirePriced } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
+import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import type { EvalDefinition, StoredEval } from "./definition.js";
+import type { StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import { hashLabels, labelledPages } from "./labels.js";
 import {
@@ -27,7 +27,7 @@ import {
   type WrittenEval,
   writeRequest,
 } from "./prompts.js";
-import { openEvalBackends, requireSandbox, rubricCache } from "./run-evals.js";
+import { openEvalBackends, requireSandbox } from "./run-evals.js";
 import { runRubric } from "./run-rubric.js";
 import { saveDraft } from "./store.js";
 import { MAX_ERROR_SHARE, requireLabels } from "./thresholds.js";
@@ -65,13 +65,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
     const [page = []] = labelledPages(db, options.criterion, "training", { size: MAX_TRAINING, withHard: true });
-    const training = page.map(
-      ({ trace, label: { label, note } }): TrainingExample => ({
-        trace,
-        note,
-        label: label === "bad" ? "bad" : "good",
-      }),
-    );
+    const training = page.map(({ trace, label: { label, note } }): TrainingExample => ({ trace, label, note }));
     const good = training.filter(({ label }) => label === "good").length;
     requireLabels("training", good, training.length - good, options.criterion);
     const opened = await openGenerationModel(options, settings);
@@ -84,7 +78,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
       const sentence = criterionSentence(db, options.criterion);
       const criteria = await findCriteria(model, criteriaRequest(examples, sentence), signal);
       let done = 0;
-      const writing = { model, training, sentence, criteria, seed: options.seed, rounds: options.rounds, run };
+      const writing = { model, training, examples, sentence, criteria, rounds: options.rounds, run };
       const written = await Promise.all(
         VARIATION_NAMES.map(async (variation) => {
           const one = await writeEval(variation, writing, signal);
@@ -92,22 +86,14 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
           return one;
         }),
       );
-      const origin = {
-        by: "model",
-        seed: options.seed,
-        labels: hashLabels(page.map(({ label }) => label)),
-        parent: null,
-      } as const;
+      const labels = hashLabels(page.map(({ label }) => label));
+      const origin = { by: "model", seed: options.seed, labels, parent: null } as const;
       const createdAt = new Date().toISOString();
       const variations = rejectDrafts(written).map((one): GeneratedVariation => {
         if (one.best === null || one.rejection !== null) return { ...one, saved: null };
-        const draft = {
-          name: nameOf(one.variation, options),
-          reference: false,
-          origin,
-          ...definitionOf(one.best.draft, model.id),
-        };
-        return { ...one, saved: saveDraft(db, draft as Omit<EvalDefinition, "version">, createdAt) };
+        const name = nameOf(one.variation, options);
+        const draft = { name, reference: false, origin, ...definitionOf(one.best.draft, model.id) };
+        return { ...one, saved: saveDraft(db, draft, createdAt) };
       });
       return { good, bad: training.length - good, criteria, variations, ...limit };
     } catch (error) {
@@ -138,7 +124,7 @@ function draftRunner(
   const traces = training.map(({ trace }) => trace);
   const sample = new Set(drawExamples(training, RUBRIC_OF_EACH, seed).map(({ trace }) => trace));
   const backends = openEvalBackends(settings);
-  const cache = rubricCache(settings);
+  const cache = verdictCache(settings);
   return async (draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]> => {
     if (draft.kind === "python") return backends.python({ ...draft, reference: false }, traces, signal);
     const sampled = traces.filter((trace) => sample.has(trace));
@@ -207,10 +193,11 @@ interface Writing {
   readonly model: Model;
   /** The training half, or as much of it as is looked at; no prompt holds anything else. */
   readonly training: readonly TrainingExample[];
+  /** Those that the first version is written by. */
+  readonly examples: readonly TrainingExample[];
   /** What the labels are about, in a person's words; null: nobody wrote it. */
   readonly sentence: string | null;
   readonly criteria: readonly string[];
-  readonly seed: number;
   /** Rounds of reflection after the first version. */
   readonly rounds: number;
   /** Outcomes of the training traces, in order; null where it was not run. */
@@ -235,11 +222,10 @@ async function findCriteria(model: Model, request: ModelRequest, signal: AbortSi
  * refusal, a failed call or a repeated version ends it with the best version so far. Throws only the signal's reason.
  */
 async function writeEval(variation: Variation, writing: Writing, signal: AbortSignal): Promise<WrittenVariation> {
-  const { model, training, sentence, criteria, seed, rounds } = writing;
+  const { model, training, rounds } = writing;
   const seen = new Set<string>();
   let best: MeasuredDraft | null = null;
-  const examples = drawExamples(training, SHOWN_EXAMPLES, seed);
-  let request: ModelRequest = writeRequest(variation, { sentence, criteria }, examples);
+  let request: ModelRequest = writeRequest(variation, writing, writing.examples);
   for (let round = 0; ; round++) {
     const end = (ended: string): WrittenVariation => ({ variation, best, rounds: round, ended });
     if (round > rounds) return end("all rounds are done");
@@ -307,13 +293,7 @@ async function openGenerationModel(
   }
   const server = serverOf(name.provider, undefined, settings.env);
   const priceOf: PriceOf = price === undefined ? await pricesOf(name) : (usage) => priceAt(price, usage);
-  if (!isPriced(priceOf)) {
-    throw new UserError(
-      "price_unknown",
-      `--max-cost cannot be kept: the price of ${name.id} is not known.`,
-      "Give it: --price IN,OUT in US dollars for a million tokens.",
-    );
-  }
+  requirePriced(priceOf, "--max-cost", name.id, "Give it: --price IN,OUT in US dollars for a million tokens.");
   const limit = new CostLimit(maxCost);
   const connection = { baseUrl: server, timeoutMs: JUDGE_TIMEOUT_MS, priceOf, costLimit: limit, cache: true };
   return { model: (await openModel(name, connection, settings)).model, server, limit };

@@ -3,6 +3,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
 import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
@@ -51,8 +52,8 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
     const createdAt = new Date().toISOString();
     const rows: TraceLabel[] = [];
-    const score = options.from === "scores" ? (options.score ?? headlineScore(db, options.run)) : null;
-    for (const { traceId, derived } of derivedLabels(db, { ...options, ...(score === null ? {} : { score }) })) {
+    const score = options.from === "scores" ? (options.score ?? headlineScore(db, options.run)) : undefined;
+    for (const { traceId, derived } of derivedLabels(db, { ...options, score })) {
       if (derived === null) unlabelled++;
       else {
         labels[derived.label]++;
@@ -67,7 +68,7 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
     saveLabels(db, rows);
-    return { source, labels, unlabelled, ...(score === null ? {} : { score }) };
+    return { source, labels, unlabelled, ...(score === undefined ? {} : { score }) };
   });
 }
 
@@ -86,7 +87,7 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
   } else if (from === "judge" || from === "scores") {
     const { id } = getRun(db, run ?? "latest");
     for (const trace of readTraces(db, traceIdsToLabel(db, id))) {
-      const derived = from === "judge" ? labelByJudge(trace) : labelByScore(trace, score ?? "exactMatch");
+      const derived = score === undefined ? labelByJudge(trace) : labelByScore(trace, score);
       yield { traceId: trace.traceId, derived };
     }
   } else {
@@ -185,12 +186,7 @@ function parseLine(content: string, where: string): z.output<typeof lineSchema> 
   }
   const { data, error } = lineSchema.safeParse(value);
   if (data !== undefined) return data;
-  const [issue] = error.issues;
-  throw new UserError(
-    "labels_invalid",
-    `${where}: ${issue?.path.join(".") || "the line"}: ${issue?.message ?? "cannot be used"}.`,
-    HINT,
-  );
+  throw new UserError("labels_invalid", `${where}: ${firstIssue(error, "the line")}.`, HINT);
 }
 
 interface DerivedLabel {

@@ -43,7 +43,7 @@ export function firstDraw(db: Db, traceId: string, criterion: string): Pick<Trac
 
 export interface LabelledTrace {
   readonly trace: EvaluatedTrace;
-  readonly label: EffectiveLabel;
+  readonly label: TellingLabel;
   /** All its repeats and wordings have the same. */
   readonly question: string;
 }
@@ -215,6 +215,11 @@ export interface EffectiveLabel {
   readonly drawn: LabelDraw;
 }
 
+/** One that says good or bad. */
+export interface TellingLabel extends EffectiveLabel {
+  readonly label: "good" | "bad";
+}
+
 export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
   return db
     .prepare(`SELECT trace_id AS traceId, label, source, note, drawn FROM (${EFFECTIVE}) ORDER BY trace_id`)
@@ -229,7 +234,7 @@ function labelsWithHalves(db: Db, criterion: string) {
        FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
        WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
     )
-    .all({ criterion }) as (EffectiveLabel & { readonly question: string | null; readonly half: Half | null })[];
+    .all({ criterion }) as (TellingLabel & { readonly question: string | null; readonly half: Half | null })[];
 }
 
 /** Names the held-out labels that a test of the criterion was or would be by; new ones count once they were used. */
@@ -246,7 +251,7 @@ function settleHalves(db: Db, criterion: string): void {
     const labels = labelsWithHalves(db, criterion);
     if (labels.every(({ half }) => half !== null)) return;
     const counts = { training: { good: 0, bad: 0 }, heldout: { good: 0, bad: 0 } };
-    for (const { half, label } of labels) if (half !== null) counts[half][label === "bad" ? "bad" : "good"]++;
+    for (const { half, label } of labels) if (half !== null) counts[half][label]++;
     const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
     const fresh = labels.filter(({ half }) => half === null);
     const read = function* () {

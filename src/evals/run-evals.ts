@@ -1,13 +1,11 @@
-import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { openModel, serverOf } from "../models/open-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
-import { JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
+import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
 import { runPythonEval } from "./run-python-evals.js";
@@ -73,7 +71,7 @@ export function openEvalBackends(settings: AppSettings): EvalBackends {
     models.set(model, opened);
     return opened;
   };
-  const cache = rubricCache(settings);
+  const cache = verdictCache(settings);
   return {
     python: runsOrFails(runPythonHere),
     rubric: runsOrFails(async (definition, traces, signal) =>
@@ -128,9 +126,4 @@ export async function openRubricModel(modelId: string, settings: AppSettings): P
   const server = serverOf(name.provider, undefined, settings.env);
   const { model } = await openModel(name, { baseUrl: server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
   return { model, server };
-}
-
-/** What rubrics gave before, beside the judge's verdicts. */
-export function rubricCache({ cacheDir }: AppSettings): JsonFileCache {
-  return openJsonFileCache(join(cacheDir, "verdicts"));
 }

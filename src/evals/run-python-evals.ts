@@ -231,27 +231,13 @@ function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
   return `its process ended with ${exitCode}${last === "" ? "" : `: ${last.slice(0, 300)}`}`;
 }
 
-/** The first three arguments of an eval function, as JSON. The fourth, `ctx`, is made where it runs. */
-interface EvalArguments {
-  readonly task: {
-    readonly user_message: string;
-    /** Null in chats. */
-    readonly task_id: number | string | null;
-    readonly inbox: string | null;
-    /** `YYYY-MM-DD`. */
-    readonly query_date: string | null;
-    /** Of a task of a suite. */
-    readonly suite: string | null;
-  };
-  /** Empty, or with `reference` what is known besides the trace. */
-  readonly task_metadata: Readonly<Record<string, unknown>>;
-  /** As export-traces writes it, without scores, a judge's verdict, a grade and the task. */
-  readonly trace: Readonly<Record<string, unknown>>;
-}
-
-/** What a written eval sees of a trace. Gold, scores and verdicts only if it is marked `reference`. */
-function evalArguments(trace: EvaluatedTrace, reference: boolean): EvalArguments {
-  const { scores, messages, ...rest } = trace;
+/**
+ * The first three arguments of an eval function, as JSON; the fourth, `ctx`, is made where it runs. The trace is as
+ * export-traces writes it, without scores, a judge's verdict, a grade and the task: gold, scores and verdicts stand in
+ * the second, and only if the eval is marked `reference`.
+ */
+function evalArguments(trace: EvaluatedTrace, reference: boolean) {
+  const { scores: _, messages, ...rest } = trace;
   const visible: Record<string, unknown> = {
     ...rest,
     messages: messages.map(withoutProviderState),
@@ -259,25 +245,30 @@ function evalArguments(trace: EvaluatedTrace, reference: boolean): EvalArguments
   };
   for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
   const { inbox, queryDate } = mailboxOf(trace);
-  const asked = { user_message: askedOf(trace), inbox, query_date: queryDate };
-  if (isChatTrace(trace)) {
-    return {
-      task: { ...asked, task_id: null, suite: null },
-      task_metadata: reference ? { scores } : {},
-      trace: visible,
-    };
-  }
+  return {
+    task: {
+      user_message: askedOf(trace),
+      inbox,
+      query_date: queryDate,
+      task_id: isChatTrace(trace) ? null : trace.taskId,
+      suite: !isChatTrace(trace) && isSuiteTrace(trace) ? trace.task.suite : null,
+    },
+    task_metadata: reference ? referenceOf(trace) : {},
+    trace: visible,
+  };
+}
+
+/** What is known besides the trace itself. */
+function referenceOf(trace: EvaluatedTrace) {
+  if (isChatTrace(trace)) return { scores: trace.scores };
   const question = questionOf(trace.task);
-  const task = { ...asked, task_id: trace.taskId, suite: isSuiteTrace(trace) ? trace.task.suite : null };
-  if (!reference) return { task, task_metadata: {}, trace: visible };
-  const metadata = {
+  return {
     expected_output: question?.answer ?? null,
     expected_sources: question?.message_ids ?? [],
-    scores,
+    scores: trace.scores,
     judge: trace.judge,
     ...(isSuiteTrace(trace) ? { grade: trace.grade } : {}),
   };
-  return { task, task_metadata: metadata, trace: visible };
 }
 
 /** What a provider wants back is encrypted, and long. */

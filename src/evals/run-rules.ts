@@ -1,7 +1,7 @@
 import { createContext, Script } from "node:vm";
 import { parseJsonOrNull } from "../platform/json.js";
 import { isDontKnow } from "../text/abstention.js";
-import { matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";
+import { MONTH_NAMES, matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";
 import { STOP_WORDS } from "../text/stop-words.js";
 import { isChatTrace, isSuiteTrace, type QuestionTrace } from "../traces/trace.js";
 import {
@@ -20,8 +20,14 @@ import { featureOf, type Measurement, type VisibleTrace, viewOf } from "./featur
 const MAX_WORDS = 3;
 
 /** Dates first: their digits are no numbers. */
-const DATE_OR_NUMBER =
-  /\b\d{4}-\d{2}-\d{2}\b|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.? \d{1,2}\b(?!,\d{3}(?!\d)|\.\d)(?:,? \d{4}\b)?|(?<![\w.,:])[$€£]?\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)/gi;
+const DATE_OR_NUMBER = new RegExp(
+  [
+    String.raw`\b\d{4}-\d{2}-\d{2}\b`,
+    String.raw`\b(?:${MONTH_NAMES})\.? \d{1,2}\b(?!,\d{3}(?!\d)|\.\d)(?:,? \d{4}\b)?`,
+    String.raw`(?<![\w.,:])[$€£]?\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)`,
+  ].join("|"),
+  "gi",
+);
 
 /**
  * What later answers to the same task must hold, from an answer that is known to be good: what gold and this answer

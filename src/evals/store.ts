@@ -4,6 +4,7 @@ import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import {
   type EvalDefinition,
+  type EvalDraft,
   type EvalStatus,
   type EvalTest,
   evalDefinitionSchema,
@@ -53,7 +54,7 @@ export function listEvals(db: Db, name: string | null = null): StoredEval[] {
  */
 export function saveDraft(
   db: Db,
-  draft: Omit<EvalDefinition, "version">,
+  draft: EvalDraft,
   createdAt: string,
 ): { readonly stored: StoredEval; readonly isNew: boolean } {
   return db
@@ -75,12 +76,12 @@ export function saveDraft(
 }
 
 /** Names what an eval does. */
-export function hashDefinition(definition: Omit<EvalDefinition, "version">): string {
+export function hashDefinition(definition: EvalDraft): string {
   return `sha256:${createHash("sha256").update(contentOf(definition)).digest("hex")}`;
 }
 
 /** What an eval does, without its version and where it came from. */
-function contentOf(definition: Omit<EvalDefinition, "version">): string {
+function contentOf(definition: EvalDraft): string {
   const { version: _, origin: __, ...content } = definition as EvalDefinition;
   return JSON.stringify(content, Object.keys(flatten(content)).sort());
 }

@@ -12,7 +12,7 @@ import {
   refineRules,
   type TrainingLabels,
 } from "./choose-templates.js";
-import type { EvalDefinition, EvalOf, RegressionCase, StoredEval } from "./definition.js";
+import type { EvalDraft, RegressionCase, StoredEval } from "./definition.js";
 import { FEATURES, viewOf } from "./features.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled } from "./labels.js";
 import { hasGold, regressionCaseOf } from "./run-rules.js";
@@ -42,20 +42,14 @@ export interface Suggestion {
 /** Chooses templates by the labels of the training half, and saves them as drafts. */
 export function suggestEvals(options: SuggestOptions, settings: AppSettings): Promise<Suggestion> {
   return withStore(settings, (db) => {
-    const { measured, labels, hash } = measureTraining(db, options.criterion, options.seed);
-    const good = labels.bad.filter((isBad) => !isBad).length;
-    const bad = labels.bad.length - good;
-    requireLabels("training", good, bad, options.criterion);
+    const { measured, labels, good, bad, hash } = measureTraining(db, options.criterion, options.seed);
     const choice = chooseTemplates(measured, labels, options.seed);
     const origin = { by: "templates", seed: options.seed, labels: hash, parent: null } as const;
-    const chosen = choice.candidates.filter(({ rejection }) => rejection === null);
-    const drafts: Omit<EvalDefinition, "version">[] = chosen.map(({ measured: { template }, cut }) =>
-      templateEval(template.name, [{ template, cut: cut ?? 0 }], origin),
-    );
-    if (chosen.length > 1) {
-      const all = chosen.map(({ measured: { template }, cut }) => ({ template, cut: cut ?? 0 }));
-      drafts.push(templateEval(options.name, all, origin));
-    }
+    const chosen = choice.candidates
+      .filter(({ rejection }) => rejection === null)
+      .map(({ measured: { template }, cut }) => ({ template, cut: cut ?? 0 }));
+    const drafts: EvalDraft[] = chosen.map((one) => templateEval(one.template.name, [one], origin));
+    if (chosen.length > 1) drafts.push(templateEval(options.name, chosen, origin));
     const cases = options.cases ? collectCases(db, options.criterion) : [];
     if (cases.length > 0) drafts.push(casesDraft(cases, { ...origin, seed: null }));
     const createdAt = new Date().toISOString();
@@ -64,10 +58,7 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
   });
 }
 
-function casesDraft(
-  cases: readonly RegressionCase[],
-  origin: EvalDefinition["origin"],
-): Omit<EvalOf<"cases">, "version"> {
+function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"]): EvalDraft {
   return {
     name: "regression_cases",
     kind: "cases",
@@ -99,8 +90,6 @@ export function refineEval(name: string, criterion: string, seed: number, settin
       );
     }
     const { measured, labels, hash } = measureTraining(db, criterion, seed);
-    const good = labels.bad.filter((isBad) => !isBad).length;
-    requireLabels("training", good, labels.bad.length - good, criterion);
     const all = refineRules(definition.pass.all, measured, labels, seed);
     if (JSON.stringify(all) === JSON.stringify(definition.pass.all)) return { parent, refined: null };
     const { version: _, ...draft } = definition;
@@ -111,7 +100,7 @@ export function refineEval(name: string, criterion: string, seed: number, settin
         criterion: criterionOf(all),
         pass: { all },
         origin: { by: "templates", seed, labels: hash, parent: definition.version },
-      } as Omit<typeof definition, "version">,
+      },
       new Date().toISOString(),
     );
     return { parent, refined: stored };
@@ -121,6 +110,8 @@ export function refineEval(name: string, criterion: string, seed: number, settin
 interface Training {
   readonly measured: readonly MeasuredTemplate[];
   readonly labels: TrainingLabels;
+  readonly good: number;
+  readonly bad: number;
   /** Names the labels that were read. */
   readonly hash: string;
 }
@@ -129,7 +120,7 @@ const FOLDS = 5;
 
 /**
  * The features and labels of the training half. Traces are read one at a time: only the values of features stay in
- * memory.
+ * memory. Throws where there are too few labels.
  */
 function measureTraining(db: Db, criterion: string, seed: number): Training {
   const bad: boolean[] = [];
@@ -144,8 +135,11 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
     const view = viewOf(trace);
     for (const { template, values } of columns) values.push(FEATURES[template.feature]?.of(view).value ?? null);
   }
+  const good = bad.filter((isBad) => !isBad).length;
+  requireLabels("training", good, bad.length - good, criterion);
   const folds = questions.map((question) => foldOf(question, FOLDS, seed));
-  return { measured: columns, labels: { bad, questions, folds }, hash: hashLabels(used) };
+  const labels = { bad, questions, folds };
+  return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };
 }
 
 /** A regression case for each question with gold that has a good answer; of several the last. */

@@ -1,4 +1,4 @@
-import type { Condition, EvalDefinition, EvalOf } from "./definition.js";
+import type { Condition, EvalDraft } from "./definition.js";
 
 /** An eval that is right by construction. Labels only decide whether it is wanted, and where its cut lies. */
 export interface EvalTemplate {
@@ -132,8 +132,8 @@ export function conditionOf({ feature, bound }: EvalTemplate, cut: number): Cond
 export function templateEval(
   name: string,
   parts: readonly { readonly template: EvalTemplate; readonly cut: number }[],
-  origin: EvalDefinition["origin"],
-): Omit<EvalOf<"rules">, "version"> {
+  origin: EvalDraft["origin"],
+): EvalDraft<"rules"> {
   return {
     name,
     kind: "rules",

@@ -11,7 +11,7 @@ import { criterionSentence } from "./criteria.js";
 import type { Agreement, Confusion, Contradiction, EvalTest, StoredEval, ThresholdName } from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
-import { type EvalBackends, openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
+import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest } from "./store.js";
 import {
@@ -41,12 +41,7 @@ export function reviewEval(
   return withStore(settings, async (db) => {
     const stored = getEval(db, name);
     await requireRunnable([stored.definition], settings);
-    const { tested, contradictions } = await runOnHalf(
-      db,
-      stored,
-      { criterion, half: "training", backends: openEvalBackends(settings) },
-      signal,
-    );
+    const { tested, contradictions } = await runOnHalf(db, stored, { criterion, half: "training", settings }, signal);
     return { stored, agreement: measureAgreement(tested, stored.id), contradictions };
   });
 }
@@ -121,29 +116,24 @@ export function testEval(
       );
     }
     await requireRunnable([stored.definition], settings);
-    const half = await runOnHalf(
-      db,
-      stored,
-      { criterion, half: "heldout", backends: openEvalBackends(settings) },
-      signal,
-    );
+    const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
     const agreement = measureAgreement(half.tested, stored.id);
     requireOutcomes(stored, half, agreement, criterion);
     if (stored.definition.kind === "python") await refuseFlaky(db, stored, half, { criterion, settings }, signal);
-    const { latencyMs, costUsdPerTrace, labelsHash } = half;
-    const ceiling = ceilingOf(labelAgreement(summarizeLabels(db, criterion)), countLabels(half.tested));
-    const measured = { agreement, ceiling };
+    const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
+    const measured = { agreement, ceiling: ceilingOf(twiceAlike, countLabels(half.tested)) };
     const test = saveEvalTest(
       db,
       stored.id,
       {
         criterion,
-        labelsHash,
+        labelsHash: half.labelsHash,
         ...measured,
-        ...{ latencyMs, costUsdPerTrace },
+        latencyMs: half.latencyMs,
+        costUsdPerTrace: half.costUsdPerTrace,
         thresholds,
         rejections: rejectionsOf(thresholds, measured),
-        warnings: warningsOf(db, criterion, half, agreement),
+        warnings: warningsOf(half, agreement, twiceAlike),
       },
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
@@ -162,8 +152,7 @@ async function refuseFlaky(
   { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
   signal: AbortSignal,
 ): Promise<void> {
-  const backends = openEvalBackends(settings);
-  const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", backends }, signal);
+  const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
   const others = tested.filter(({ score }, i) => score !== before[i]?.score);
   if (others.length === 0) return;
   const { name, version } = stored.definition;
@@ -189,9 +178,10 @@ interface HalfRun {
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
-  { criterion, half, backends }: { readonly criterion: string; readonly half: Half; readonly backends: EvalBackends },
+  { criterion, half, settings }: { readonly criterion: string; readonly half: Half } & Pick<AppContext, "settings">,
   signal: AbortSignal,
 ): Promise<HalfRun> {
+  const backends = openEvalBackends(settings);
   const tested: HalfRun["tested"][number][] = [];
   const contradictions: Contradiction[] = [];
   const outcomes: MeasuredOutcome[] = [];
@@ -228,10 +218,9 @@ async function runOnHalf(
 }
 
 function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
-  const bad = label.label === "bad";
-  if (score === null || isPass(score) !== bad) return [];
+  if (score === null || isPass(score) === (label.label === "good")) return [];
   const [runId, taskId] = "runId" in trace ? [trace.runId, trace.taskId] : [null, null];
-  return [{ traceId: trace.traceId, runId, taskId, label: bad ? "bad" : "good", note: label.note, score, reason }];
+  return [{ traceId: trace.traceId, runId, taskId, label: label.label, note: label.note, score, reason }];
 }
 
 /** Throws where too few traces are left to measure an eval by, and says whether labels or the eval are why. */
@@ -263,8 +252,7 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
   return { good: tested.length - bad, bad };
 }
 
-function warningsOf(db: Db, criterion: string, { tested, unknownDraws }: HalfRun, { good, bad }: Agreement): string[] {
-  const { value, n } = labelAgreement(summarizeLabels(db, criterion));
+function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, { value, n }: Estimate): string[] {
   return [
     ...(unknownDraws > 0
       ? [
@@ -295,7 +283,6 @@ interface ScoredTrace {
   readonly question: string;
   readonly good: boolean;
   readonly passed: boolean;
-  readonly score: number;
 }
 
 const SHUFFLES = 200;
@@ -303,7 +290,7 @@ const SHUFFLES = 200;
 /** All figures of how far an eval agrees with labels. */
 export function measureAgreement(tested: readonly TestedTrace[], seed: number): Agreement {
   const scored = tested.flatMap(({ question, bad, score }) =>
-    score === null ? [] : [{ question, good: !bad, passed: isPass(score), score }],
+    score === null ? [] : [{ question, good: !bad, passed: isPass(score) }],
   );
   const errors = tested.filter(({ error }) => error !== null).length;
   const labelled = countLabels(tested);

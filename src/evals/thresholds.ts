@@ -1,6 +1,7 @@
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { OVERALL } from "./criteria.js";
 import type { EvalTest, LabelCeiling, ThresholdName } from "./definition.js";
 import type { LabelSummary } from "./labels.js";
 
@@ -15,7 +16,7 @@ export const LOW_SELF_AGREEMENT = 0.8;
 /** Throws where a half has too few labels of a kind to measure anything by. */
 export function requireLabels(half: "training" | "held-out", good: number, bad: number, criterion: string): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
-  const name = criterion === "overall" ? "" : ` for ${criterion}`;
+  const name = criterion === OVERALL ? "" : ` for ${criterion}`;
   const others = good + bad > 0 ? "" : ` Those of another: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",

@@ -1,4 +1,5 @@
 import { stemmer } from "stemmer";
+import { MONTH_NAMES } from "../text/dates-and-numbers.js";
 import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
 
 export interface SeenMail {
@@ -12,9 +13,6 @@ const MAX_ANSWER = 200;
 
 /** How much better a lower-ranked mail must fit: the search's order is strong evidence itself. */
 const CLEARLY_BETTER = 1.3;
-
-const MONTH =
-  "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?";
 
 /** What a question of a kind wants to see in its answer. The first kind that fits is taken. */
 const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
@@ -35,7 +33,7 @@ const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
   {
     asks: /\bwhen\b|\bwhat (date|day|month|year)\b|\b(which|what) (day|date)\b|\bdeadline\b/i,
     wants: new RegExp(
-      `\\b(${MONTH})\\b|\\d{1,2}/\\d{1,2}|\\b(mon|tues|wednes|thurs|fri|satur|sun)day\\b|\\b(19|20)\\d\\d\\b`,
+      `\\b(${MONTH_NAMES})\\b|\\d{1,2}/\\d{1,2}|\\b(mon|tues|wednes|thurs|fri|satur|sun)day\\b|\\b(19|20)\\d\\d\\b`,
       "i",
     ),
   },

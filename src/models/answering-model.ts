@@ -2,11 +2,6 @@ import { stripControls } from "../platform/strings.js";
 import type { Completion, Model } from "./model.js";
 import { isProvider, isRemote } from "./model-names.js";
 
-/** The same model. Notes once for each other model that its replies name. */
-export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
-  return watchAnsweringModel(model, (named) => note(stripControls(otherModelNote(model.id, named))));
-}
-
 /** Suffixes of snapshots and aliases: dates, Google's version numbers, `-latest`. */
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
 
@@ -44,12 +39,8 @@ export function otherModels(asked: string, named: Readonly<Record<string, number
   return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
 }
 
-function otherModelNote(asked: string, named: string): string {
-  return `${asked} was asked, and replies say they are by ${named}: its provider may have put another model in its place.`;
-}
-
-/** Decorates a model: calls `onOther` once for each other model that its replies name. */
-export function watchAnsweringModel(model: Model, onOther: (named: string) => void): Model {
+/** The same model. Notes once for each other model that its replies name. */
+export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
   if (!isAskedByName(model.id)) return model;
   const seen = new Set<string>();
   return {
@@ -59,11 +50,17 @@ export function watchAnsweringModel(model: Model, onOther: (named: string) => vo
       const { model: named } = reply;
       if (named !== undefined && !seen.has(named) && seen.size < MAX_REPORTED) {
         seen.add(named);
-        if (isOtherModel(model.id, named)) onOther(named);
+        if (isOtherModel(model.id, named)) note(otherModelNote(model.id, named));
       }
       return reply;
     },
   };
+}
+
+function otherModelNote(asked: string, named: string): string {
+  return stripControls(
+    `${asked} was asked, and replies say they are by ${named}: its provider may have put another model in its place.`,
+  );
 }
 
 /**

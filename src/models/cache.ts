@@ -23,11 +23,12 @@ export function cachingReplies(model: Model, server: CachedServer, folder: strin
     async complete(request, signal) {
       signal.throwIfAborted();
       const key = cacheKey(server, request);
-      const path = join(folder, key.slice(0, 2), `${key}.json`);
+      const path = pathIn(folder, key);
       const cachedReply = await readCached(path, key);
       if (cachedReply !== null) return { ...cachedReply, cached: true };
       const completion = await model.complete(request, signal);
-      await writeCached(path, key, completion);
+      // The reply is paid for and stays good; a full disk costs the next run a call, not this one its task.
+      await writeOrLeave(path, { key, sha256: digest(completion), completion });
       return completion;
     },
   };
@@ -42,15 +43,6 @@ async function readCached(path: string, key: string): Promise<Completion | null>
   }
 }
 
-async function writeCached(path: string, key: string, completion: Completion): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    await replaceFile(path, [JSON.stringify({ key, sha256: digest(completion), completion })], { sync: false });
-  } catch {
-    // The reply is paid for and stays good; a full disk costs the next run a call, not this one its task.
-  }
-}
-
 export interface JsonFileCache {
   /** Null where it is not known, or cannot be read any more. */
   get(key: JsonValue): unknown;
@@ -62,10 +54,7 @@ export interface JsonFileCache {
  * several processes may share it. A folder that cannot be written to keeps nothing.
  */
 export function openJsonFileCache(folder: string): JsonFileCache {
-  const pathOf = (key: JsonValue) => {
-    const name = createHash("sha256").update(JSON.stringify(key)).digest("hex");
-    return join(folder, name.slice(0, 2), `${name}.json`);
-  };
+  const pathOf = (key: JsonValue) => pathIn(folder, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
   return {
     get(key) {
       try {
@@ -74,16 +63,22 @@ export function openJsonFileCache(folder: string): JsonFileCache {
         return null;
       }
     },
-    async put(key, value) {
-      const path = pathOf(key);
-      try {
-        await mkdir(dirname(path), { recursive: true });
-        await replaceFile(path, [JSON.stringify(value)], { sync: false });
-      } catch {
-        // Nothing is lost but the money to ask again.
-      }
-    },
+    put: (key, value) => writeOrLeave(pathOf(key), value),
   };
+}
+
+function pathIn(folder: string, name: string): string {
+  return join(folder, name.slice(0, 2), `${name}.json`);
+}
+
+/** Where it cannot be written, nothing is lost but the money to ask again. */
+async function writeOrLeave(path: string, value: unknown): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await replaceFile(path, [JSON.stringify(value)], { sync: false });
+  } catch {
+    // As above.
+  }
 }
 
 /** SHA-256 over everything that decides a reply, and whose it is; the order of an object's keys aside. */

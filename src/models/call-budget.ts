@@ -71,8 +71,8 @@ export class CostLimit {
   }
 
   /**
-   * The same model; its calls throw `CostLimitReached` at the limit. To be put inside of a cache: cached replies cost
-   * nothing.
+   * The same model, whose replies have their cost (`withPrices`); its calls throw `CostLimitReached` at the limit. To be
+   * put inside of a cache: cached replies cost nothing.
    */
   applyTo(model: Model, priceOf: PriceOf): Model {
     return {
@@ -97,12 +97,12 @@ export class CostLimit {
     this.setAside += most;
     try {
       const completion = await model.complete(request, signal);
-      const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
+      const { costUsd = null } = completion;
       // A server that does not say what was used is charged the most.
       this.spentUsd += costUsd ?? most;
       if (costUsd === null && most === 0) this.unpriced++;
       this.calls++;
-      return { ...completion, costUsd };
+      return completion;
     } finally {
       this.underWay--;
       this.setAside = this.underWay === 0 ? 0 : this.setAside - most;

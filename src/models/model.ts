@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
+import { type JsonSchema, jsonValueSchema } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
 
 /** Characters of a request as JSON, for estimates of its tokens. */
@@ -64,8 +64,6 @@ export type TaskActivity =
   | { readonly type: "tool"; readonly name: string }
   | { readonly type: "judging" };
 
-/** Which models answered, by the names that their replies give. */
-
 /** How many replies name which model. */
 export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
 
@@ -90,21 +88,17 @@ export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?:
   return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
 }
 
+const tokens = z.number().int().nonnegative();
+
 /** Tokens of one call or the sum of many. `inputTokens` includes those read from a cache and written to one. */
 export const usageSchema = z.object({
-  inputTokens: z.number().int().nonnegative(),
-  outputTokens: z.number().int().nonnegative(),
-  cachedInputTokens: z.number().int().nonnegative(),
-  cacheWriteTokens: z
-    .number()
-    .int()
-    .nonnegative()
+  inputTokens: tokens,
+  outputTokens: tokens,
+  cachedInputTokens: tokens,
+  cacheWriteTokens: tokens
     .exactOptional()
     .describe("Input tokens written to a cache, which cost more than others; absent where there are none."),
-  cacheWrite1hTokens: z
-    .number()
-    .int()
-    .nonnegative()
+  cacheWrite1hTokens: tokens
     .exactOptional()
     .describe("Those of them that the cache keeps for an hour, which cost more again; absent where there are none."),
 });
@@ -209,34 +203,6 @@ export const callWaitSchema = z.object({
 
 export type CallWait = z.output<typeof callWaitSchema>;
 
-/** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
-export interface Completion {
-  readonly content: string;
-  readonly toolCalls: readonly ToolCall[];
-  readonly finishReason: FinishReason;
-  /** As the provider names it. */
-  readonly rawFinishReason: string;
-  /** The model that answered, as the server names it; absent where it names none. */
-  readonly model?: string | undefined;
-  /** By which the provider finds the reply in its own logs; absent where it gives none. */
-  readonly responseId?: string | undefined;
-  /** Null where the server did not say. */
-  readonly usage: Usage | null;
-  readonly providerState?: ProviderState | undefined;
-  /** Undefined where nothing was sent: offline models, and replies cached by older versions. */
-  readonly sent?: SentParameters | undefined;
-  readonly latencyMs: number;
-  /** Time spent on rate limiting, failed attempts and pauses between them; absent if none. */
-  readonly waitedMs?: number | undefined;
-  /** What that time went into, in order; absent where there was none, or it is not known. */
-  readonly waits?: readonly CallWait[] | undefined;
-  readonly retries: readonly Retry[];
-  /** From the cache of an earlier run (`--cache`): no request was made. */
-  readonly cached?: boolean | undefined;
-  /** US dollars at the time a cached or recorded reply was made; absent where today's price applies. */
-  readonly costUsd?: number | null | undefined;
-}
-
 /**
  * Port. `complete` answers or throws a `ModelError`; when `signal` aborts it rejects with the
  * signal's reason and sends nothing more.
@@ -309,20 +275,13 @@ export const toolCallSchema = z.object({
   invalid: z.string().optional(),
 });
 
-export interface ToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: JsonValue;
-  readonly invalid?: string | undefined;
-}
+export type ToolCall = Readonly<z.output<typeof toolCallSchema>>;
 
 /**
  * What a provider wants back untouched in the next request (Anthropic thinking blocks, Gemini thought
  * signatures, OpenAI reasoning items). Only the provider that wrote it, and `reasoningText`, read `value`.
  */
 export const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
-
-type ProviderState = z.output<typeof providerStateSchema>;
 
 /** Provider-neutral messages; the system prompt travels beside them. */
 export const messageSchema = z.discriminatedUnion("role", [
@@ -346,20 +305,32 @@ export const messageSchema = z.discriminatedUnion("role", [
 export type Message = z.output<typeof messageSchema>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
+/** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
   finishReason: z.enum(FINISH_REASONS),
+  /** As the provider names it. */
   rawFinishReason: z.string(),
+  /** The model that answered, as the server names it; absent where it names none. */
   model: z.string().optional(),
+  /** By which the provider finds the reply in its own logs; absent where it gives none. */
   responseId: z.string().optional(),
+  /** Null where the server did not say. */
   usage: usageSchema.nullable(),
   providerState: providerStateSchema.optional(),
+  /** Undefined where nothing was sent: offline models, and replies cached by older versions. */
   sent: sentParametersSchema.optional(),
   latencyMs: z.number().nonnegative(),
+  /** Time spent on rate limiting, failed attempts and pauses between them; absent if none. */
   waitedMs: z.number().nonnegative().optional(),
+  /** What that time went into, in order; absent where there was none, or it is not known. */
   waits: z.array(callWaitSchema).optional(),
   retries: z.array(retrySchema),
+  /** From the cache of an earlier run (`--cache`): no request was made. */
   cached: z.boolean().optional(),
+  /** US dollars at the time a cached or recorded reply was made; absent where today's price applies. */
   costUsd: z.number().nullable().optional(),
 });
+
+export type Completion = Readonly<z.output<typeof completionSchema>>;

@@ -1,3 +1,4 @@
+import { UserError } from "../platform/errors.js";
 import type { Model, PriceOf, Usage } from "./model.js";
 
 /** US dollars for a million tokens. */
@@ -27,9 +28,10 @@ export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, 
   return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
 }
 
-/** Whether calls can be priced: nothing else keeps a limit in dollars. */
-export function isPriced(price: PriceOf): boolean {
-  return price({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) !== null;
+/** Refuses a limit in dollars, by the flag it is given with, where the calls of `model` cannot be priced. */
+export function requirePriced(priceOf: PriceOf, flag: string, model: string, hint: string): void {
+  if (priceOf({ inputTokens: 1_000_000, outputTokens: 1_000_000, cachedInputTokens: 0 }) !== null) return;
+  throw new UserError("price_unknown", `${flag} cannot be kept: the price of ${model} is not known.`, hint);
 }
 
 /** The same model, with the cost in its replies. A reply that has a cost already, such as a recorded one, keeps it. */

@@ -61,9 +61,14 @@ export function toModelError(error: unknown, apiKey: string): unknown {
 
 /** Also where an SDK has wrapped what our own fetch threw. */
 function modelErrorIn(error: unknown): ModelError | null {
-  let at = error;
-  for (let depth = 0; at instanceof Error && depth < 5; depth++, at = at.cause) if (at instanceof ModelError) return at;
-  return null;
+  return causesOf(error).find((at) => at instanceof ModelError) ?? null;
+}
+
+/** An error, what caused it, and so on, as far as anybody wraps them. */
+function causesOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at);
+  return chain;
 }
 
 /** Google's errors carry structured details beside their message. */
@@ -108,8 +113,7 @@ function describe(body: unknown, message: string): string {
 }
 
 function networkError(error: unknown, apiKey: string): ModelError | null {
-  const chain: Error[] = [];
-  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at);
+  const chain = causesOf(error);
   const code = chain.map((at) => ("code" in at ? String(at.code) : "")).find((word) => NETWORK_CODES.test(word));
   if (code === undefined && !chain.some((at) => NETWORK.test(at.message))) return null;
   const kind = code !== undefined && TIMEOUT_CODES.test(code) ? "timeout" : "network";

@@ -80,7 +80,7 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
 };
 
 interface HttpRequest {
-  readonly method: string;
+  readonly method: Dispatcher.HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
 }
@@ -89,13 +89,6 @@ interface HttpOptions {
   readonly signal: AbortSignal;
   /** Null: as long as the signal lasts. */
   readonly timeoutMs: number | null;
-}
-
-interface HttpReply {
-  readonly status: number;
-  readonly ok: boolean;
-  readonly headers: Headers;
-  text(): Promise<string>;
 }
 
 function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
@@ -107,7 +100,7 @@ function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
  * into streams, and replies are read whole here.
  * @throws the signal's reason, a `timeout` ModelError, or what the network throws, in the platform's words
  */
-async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {
+async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   options.signal.throwIfAborted();
   let at = url;
   for (let redirects = 0; ; redirects++) {
@@ -138,7 +131,7 @@ function dispatch(url: string, { method, headers, body }: HttpRequest, options: 
   return new Promise((resolve, reject) => {
     const handler = new ReplyHandler(options, resolve, reject);
     const path = `${pathname}${search}`;
-    connections.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, handler);
+    connections.dispatch({ origin, path, method, headers, body }, handler);
   });
 }
 
@@ -220,7 +213,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 
 type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-class WholeReply implements HttpReply {
+class WholeReply {
   readonly ok: boolean;
   private read: Headers | null = null;
 
@@ -280,7 +273,11 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 export const sdkFetch: Fetch = async (input, init = {}) => {
   const { method = "GET", body, signal } = init;
   const url = input instanceof Request ? input.url : String(input);
-  const request = { method, headers: toHeaderRecord(init.headers), body: (body ?? null) as string | null };
+  const request = {
+    method: method as Dispatcher.HttpMethod,
+    headers: toHeaderRecord(init.headers),
+    body: (body ?? null) as string | null,
+  };
   const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
   const reply = await sendRequest(url, request, options);
   const { status, headers } = reply;
@@ -288,7 +285,7 @@ export const sdkFetch: Fetch = async (input, init = {}) => {
 };
 
 /** A body that breaks off fails where the SDK reads it. */
-async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
+async function* bodyOf(reply: WholeReply): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(await reply.text());
 }
 

@@ -10,7 +10,7 @@ import type { Question } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkByModel, UNREADABLE_REPLY } from "./check-by-model.js";
 import { type Checker, checkGold } from "./check-by-rules.js";
-import { type DatasetOptions, loadDataset, type SelectionOptions, select } from "./dataset.js";
+import { loadDataset, type QuestionOptions, select } from "./dataset.js";
 import { callOrFailure, FailureStreak } from "./draft-questions.js";
 import type { QuestionCheck } from "./provenance.js";
 import { ModelSpending, openModels } from "./question-models.js";
@@ -22,9 +22,7 @@ import {
   questionMailboxes,
 } from "./usable-mail.js";
 
-interface CheckOptions extends DatasetOptions, SelectionOptions {
-  /** 0: all. */
-  readonly limit: number;
+interface CheckOptions extends QuestionOptions {
   /** provider/model; undefined: rules alone. */
   readonly checker?: string | undefined;
   readonly checkerBaseUrl?: string | undefined;
@@ -56,7 +54,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
   const { settings, signal, progress } = context;
   return withStore(settings, async (db) => {
     const set = await loadDataset(options, context);
-    const questions = select(set, options, options.limit);
+    const questions = select(set, options);
     checkMailboxes(db, questions);
     const spending = new ModelSpending(options.maxCost);
     const { checker } = await openModels({ ...options, writer: null }, spending, context);

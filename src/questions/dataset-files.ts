@@ -78,9 +78,7 @@ export async function readQuestionFile(path: string): Promise<Buffer> {
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : (cause as Error).message;
     const reason = { ENOENT: "there is no such file", EISDIR: "it is a folder, not a file" }[code] ?? code;
-    throw new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
-      cause,
-    });
+    throw unreadable(path, reason, cause);
   }
 }
 

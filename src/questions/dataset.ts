@@ -43,10 +43,7 @@ function histogram(values: readonly number[]): RealismBin[] {
   });
 }
 
-export interface QuestionOptions extends DatasetOptions, SelectionOptions {
-  /** 0: all. */
-  readonly limit: number;
-}
+export type QuestionOptions = DatasetOptions & SelectionOptions;
 
 /** The questions of ART-E, or of a file like theirs: each is about one mailbox, and its answer is scored. */
 export function artESuite(
@@ -59,7 +56,7 @@ export function artESuite(
       const set = await loadDataset(options, context);
       noteKnownBad(set, options, context);
       const { source, revision, sha256, split } = set;
-      return { set: { source, revision, sha256, split }, tasks: select(set, options, options.limit) };
+      return { set: { source, revision, sha256, split }, tasks: select(set, options) };
     },
     open: questionOpener(cutoff),
     close: async () => {},
@@ -92,13 +89,21 @@ export interface DatasetOptions {
 }
 
 export interface SelectionOptions {
+  /** Minimum of `how_realistic`, 0 to 1. */
   readonly minRealism?: number | undefined;
+  /** Maximum number of gold messages; ART uses 1. */
   readonly maxSources?: number | undefined;
+  /** Only these, in the order of the dataset. */
   readonly ids?: readonly number[] | undefined;
+  /** Only of this mailbox. */
   readonly inbox?: string | undefined;
+  /** Leaves out `KNOWN_BAD_IDS`; for the hub's dataset or a copy of it. */
   readonly excludeKnownBad: boolean;
   readonly shuffle: boolean;
+  /** Of the shuffle; undefined: 1. */
   readonly seed?: number | undefined;
+  /** 0: all. */
+  readonly limit: number;
 }
 
 /** Refuses contradictory options, before anything is opened or downloaded. */
@@ -145,7 +150,7 @@ export async function loadDataset(
  */
 export function noteKnownBad(
   { questions }: QuestionSet,
-  { dataset, excludeKnownBad }: DatasetOptions & SelectionOptions,
+  { dataset, excludeKnownBad }: QuestionOptions,
   { note }: AppContext,
 ): void {
   if (!excludeKnownBad || dataset === undefined) return;
@@ -155,11 +160,9 @@ export function noteKnownBad(
   note(`Left out as known to be bad: ${ids}, taking ${dataset} for a copy of ${QUESTIONS_DATASET}.`);
 }
 
-/** Selects questions; `limit` 0 means all. Throws where none is left. */
-export function select(set: QuestionSet, options: SelectionOptions, limit: number): readonly Question[] {
-  const { shuffle, seed, ...rest } = options;
-  const selection: Selection = { ...rest, shuffleSeed: shuffle ? (seed ?? 1) : null, limit };
-  const questions = selectQuestions(set.questions, selection);
+/** Selects questions. Throws where none is left. */
+export function select(set: QuestionSet, options: SelectionOptions): readonly Question[] {
+  const questions = selectQuestions(set.questions, options);
   if (questions.length > 0) return questions;
   const { inbox } = options;
   const inboxes = new Set(set.questions.map(({ inbox_address }) => inbox_address));
@@ -178,30 +181,20 @@ export function select(set: QuestionSet, options: SelectionOptions, limit: numbe
 /** Questions that ART excludes for a wrong gold answer; ids of `corbt/enron_emails_sample_questions` only. */
 export const KNOWN_BAD_IDS: ReadonlySet<number> = new Set([49, 101, 129, 171, 208, 266, 327]);
 
-interface Selection {
-  /** Minimum of `how_realistic`, 0 to 1. */
-  readonly minRealism?: number | undefined;
-  /** Maximum number of gold messages; ART uses 1. */
-  readonly maxSources?: number | undefined;
-  /** Only these, in the order of the dataset. */
-  readonly ids?: readonly number[] | undefined;
-  /** Only of this mailbox. */
-  readonly inbox?: string | undefined;
-  /** Excludes `KNOWN_BAD_IDS`; for the hub's dataset or a copy of it. */
-  readonly excludeKnownBad?: boolean | undefined;
-  /** Null or undefined: the order of the dataset. */
-  readonly shuffleSeed?: number | null | undefined;
-  /** 0 means all. */
-  readonly limit: number;
-}
-
 /**
  * Filters, shuffles, then takes the first `limit`, so that with one seed a smaller limit gives a prefix of a larger
  * one.
  * @throws UserError where `ids` are not in the dataset
  */
-export function selectQuestions(questions: readonly Question[], selection: Selection): Question[] {
-  const { minRealism = 0, maxSources = Number.POSITIVE_INFINITY, excludeKnownBad = false, limit } = selection;
+export function selectQuestions(questions: readonly Question[], selection: SelectionOptions): Question[] {
+  const {
+    minRealism = 0,
+    maxSources = Number.POSITIVE_INFINITY,
+    excludeKnownBad,
+    shuffle,
+    seed = 1,
+    limit,
+  } = selection;
   const ids = selection.ids === undefined ? null : knownIds(questions, selection.ids);
   const inbox = selection.inbox?.trim().toLowerCase();
   const kept = questions.filter(
@@ -212,7 +205,7 @@ export function selectQuestions(questions: readonly Question[], selection: Selec
       (inbox === undefined || question.inbox_address === inbox) &&
       !(excludeKnownBad && KNOWN_BAD_IDS.has(question.id)),
   );
-  const ordered = selection.shuffleSeed == null ? kept : shuffled(kept, selection.shuffleSeed);
+  const ordered = shuffle ? shuffled(kept, seed) : kept;
   return limit === 0 ? ordered : ordered.slice(0, limit);
 }
 

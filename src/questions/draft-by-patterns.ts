@@ -51,10 +51,10 @@ export function draftPatternQuestions(
   const chosen = new Set(usable.map(({ messageId }) => messageId));
   const sources = index.mails.filter(({ mail, own }) => chosen.has(mail.messageId) && own.length >= MIN_OWN_CHARS);
   const drafts = sources.flatMap((source) => [
-    ...VALUE_PATTERNS.flatMap((pattern) => draftValueQuestion(source, pattern, index, refuse) ?? []),
-    ...(draftSenderQuestion(source, index, refuse) ?? []),
+    ...VALUE_PATTERNS.map((pattern) => draftValueQuestion(source, pattern, index, refuse)),
+    draftSenderQuestion(source, index, refuse),
   ]);
-  return { drafts, refused: refused.counts };
+  return { drafts: drafts.filter((draft) => draft !== null), refused: refused.counts };
 }
 
 function draftValueQuestion(
@@ -62,7 +62,7 @@ function draftValueQuestion(
   pattern: ValuePattern,
   index: MailboxIndex,
   refuse: Refuse,
-): QuestionDraft[] | null {
+): QuestionDraft | null {
   const { mail, own, month } = source;
   const [value, ...others] = valuesIn(pattern, own);
   if (value === undefined) return null;
@@ -77,7 +77,7 @@ function draftValueQuestion(
   if (NO_STATEMENT.test(passage) || contentWords(passage.replace(value, "")).length < MIN_PASSAGE_WORDS) {
     return refuse("the passage says nothing beside the value");
   }
-  const asker = mail.sender === index.inbox ? "I" : nameOf(mail.sender);
+  const asker = mail.sender === index.inbox ? "I" : (personName(mail.sender) ?? mail.sender);
   const topic = topicOf(mail.subject, passage, `${value} ${asker}`, index.frequencies);
   if (topic === null) return refuse("neither subject nor passage names a topic");
   const sameTopic = index.mailsWithAll(topic).filter((one) => one !== source);
@@ -92,19 +92,17 @@ function draftValueQuestion(
   const isFirst = !ofSender.some((one) => one.mail.date < mail.date && valuesOf(one).length > 0);
   const { what, verb } = pattern.ask({ value, passage, before: passage.slice(0, passage.indexOf(value)) });
   const question = `${what} did ${asker} ${verb} in a message about ${topic}`;
-  return [
-    {
-      ...draftOf([source, ...sameTopic.filter(isGold)], passage, index.inbox),
-      kind: pattern.kind,
-      question: `${question} in ${month}?`,
-      answer: value,
-      askedTooEarly: isFirst ? `${question}?` : null,
-    },
-  ];
+  return {
+    ...draftOf([source, ...sameTopic.filter(isGold)], passage, index.inbox),
+    kind: pattern.kind,
+    question: `${question} in ${month}?`,
+    answer: value,
+    askedTooEarly: isFirst ? `${question}?` : null,
+  };
 }
 
 /** Who wrote about a subject, where only one did in that month. */
-function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: Refuse): QuestionDraft[] | null {
+function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: Refuse): QuestionDraft | null {
   const { mail, month } = source;
   if (mail.sender === index.inbox) return null;
   const name = personName(mail.sender);
@@ -113,15 +111,13 @@ function draftSenderQuestion(source: IndexedMail, index: MailboxIndex, refuse: R
   const sameTopic = index.mailsWithAll(topic);
   const sameMonth = sameTopic.filter((one) => one !== source && one.month === month);
   if (sameMonth.some((one) => one.mail.sender !== mail.sender)) return refuse("another mail holds a different value");
-  return [
-    {
-      ...draftOf([source, ...sameMonth], mail.subject, index.inbox),
-      kind: "who",
-      question: `Who wrote to me about ${topic} in ${month}?`,
-      answer: name === null ? mail.sender : `${name} (${mail.sender})`,
-      askedTooEarly: sameTopic.some((one) => one.mail.date < mail.date) ? null : `Who wrote to me about ${topic}?`,
-    },
-  ];
+  return {
+    ...draftOf([source, ...sameMonth], mail.subject, index.inbox),
+    kind: "who",
+    question: `Who wrote to me about ${topic} in ${month}?`,
+    answer: name === null ? mail.sender : `${name} (${mail.sender})`,
+    askedTooEarly: sameTopic.some((one) => one.mail.date < mail.date) ? null : `Who wrote to me about ${topic}?`,
+  };
 }
 
 /** What all drafts have in common. The first of `gold` is the mail that the question is made of. */
@@ -136,10 +132,6 @@ function draftOf(gold: readonly [IndexedMail, ...IndexedMail[]], passage: string
     askableFrom: mail.date,
     unanswerable: null,
   };
-}
-
-function nameOf(sender: string): string {
-  return personName(sender) ?? sender;
 }
 
 function holdsPassage({ body }: Email, passage: string): boolean {
@@ -201,7 +193,11 @@ class MailboxIndex {
       month: MONTH.format(new Date(date)),
       stems: stemsOf(`${subject}\n${body}`),
     };
-    for (const stem of indexed.stems) append(this.byStem, stem, indexed);
+    for (const stem of indexed.stems) {
+      const holding = this.byStem.get(stem);
+      if (holding === undefined) this.byStem.set(stem, [indexed]);
+      else holding.push(indexed);
+    }
     return [indexed];
   }
 
@@ -226,12 +222,6 @@ function contactKey(sender: string, value: string): string {
 
 function plainValue(value: string): string {
   return value.toLowerCase().replace(/[\s.,]/g, "");
-}
-
-function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }
 
 /** A line that closes a mail; what follows it is name, office and telephone. */

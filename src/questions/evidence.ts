@@ -3,7 +3,13 @@ import { splitPassages, stemsOf } from "../models/answer-passage.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";
 import type { Question } from "../tasks/question.js";
-import { QUESTION_CHECKS, type QuestionCheck, type QuestionProvenance, type ReviewDecision } from "./provenance.js";
+import {
+  type Passage,
+  QUESTION_CHECKS,
+  type QuestionCheck,
+  type QuestionProvenance,
+  type ReviewDecision,
+} from "./provenance.js";
 
 /**
  * A line of JSON, an object, with other texts for some of its members; everything else stays byte for byte. Of a
@@ -61,20 +67,20 @@ export interface CheckerAgreement {
 /** How often a person and the checks say the same. A question that was edited was not right as it stood. */
 export function checkerAgreement(reviewed: readonly ReviewedChecks[]): CheckerAgreement {
   const checked = reviewed.filter(({ checks }) => checks.length > 0);
-  const isSame = ({ decision }: ReviewedChecks, passed: boolean) => passed === (decision === "accepted");
+  const isSame = (decision: ReviewDecision, passed: boolean) => passed === (decision === "accepted");
   return {
     all: rateOf(
-      checked.map((one) =>
+      checked.map(({ decision, checks }) =>
         isSame(
-          one,
-          one.checks.every(({ passed }) => passed),
+          decision,
+          checks.every(({ passed }) => passed),
         ),
       ),
     ),
     byCheck: QUESTION_CHECKS.flatMap((name) => {
       const same = checked.flatMap((one) => {
         const found = one.checks.find(({ check }) => check === name);
-        return found === undefined ? [] : [isSame(one, found.passed)];
+        return found === undefined ? [] : [isSame(one.decision, found.passed)];
       });
       return same.length === 0 ? [] : [{ check: name, agreement: rateOf(same) }];
     }),
@@ -118,23 +124,12 @@ export function evidenceOf(
     const isCited = i < cited.length;
     if (mail === null) return [{ messageId, mail, isCited, inSubject: [], inBody: [], passage: null }];
     const recorded = passages.filter((one) => mails.canonicalId(one.message_id) === canonical);
-    return [
-      {
-        messageId,
-        mail,
-        isCited,
-        ...litIn(
-          mail,
-          recorded.map(({ text }) => text),
-          question,
-        ),
-      },
-    ];
+    return [{ messageId, mail, isCited, ...litIn(mail, recorded, question) }];
   });
 }
 
-function litIn({ subject, body }: StoredMail, recorded: readonly string[], question: Question) {
-  const spansIn = (text: string) => recorded.flatMap((passage) => locatePassage(text, passage) ?? []);
+function litIn({ subject, body }: StoredMail, recorded: readonly Passage[], question: Question) {
+  const spansIn = (text: string) => recorded.flatMap((passage) => locatePassage(text, passage.text) ?? []);
   const inBody = spansIn(body);
   const inSubject = inBody.length > 0 ? [] : spansIn(subject);
   if (inBody.length + inSubject.length > 0) return { inSubject, inBody, passage: "recorded" as const };

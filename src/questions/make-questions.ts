@@ -94,7 +94,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
 
 /** The format of the dataset. Throws where it, or the file beside it, cannot be written. */
 export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }: AppSettings): TableFormat {
-  const format = formatOfDataset("--output", output);
+  const format = formatOfDataset(output);
   checkOutputs(
     [
       { flag: "--output", path: output, kind: "questions" },
@@ -165,13 +165,13 @@ async function writeQuestions(path: string, format: TableFormat, made: readonly 
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));
 }
 
-function formatOfDataset(flag: string, path: string): TableFormat {
+function formatOfDataset(path: string): TableFormat {
   const extension = extname(path).toLowerCase();
   const format = TABLE_FORMATS.find((one) => extension === `.${one}`);
   if (format !== undefined) return format;
   throw new UserError(
     "output_format",
-    `${flag}: ${path} is not a .jsonl, .csv or .parquet file.`,
+    `--output: ${path} is not a .jsonl, .csv or .parquet file.`,
     "The extension is the format that the questions are written in.",
   );
 }

@@ -7,7 +7,7 @@ import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { openMailbox } from "../tools/mailbox.js";
 import type { SameMail } from "../traces/score.js";
-import { type DatasetOptions, loadDataset, noteKnownBad, type SelectionOptions, select } from "./dataset.js";
+import { loadDataset, noteKnownBad, type QuestionOptions, select } from "./dataset.js";
 
 interface MeasuredSearch {
   readonly quality: SearchQuality;
@@ -16,14 +16,11 @@ interface MeasuredSearch {
 }
 
 /** How well the search of email_search finds the gold mails, with each question itself as the query. */
-export function measureMailSearch(
-  options: DatasetOptions & SelectionOptions & { readonly limit: number },
-  context: AppContext,
-): Promise<MeasuredSearch> {
+export function measureMailSearch(options: QuestionOptions, context: AppContext): Promise<MeasuredSearch> {
   return withStore(context.settings, async (db) => {
     const set = await loadDataset(options, context);
     noteKnownBad(set, options, context);
-    const questions = select(set, options, options.limit);
+    const questions = select(set, options);
     checkMailboxes(db, questions);
     const { search, mails, addresses } = openMailbox(db);
     const quality = measureSearch(
@@ -43,17 +40,15 @@ export interface GoldRank {
   readonly rank: number | null;
 }
 
+/**
+ * `recallAt...`: the share of the questions with a gold mail among the first so many; `mrrAt10`: the mean of 1 / rank of
+ * the first gold mail, 0 where none is among the first ten.
+ */
 type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
 
 export interface SearchQuality extends Readonly<Record<SearchMetric, number | null>> {
   /** Questions with at least one gold mail; the figures are over these. */
   readonly questions: number;
-  /** Share of the questions with a gold mail among the first k. */
-  readonly recallAt1: number | null;
-  readonly recallAt5: number | null;
-  readonly recallAt10: number | null;
-  /** Mean of 1 / rank of the first gold mail, 0 where none is among the first ten. */
-  readonly mrrAt10: number | null;
   /** The figures with their 95 % intervals. */
   readonly estimates: Readonly<Record<SearchMetric, Estimate>>;
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };

@@ -2,10 +2,9 @@ import { CostLimit } from "../models/call-budget.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf, serverOf } from "../models/open-model.js";
-import { isPriced } from "../models/prices.js";
+import { requirePriced } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/app-context.js";
-import { UserError } from "../platform/errors.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS } from "../scoring/judge-settings.js";
 import { answerRequest, readCheckerAnswer } from "./check-by-model.js";
@@ -38,26 +37,29 @@ export async function openModels(
   ): Promise<QuestionModel> => {
     const name = parseModelName(id, null, address !== undefined);
     const baseUrl = serverOf(name.provider, address, settings.env, addressFlag);
-    if (options.maxCost !== undefined && !isPriced(await pricesOf(name))) throw unknownPrice(name.id);
+    if (options.maxCost !== undefined) {
+      const hint = "Leave --max-cost out, or take a model whose price is known.";
+      requirePriced(await pricesOf(name), "--max-cost", name.id, hint);
+    }
     const limits = { throttle: shared, costLimit: spending.limit };
     const connection = { baseUrl, timeoutMs: TIMEOUT_MS, ...limits, cache: true, note };
     const { model, throttle } = await openModel(name, connection, settings);
     return { model: spending.countCached(model), throttle, baseUrl };
   };
-  const writer = options.writer === null ? null : await open(options.writer, options.baseUrl, "--base-url", null);
-  const { checker: id } = options;
-  if (id === "off") return { writer: writer?.model ?? null, checker: null };
-  if (id === undefined) {
-    return {
-      writer: writer?.model ?? null,
-      checker: writer === null ? null : await openChecker(writer, spending, context),
-    };
-  }
-  const { writer: writerId, checkerBaseUrl, baseUrl } = options;
-  const isShared =
-    writerId !== null && isSameAccount({ model: id, baseUrl: checkerBaseUrl }, { model: writerId, baseUrl });
-  const checking = await open(id, checkerBaseUrl, "--checker-base-url", isShared ? (writer?.throttle ?? null) : null);
-  return { writer: writer?.model ?? null, checker: await openChecker(checking, spending, context) };
+  const { writer: writerId, baseUrl, checker: checkerId, checkerBaseUrl } = options;
+  const writer = writerId === null ? null : await open(writerId, baseUrl, "--base-url", null);
+  const openChecking = () => {
+    if (checkerId === "off") return null;
+    if (checkerId === undefined) return writer;
+    const isShared =
+      writerId !== null && isSameAccount({ model: checkerId, baseUrl: checkerBaseUrl }, { model: writerId, baseUrl });
+    return open(checkerId, checkerBaseUrl, "--checker-base-url", isShared ? (writer?.throttle ?? null) : null);
+  };
+  const checking = await openChecking();
+  return {
+    writer: writer?.model ?? null,
+    checker: checking === null ? null : await openChecker(checking, spending, context),
+  };
 }
 
 /** A checker that asks a model; whether two answers agree is asked by the judge's protocol. */
@@ -92,14 +94,6 @@ interface QuestionModel {
   readonly model: Model;
   readonly throttle: RateLimiter;
   readonly baseUrl: string | null;
-}
-
-function unknownPrice(model: string): UserError {
-  return new UserError(
-    "price_unknown",
-    `--max-cost cannot be kept: the price of ${model} is not known.`,
-    "Leave --max-cost out, or take a model whose price is known.",
-  );
 }
 
 /** What the calls of a command cost within its limit, and how many replies the cache gave for nothing. */
@@ -140,7 +134,7 @@ export interface MakeOptions {
   /** Share of the mailboxes whose questions are for training, 0 to 1. */
   readonly train: number;
   readonly seed: number;
-  /** Shorter mails are left out. */
+  /** Shorter mails are left out: they mostly hold no answer. */
   readonly minChars: number;
   readonly maxCost?: number | undefined;
   readonly overwrite: boolean;

@@ -156,9 +156,6 @@ type UnusableReason = "no date" | "too short" | "too long" | "newsletter or noti
 /** As in ART: longer mails are reports and lists. Characters of the body. */
 const MAX_CHARS = 5_000;
 
-/** As in ART: shorter mails mostly hold no answer. */
-const MIN_CHARS = 200;
-
 /** A character of these scripts is about a word, or half of one. */
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
 const LETTERS_PER_DENSE = 4;
@@ -187,7 +184,7 @@ const LIST_TEXT =
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
-  minChars = MIN_CHARS,
+  minChars: number,
 ): { readonly usable: readonly T[]; readonly leftOut: Readonly<Record<string, number>> } {
   const seen = new Set<string>();
   const leftOut = new NamedCounts();

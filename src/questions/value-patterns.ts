@@ -1,6 +1,6 @@
 import { plainSubject } from "../mail/email.js";
 import { contentWords, stemsOf } from "../models/answer-passage.js";
-import { parseDatesAndTimes } from "../text/dates-and-numbers.js";
+import { MONTH_NAMES, parseDatesAndTimes } from "../text/dates-and-numbers.js";
 import type { QuestionKind } from "./provenance.js";
 
 interface FoundValue {
@@ -24,11 +24,9 @@ export interface ValuePattern {
   ask(found: FoundValue): { readonly what: string; readonly verb: string };
 }
 
-const MONTH =
-  "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
 // "Jan 02" is a month as often as a day.
-const NAMED_DAY = `${MONTH}\\s+(?!0)\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?`;
+const NAMED_DAY = `(?:${MONTH_NAMES})\\.?\\s+(?!0)\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?`;
 // Neither "1/2" of something nor a part of a longer number.
 const NUMERIC_DAY =
   "(?<![\\d/])(?!(?:1/[234]|[23]/[34])(?![\\d/]))\\d{1,2}/\\d{1,2}(?:/\\d{2,4})?(?!\\s*(?:hours?|hrs?|min(?:ute)?s?|days?|miles?|%))";

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import type { Model, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf } from "../models/open-model.js";
-import { isPriced, priceAt } from "../models/prices.js";
+import { priceAt, requirePriced } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
@@ -123,13 +123,9 @@ function openRecord(path: string, mode: "a" | "w") {
   };
 }
 
-export function checkPriced({ priceOf: price }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
+export function checkPriced({ priceOf }: CreatedModel, run: RunSettings, { maxCostUsd }: RunLimits): void {
   const flag = maxCostUsd !== null ? "--max-cost" : run.maxTaskCostUsd !== null ? "--max-task-cost" : null;
   // A subprocess agent may report its own cost.
-  if (flag === null || run.elsewhere?.kind === "command" || isPriced(price)) return;
-  throw new UserError(
-    "price_unknown",
-    `${flag} cannot be kept: the price of ${run.model} is not known.`,
-    "Give it: --price IN,OUT in US dollars for a million tokens.",
-  );
+  if (flag === null || run.elsewhere?.kind === "command") return;
+  requirePriced(priceOf, flag, run.model, "Give it: --price IN,OUT in US dollars for a million tokens.");
 }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { openJsonFileCache } from "../models/cache.js";
+import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/model-names.js";
 import { hasKey, isSameAccount, openModel, pricesOf, refuseStoredAddress, serverOf } from "../models/open-model.js";
-import { isPriced } from "../models/prices.js";
+import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -142,11 +142,7 @@ export async function createJudge(
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
   const { model } = await openModel(name, { baseUrl: judge.baseUrl, ...connection }, settings);
-  const opened = openJudge({
-    model,
-    settings: judge,
-    cache: openJsonFileCache(join(settings.cacheDir, "verdicts")),
-  });
+  const opened = openJudge({ model, settings: judge, cache: verdictCache(settings) });
   const shortfall = new JudgeShortfall();
   return {
     judge: {
@@ -159,6 +155,11 @@ export async function createJudge(
     },
     shortfall: () => shortfall.text(judge.model),
   };
+}
+
+/** What judges, and rubrics of evals, said before. */
+export function verdictCache({ cacheDir }: AppSettings): JsonFileCache {
+  return openJsonFileCache(join(cacheDir, "verdicts"));
 }
 
 /**
@@ -181,10 +182,11 @@ export async function createRunJudge(
 
 /** Refuses a limit in dollars where the price of the judge is not known. */
 export async function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): Promise<void> {
-  if (judge === null || maxCostUsd === null || isPriced(await pricesOf(parseModelName(judge.model, null)))) return;
-  throw new UserError(
-    "price_unknown",
-    `--max-cost cannot be kept: the price of the judge ${judge.model} is not known.`,
+  if (judge === null || maxCostUsd === null) return;
+  requirePriced(
+    await pricesOf(parseModelName(judge.model, null)),
+    "--max-cost",
+    `the judge ${judge.model}`,
     `Run with --no-judge and judge afterwards (${commandLine`art-e score`}), or name a judge whose price is known.`,
   );
 }

@@ -115,8 +115,11 @@ interface DatesAndTimes {
 }
 
 const NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const MONTH =
-  "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
+/** The months' names and their short forms, as the alternatives of a regular expression. */
+export const MONTH_NAMES =
+  "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
+
+const MONTH = `(${MONTH_NAMES})\\.?`;
 // "May 12,500" and "may 4.5" are a word and a number.
 const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?![\\d:]|[a-z]|,\\d{3}(?!\\d)|\\.\\d)";
 const YEAR = "(\\d{4}|'\\d{2})(?!\\d)";

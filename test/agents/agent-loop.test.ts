@@ -28,7 +28,7 @@ describe("the loop throws, and the transcript keeps what was before,", () => {
   test("what a broken tool throws: that is no fault of the model's", async () => {
     const run = agentRun(scripted([call("broken")]), [broken]);
     const transcript = newTranscript(run);
-    await expect(runAgent(run, transcript)).rejects.toThrow("a wire has come loose");
+    await expect(runAgent(run, transcript)).rejects.toThrow(new TypeError("a wire has come loose"));
     expect(transcript.turns).toHaveLength(1);
     expect(transcript.toolCalls).toEqual([]);
   });
@@ -135,13 +135,6 @@ describe("an answer", () => {
     expect((await roll([call("echo"), call("echo")], [echo(), ending], { settings })).ending).toBe("out_of_turns");
   });
 
-  test("before the other calls of its turn leaves those unmade", async () => {
-    const tool = echo();
-    const both = [...(finish("$40").toolCalls ?? []), { name: "echo", arguments: {} }];
-    expect(await roll([{ toolCalls: both }], [tool, ending])).toMatchObject({ ending: "answered" });
-    expect(tool.calls).toEqual([]);
-  });
-
   test.each(["I don't know", "I do not know.", "Sorry, I don’t know"])(
     "%j without sources is dont_know",
     async (text) => {
@@ -203,6 +196,7 @@ describe("of several tool calls in one turn", () => {
     const tool = echo();
     const all = { toolCalls: [...(finish("$40").toolCalls ?? []), { name: "echo", arguments: { word: "late" } }] };
     const rollout = await roll([all], [tool, ending]);
+    expect(rollout.ending).toBe("answered");
     expect(tool.calls).toEqual([]);
     expect(rollout.toolCalls.map(({ name }) => name)).toEqual(["return_final_answer"]);
     const results = rollout.messages.flatMap((message) => (message.role === "tool" ? [message] : []));
@@ -270,7 +264,7 @@ describe("the model is asked", () => {
 
 const context = { inbox: "a@b.example", cutoff: null, signal: never };
 const tool = echo();
-const tools = new Map([tool, ending, broken].map((one) => [one.id, one]));
+const tools = new Map([tool, ending].map((one) => [one.id, one]));
 
 const make = (call: Partial<ToolCall>) =>
   callTool({ id: "c1", name: "echo", arguments: {}, ...call }, 4, tools, context);
@@ -278,7 +272,7 @@ const make = (call: Partial<ToolCall>) =>
 describe("a call the model got wrong is answered with what would be right:", () => {
   test.each(["send_email", "", "constructor", "Echo", "echo "])("the unknown tool %j", async (name) => {
     const { message, record, result } = await make({ name });
-    const error = `There is no tool "${name}". The tools are: echo, return_final_answer, broken.`;
+    const error = `There is no tool "${name}". The tools are: echo, return_final_answer.`;
     expect(result).toEqual({ ok: false, kind: "unknown_tool", error });
     expect(message).toEqual({ role: "tool", toolCallId: "c1", name, content: error, isError: true });
     expect(record).toMatchObject({ name, result: null, error, errorKind: "unknown_tool", turn: 4 });
@@ -305,10 +299,6 @@ describe("a call the model got wrong is answered with what would be right:", () 
     expect(message).toMatchObject({ content: `refused: ${refuse}`, isError: true });
     expect(record).toMatchObject({ arguments: { refuse }, result: null, errorKind: refuse });
   });
-});
-
-test("a tool that throws is a fault of ours and goes through", async () => {
-  await expect(make({ name: "broken" })).rejects.toThrow(new TypeError("a wire has come loose"));
 });
 
 test("a call that works gives its result to the model as JSON and to the record as it is", async () => {

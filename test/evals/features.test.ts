@@ -12,8 +12,7 @@ const mail = (id: string, subject: string, date: string, body: string) => ({
   body,
 });
 
-const search = (...mails: readonly { message_id: string }[]) =>
-  called("email_search", { emails: mails.map(({ message_id, ...rest }) => ({ message_id, ...rest })) } as JsonValue);
+const search = (...mails: readonly { message_id: string }[]) => called("email_search", { emails: mails } as JsonValue);
 const open = (one: { message_id: string }) => called("email_get", one as JsonValue);
 
 const turn = (changes: Partial<Turn> = {}): Turn => ({

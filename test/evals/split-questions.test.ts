@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvaluatedTrace } from "../../src/evals/definition.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { hashHeldOut, iterateLabelled, labelledPages, saveLabels } from "../../src/evals/labels.js";
+import { hashHeldOut, iterateLabelled, type LabelDraw, labelledPages, saveLabels } from "../../src/evals/labels.js";
 import { questionKeys } from "../../src/evals/split-questions.js";
-import type { Db } from "../../src/store/open-store.js";
-import { openStore } from "../../src/store/open-store.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
 
 const asked = (question: string, answer = "Gold", ids = ["<m@x>"]) =>
@@ -36,21 +35,19 @@ describe("labels in a database", () => {
     }
     return traces.map((_, i) => `${run}_${String(i).padStart(4, "0")}`);
   };
-  const label = (ids: readonly string[], criterion: string, isBad: (i: number) => boolean) =>
+  const label = (
+    ids: readonly string[],
+    criterion: string,
+    isBad: (i: number) => boolean,
+    drawn: LabelDraw = "random",
+  ) => {
+    const given = { criterion, source: "person", note: null, annotator: null, isRepeat: false } as const;
+    const draw = { drawn, drawnFrom: drawn === "random" ? ids.length : null, createdAt: "2026-01-01" };
     saveLabels(
       db,
-      ids.map((traceId, i) => ({
-        ...{ traceId, criterion, label: isBad(i) ? ("bad" as const) : ("good" as const), source: "person" as const },
-        ...{
-          note: null,
-          annotator: null,
-          isRepeat: false,
-          drawn: "random" as const,
-          drawnFrom: ids.length,
-          createdAt: "2026-01-01",
-        },
-      })),
+      ids.map((traceId, i) => ({ ...given, ...draw, traceId, label: isBad(i) ? "bad" : "good" })),
     );
+  };
   const halfOf = () =>
     new Map(
       (db.prepare("SELECT trace_id AS id, half FROM eval_traces").all() as { id: string; half: string }[]).map(
@@ -151,19 +148,12 @@ describe("labels in a database", () => {
     const hard = await open(true);
     expect(hard.length).toBeGreaterThan(20);
     expect(hard.length).toBeLessThan(90);
-    saveLabels(
-      db,
-      hard.map(({ traceId, drawn }) => ({
-        ...{
-          traceId,
-          criterion: "asked",
-          label: "bad" as const,
-          source: "person" as const,
-          note: null,
-          annotator: null,
-        },
-        ...{ isRepeat: false, drawn, drawnFrom: null, createdAt: "2026-01-01" },
-      })),
+    expect(new Set(hard.map(({ drawn }) => drawn))).toEqual(new Set(["hard"]));
+    label(
+      hard.map(({ traceId }) => traceId),
+      "asked",
+      () => true,
+      "hard",
     );
     expect([...iterateLabelled(db, "asked", "heldout")]).toEqual([]);
     expect([...labelledPages(db, "asked", "training")].flat()).toEqual([]);

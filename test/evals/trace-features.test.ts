@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { evalFiles } from "../../src/evals/as-python.js";
-import type { Assertion, EvalDefinition } from "../../src/evals/definition.js";
+import type { Assertion, EvalDefinition, EvaluatedTrace } from "../../src/evals/definition.js";
 import { FEATURES, viewOf } from "../../src/evals/features.js";
 import { containsTerm, runAssertions } from "../../src/evals/run-rules.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
@@ -86,6 +86,15 @@ function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)
   ];
 }
 
+/** What art-e itself measures: value and detail by feature. */
+function measuredHere(trace: EvaluatedTrace, names: readonly string[]): [number | null, string][] {
+  const view = viewOf(trace);
+  return names.map((name) => {
+    const { value, detail = "" } = FEATURES[name]?.of(view) ?? { value: null };
+    return [value, detail];
+  });
+}
+
 describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
   let traces: (QuestionTrace | SuiteTrace)[] = [];
   beforeAll(async () => {
@@ -103,14 +112,13 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     expect(measured).toHaveLength(traces.length);
     const applied = new Set<string>();
     for (const [i, trace] of traces.entries()) {
-      const view = viewOf(trace);
-      const expected = names.map((name) => {
-        const { value, detail = "" } = FEATURES[name]?.of(view) ?? { value: null };
-        if (value !== null) applied.add(name);
-        return [name, value, detail];
+      const expected = measuredHere(trace, names);
+      for (const [n, [value]] of expected.entries()) if (value !== null) applied.add(names[n] ?? "");
+      const named = (all: unknown) => (all as unknown[]).map((one, n) => [names[n], one]);
+      expect({ answer: trace.answer, found: named(measured[i]) }).toEqual({
+        answer: trace.answer,
+        found: named(expected),
       });
-      const found = (measured[i] as [number | null, string][]).map(([value, detail], n) => [names[n], value, detail]);
-      expect({ answer: trace.answer, found }).toEqual({ answer: trace.answer, found: expected });
     }
     expect([...applied].sort()).toEqual([...names].sort());
   });
@@ -192,11 +200,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     const names = ["date_given", "number_given", "answer_words", "numbers_in_mail"];
     const measured = python(`[getattr(features, name)(line) for name in ${JSON.stringify(names)}]`, traces);
     for (const [i, { user_message: question, ...trace }] of traces.entries()) {
-      const view = viewOf({ ...trace, question } as never);
-      const expected = names.map((name) => {
-        const { value, detail = "" } = FEATURES[name]?.of(view) ?? { value: null };
-        return [value, detail];
-      });
+      const expected = measuredHere({ ...trace, question } as never, names);
       expect({ answer: trace.answer, found: measured[i] }).toEqual({ answer: trace.answer, found: expected });
     }
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { anthropicModel } from "../../src/models/providers/anthropic.js";
 import type { Answer } from "../providers/fake-provider.js";
-import { exchange, REQUEST } from "./wire.js";
+import { asMessage, exchange, REQUEST } from "./wire.js";
 
 const send = (name: string, answer: Answer = { content: "ok" }, changes = {}) =>
   exchange("anthropic", anthropicModel, name, answer, changes);
@@ -95,10 +95,9 @@ describe("a request to Anthropic", () => {
     };
     const first = await send("claude-sonnet-4-5", { fail: "body", body });
     expect(first.reply).toMatchObject({ content: "", toolCalls: [{ id: "t1" }], usage: null });
-    const { content, toolCalls, providerState } = first.reply;
     const messages = [
       { role: "user", content: "q" },
-      { role: "assistant", content, toolCalls: [...toolCalls], providerState },
+      asMessage(first.reply),
       { role: "tool", toolCallId: "t1", name: "email_search", content: "{}", isError: false },
     ];
     const second = await send("claude-sonnet-4-5", { content: "ok" }, { messages });
@@ -120,11 +119,7 @@ describe("a reply that ends in thinking", () => {
   ])("%s goes back without it", async (_, stop_reason, content, finishReason, kept) => {
     const first = await send("claude-opus-5", { fail: "body", body: { content, stop_reason, usage: null } });
     expect(first.reply.finishReason).toBe(finishReason);
-    const messages = [
-      { role: "user", content: "q" },
-      { role: "assistant", content: first.reply.content, toolCalls: [], providerState: first.reply.providerState },
-      { role: "user", content: "again" },
-    ];
+    const messages = [{ role: "user", content: "q" }, asMessage(first.reply), { role: "user", content: "again" }];
     const second = await send("claude-opus-5", { content: "ok" }, { messages });
     const { messages: turns } = second.sent.body as { messages: { role: string; content: { text?: string }[] }[] };
     // Two turns of the user that follow each other are one.

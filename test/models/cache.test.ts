@@ -10,6 +10,17 @@ import { UserError } from "../../src/platform/errors.js";
 
 const never = new AbortController().signal;
 
+const replyOf = (content: string): Completion => ({
+  content,
+  toolCalls: [{ id: "c", name: "echo", arguments: { b: 1, a: 2 } }],
+  finishReason: "tool_calls",
+  rawFinishReason: "tool_calls",
+  usage: { inputTokens: 7, outputTokens: 3, cachedInputTokens: 1 },
+  latencyMs: 12.5,
+  retries: [{ attempt: 1, reason: "429", waitedMs: 3 }],
+  providerState: { provider: "openai-chat", value: { reasoning: "hm" } },
+});
+
 describe("replay", () => {
   let folder: string;
   let file: string;
@@ -32,6 +43,11 @@ describe("replay", () => {
     maxTokens: 10,
   });
 
+  const replay = (text: string) => {
+    writeFileSync(file, text);
+    return replayModel(file);
+  };
+
   const protocol = { name: "ModelError", kind: "protocol", retryable: false };
 
   describe("replay refuses", () => {
@@ -41,28 +57,24 @@ describe("replay", () => {
       ["a misspelt field", '[{"replies": [{"contents": "x"}]}]', "replies.0"],
       ["half a recording", '{"key": "x", "model": "m"}', "completion"],
     ])("a file that holds %s", async (_, text, where) => {
-      writeFileSync(file, text);
-      const error = await replayModel(file).catch((thrown: unknown) => thrown);
+      const error = await replay(text).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect((error as UserError).message).toContain(where);
       expect((error as UserError).message).toContain(file);
     });
 
     test("a request that no entry answers", async () => {
-      writeFileSync(file, '{"taskQuestion": "known", "replies": [{"content": "a"}]}');
-      const model = await replayModel(file);
+      const model = await replay('{"taskQuestion": "known", "replies": [{"content": "a"}]}');
       await expect(model.complete(asked("unknown"), never)).rejects.toMatchObject(protocol);
     });
 
     test("a turn after the script's last", async () => {
-      writeFileSync(file, '{"replies": [{"content": "a"}]}');
-      const model = await replayModel(file);
+      const model = await replay('{"replies": [{"content": "a"}]}');
       await expect(model.complete(asked("q", 1), never)).rejects.toMatchObject(protocol);
     });
 
     test("to answer after an abort", async () => {
-      writeFileSync(file, '{"replies": [{"content": "a"}]}');
-      const model = await replayModel(file);
+      const model = await replay('{"replies": [{"content": "a"}]}');
       await expect(model.complete(asked("q"), AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
     });
   });
@@ -76,8 +88,7 @@ describe("replay", () => {
       ["as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
       ["as one list", JSON.stringify([one, any], null, 2)],
     ])("%s answers each question by its turn, in any order", async (_, text) => {
-      writeFileSync(file, text);
-      const model = await replayModel(file);
+      const model = await replay(text);
       expect(model.id).toBe(`replay/${file}`);
       expect(await model.complete(asked(" one ", 1), never)).toMatchObject({
         content: "first",
@@ -104,31 +115,16 @@ describe("replay", () => {
       let calls = 0;
       return {
         id: "openai/m",
-        async complete(request): Promise<Completion> {
-          const content = `${request.messages[0]?.content} ${++calls}`;
-          return {
-            content,
-            toolCalls: [],
-            finishReason: "stop",
-            rawFinishReason: "stop",
-            usage: null,
-            latencyMs: 12,
-            retries: [{ attempt: 1, reason: "429", waitedMs: 3 }],
-            providerState: { provider: "openai-chat", value: { reasoning: "hm" } },
-          };
-        },
+        complete: async (request) => replyOf(`${request.messages[0]?.content} ${++calls}`),
       };
     }
 
     test("is answered from: the nth time the nth reply, then no more", async () => {
-      let text = "";
-      const live = recording(counting(), (line) => {
-        text += line;
-      });
+      const lines: string[] = [];
+      const live = recording(counting(), (line) => lines.push(line));
       const given = [];
       for (const question of ["a", "b", "a"]) given.push(await live.complete(asked(question), never));
-      writeFileSync(file, text);
-      const model = await replayModel(file);
+      const model = await replay(lines.join(""));
       expect(await model.complete(asked("a"), never)).toEqual(given[0]);
       expect(await model.complete(asked("a"), never)).toEqual(given[2]);
       expect(await model.complete(asked("b"), never)).toEqual(given[1]);
@@ -140,16 +136,13 @@ describe("replay", () => {
       const retries = [{ attempt: 1, reason: "500", waitedMs: 3 }];
       const failure = new ModelError("server", "x/y: 500 (after 2 attempts)", { retryable: true, retries });
       const late = new DOMException("late", "TimeoutError");
-      let text = "";
+      const lines: string[] = [];
       for (const error of [failure, late]) {
         const broken: Model = { id: "x/y", complete: () => Promise.reject(error) };
-        const live = recording(broken, (line) => {
-          text += line;
-        });
+        const live = recording(broken, (line) => lines.push(line));
         await expect(live.complete(asked("a"), never)).rejects.toBe(error);
       }
-      writeFileSync(file, text);
-      const model = await replayModel(file);
+      const model = await replay(lines.join(""));
       const { kind, message } = failure;
       await expect(model.complete(asked("a"), never)).rejects.toMatchObject({
         kind,
@@ -161,13 +154,11 @@ describe("replay", () => {
     });
 
     test("does not hold calls that were interrupted", async () => {
-      let text = "";
+      const lines: string[] = [];
       const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
-      const live = recording(broken, (line) => {
-        text += line;
-      });
+      const live = recording(broken, (line) => lines.push(line));
       await expect(live.complete(asked("a"), never)).rejects.toThrow("no");
-      expect(text).toBe("");
+      expect(lines).toEqual([]);
     });
   });
 
@@ -199,7 +190,6 @@ describe("reply cache", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const SERVER = { model: "openai/m", baseUrl: null, wireApi: "chat" } as const;
-  const USAGE = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 1 };
 
   const asked = (question: string, epoch = 1): ModelRequest => ({
     system: "s",
@@ -213,21 +203,7 @@ describe("reply cache", () => {
   /** Answers every question with its number in the order of asking. */
   function counting(answer = (call: number) => `answer ${call}`) {
     const state = { calls: 0 };
-    const model: Model = {
-      id: SERVER.model,
-      async complete(): Promise<Completion> {
-        return {
-          content: answer(++state.calls),
-          toolCalls: [{ id: "c", name: "echo", arguments: { b: 1, a: 2 } }],
-          finishReason: "tool_calls",
-          rawFinishReason: "tool_calls",
-          usage: USAGE,
-          latencyMs: 12.5,
-          retries: [{ attempt: 1, reason: "429", waitedMs: 3 }],
-          providerState: { provider: "openai-chat", value: { reasoning: "hm" } },
-        };
-      },
-    };
+    const model: Model = { id: SERVER.model, complete: async () => replyOf(answer(++state.calls)) };
     return { model, state };
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CostLimit, CostLimitReached } from "../../src/models/call-budget.js";
 import type { Completion, Model, ModelRequest, Usage } from "../../src/models/model.js";
+import { withPrices } from "../../src/models/prices.js";
 
 const REQUEST: ModelRequest = {
   system: "",
@@ -46,7 +47,7 @@ function model(outputTokens: number | null): { model: Model; most: () => number 
 
 function limitCost(limited: Model, maxCostUsd: number | null) {
   const limit = new CostLimit(maxCostUsd);
-  return { model: limit.applyTo(limited, priceOf), limit };
+  return { model: limit.applyTo(withPrices(limited, priceOf), priceOf), limit };
 }
 
 describe("a limit of cost", () => {
@@ -71,7 +72,9 @@ describe("a limit of cost", () => {
 
   it("holds for several models together", async () => {
     const limit = new CostLimit(1.55);
-    const [writer, checker] = [model(300).model, model(300).model].map((one) => limit.applyTo(one, priceOf));
+    const [writer, checker] = [model(300), model(300)].map((one) =>
+      limit.applyTo(withPrices(one.model, priceOf), priceOf),
+    );
     await writer?.complete(REQUEST, never);
     await checker?.complete(REQUEST, never);
     await expect(writer?.complete(REQUEST, never)).rejects.toThrow(CostLimitReached);

@@ -4,7 +4,7 @@ import type { ModelError } from "../../src/models/model.js";
 import { googleModel } from "../../src/models/providers/google.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
-import { exchange } from "./wire.js";
+import { asMessage, exchange } from "./wire.js";
 
 const send = (answer: Answer = { content: "ok" }, changes = {}, name = "gemini-2.0-flash") =>
   exchange("google", googleModel, name, answer, changes);
@@ -85,12 +85,7 @@ describe("a request to Google", () => {
 
   test("leaves a reply out that was only thought", async () => {
     const { reply } = await send(replied([{ text: "I should", thought: true }], "MAX_TOKENS"));
-    const { content, toolCalls, providerState } = reply;
-    const messages = [
-      { role: "user", content: "q" },
-      { role: "assistant", content, toolCalls, providerState },
-      { role: "user", content: "again" },
-    ];
+    const messages = [{ role: "user", content: "q" }, asMessage(reply), { role: "user", content: "again" }];
     const { sent } = await send({ content: "ok" }, { messages });
     expect(sent.body).toMatchObject({ contents: [{ role: "user", parts: [{ text: "q" }, { text: "again" }] }] });
   });
@@ -103,15 +98,14 @@ describe("a request to Google", () => {
     ];
     const { reply } = await send(replied(parts));
     expect(reply.content).toBe("");
-    const { content, toolCalls, providerState } = reply;
-    const results = toolCalls.map((call) => ({
+    const results = reply.toolCalls.map((call) => ({
       role: "tool",
       toolCallId: call.id,
       name: call.name,
       content: "x",
       isError: false,
     }));
-    const messages = [{ role: "assistant", content, toolCalls, providerState }, ...results];
+    const messages = [asMessage(reply), ...results];
     const { sent } = await send({ content: "ok" }, { messages });
     expect(sent.body).toMatchObject({
       contents: [

@@ -10,7 +10,7 @@ import type { JsonValue } from "../../src/platform/json.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { toReplyBody } from "../providers/wire-reply.js";
 import { WIRE_FORMATS, type WireFormat } from "../providers/wire-request.js";
-import { exchange } from "./wire.js";
+import { asMessage, exchange, modelOver } from "./wire.js";
 
 /** What every model behind a wire format must do, whatever its provider calls things. Over real HTTP. */
 
@@ -36,22 +36,18 @@ const ask: ModelRequest = {
 };
 
 function modelOf(format: WireFormat, baseUrl: string, attempts = 1, timeoutMs = 20_000): Promise<Model> {
-  const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
-  const provider = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
-  const name = { provider, name: "fake-1", id: `${provider}/fake-1` } as const;
+  const { name, wireApi } = modelOver(format, "fake-1");
   const policy = { attempts, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
   return resolveModel(name, { apiKey: KEY, baseUrl, wireApi, timeoutMs }, policy);
 }
 
 /** The reply and the results of its calls, as the agent's loop puts them behind a request. */
 function continued(request: ModelRequest, reply: Completion, ...results: { content: string; isError?: boolean }[]) {
-  const { content, toolCalls, providerState } = reply;
-  const assistant: Message = { role: "assistant", content, toolCalls: [...toolCalls], providerState };
   const tools = results.map((result, i): Message => {
-    const { id, name } = toolCalls[i] ?? { id: "", name: "" };
+    const { id, name } = reply.toolCalls[i] ?? { id: "", name: "" };
     return { role: "tool", toolCallId: id, name, content: result.content, isError: result.isError ?? false };
   });
-  return { ...request, messages: [...request.messages, assistant, ...tools] };
+  return { ...request, messages: [...request.messages, asMessage(reply), ...tools] };
 }
 
 const never = new AbortController().signal;

@@ -13,7 +13,7 @@ import { priceOf } from "../../src/models/price-table.js";
 import { UserError } from "../../src/platform/errors.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
-import { REQUEST } from "./wire.js";
+import { modelOver, REQUEST } from "./wire.js";
 
 function refusal(id: string, provider: string | null): UserError {
   try {
@@ -271,15 +271,10 @@ describe("sdk environment", () => {
   });
 
   test.each(WIRE_FORMATS)("nothing of the environment is in a request over %s", async (format) => {
-    const company = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
-    const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+    const { name, wireApi } = modelOver(format, "m");
     const connection = { apiKey: "ours", baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 5000 } as const;
-    const model = await resolveModel({ provider: company, name: "m", id: `${company}/m` }, connection);
-    const messages = [{ role: "user" as const, content: "Hello" }];
-    await model.complete(
-      { system: "", messages, tools: [], toolChoice: "auto", maxTokens: 9 },
-      new AbortController().signal,
-    );
+    const model = await resolveModel(name, connection);
+    await model.complete(request, never);
     const headers = provider.requests.at(-1)?.headers ?? {};
     expect(JSON.stringify(headers)).not.toContain("leak");
     if (format === "google") expect(headers["x-goog-api-key"]).toBe("ours");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isOtherModel, otherModels, watchAnsweringModel } from "../../src/models/answering-model.js";
+import { isOtherModel, otherModels, warnOfOtherModel } from "../../src/models/answering-model.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
 import { withRetry } from "../../src/models/model-retries.js";
 import { anthropicModel } from "../../src/models/providers/anthropic.js";
@@ -206,9 +206,14 @@ test("each other model is told of once, and no more than twenty of them", async 
   try {
     const endpoint = { apiKey: "k", baseUrl: provider.baseUrl("anthropic"), timeoutMs: 5_000 };
     const told: string[] = [];
-    const model = watchAnsweringModel(anthropicModel("claude-x", endpoint), (named) => told.push(named));
+    const model = warnOfOtherModel(anthropicModel("claude-x", endpoint), (text) => told.push(text));
     for (let i = 0; i < 60; i++) await model.complete(REQUEST, new AbortController().signal);
-    expect(told.slice(0, 3)).toEqual(["one", "model-5", "model-6"]);
+    expect(told.slice(0, 3)).toEqual(
+      ["one", "model-5", "model-6"].map(
+        (named) =>
+          `anthropic/claude-x was asked, and replies say they are by ${named}: its provider may have put another model in its place.`,
+      ),
+    );
     expect(told).toHaveLength(19);
   } finally {
     await provider.close();

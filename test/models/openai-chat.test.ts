@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isOpenaiServer } from "../../src/models/endpoint.js";
 import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
 import type { Answer } from "../providers/fake-provider.js";
-import { exchange } from "./wire.js";
+import { asMessage, exchange } from "./wire.js";
 
 const send = (name: string, answer: Answer = { content: "ok" }, changes = {}) =>
   exchange("openai-chat", openaiChatModel, name, answer, changes);
@@ -80,9 +80,7 @@ describe("a chat completion request", () => {
         tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }],
       }),
     );
-    const { content, toolCalls, providerState } = first.reply;
-    const messages = [{ role: "assistant", content, toolCalls, providerState }];
-    const second = await send("m", { content: "ok" }, { messages, system: "" });
+    const second = await send("m", { content: "ok" }, { messages: [asMessage(first.reply)], system: "" });
     expect(second.sent.body).toMatchObject({
       messages: [{ role: "assistant", content: null, reasoning: "hm", reasoning_details: details }],
     });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openaiResponsesModel } from "../../src/models/providers/openai-responses.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
-import { exchange, REQUEST } from "./wire.js";
+import { asMessage, exchange, REQUEST } from "./wire.js";
 
 const send = (name: string, answer: Answer = { content: "ok" }, changes = {}) =>
   exchange("openai-responses", openaiResponsesModel, name, answer, changes);
@@ -59,9 +59,7 @@ describe("a Responses request", () => {
     const stored = { id: "rs_2", type: "reasoning", summary: [] };
     const call = { id: "fc_1", type: "function_call", call_id: "a", name: "f", arguments: "{}" };
     const first = await send("gpt-5", replied({ status: "completed", output: [kept, stored, call] }));
-    const { content, toolCalls, providerState } = first.reply;
-    const messages = [{ role: "assistant", content, toolCalls, providerState }];
-    const second = await send("gpt-5", { content: "ok" }, { messages });
+    const second = await send("gpt-5", { content: "ok" }, { messages: [asMessage(first.reply)] });
     expect(second.sent.body).toMatchObject({ input: [kept, call] });
   });
 });
@@ -96,19 +94,9 @@ test("a reply that was only reasoning is not sent back: the API refuses it alone
   const body = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [reasoning] };
   const { reply } = await send("gpt-5", replied(body));
   expect(reply).toMatchObject({ content: "", finishReason: "length" });
-  const { content, toolCalls, providerState } = reply;
-  const messages = [
-    { role: "user", content: "q" },
-    { role: "assistant", content, toolCalls: [...toolCalls], providerState },
-    { role: "user", content: "again" },
-  ];
-  const second = await send("gpt-5", { content: "ok" }, { messages });
-  expect(second.sent.body).toMatchObject({
-    input: [
-      { role: "user", content: "q" },
-      { role: "user", content: "again" },
-    ],
-  });
+  const [asked, again] = ["q", "again"].map((content) => ({ role: "user", content }));
+  const second = await send("gpt-5", { content: "ok" }, { messages: [asked, asMessage(reply), again] });
+  expect(second.sent.body).toMatchObject({ input: [asked, again] });
 });
 
 describe("a Response", () => {

@@ -1,12 +1,6 @@
 import { getEventListeners } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
@@ -19,7 +13,13 @@ import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { jsonBytes } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
-import { REQUEST } from "./wire.js";
+import { modelOver, REQUEST } from "./wire.js";
+
+/** Begins to listen, and gives the address. */
+async function listen(server: TcpServer): Promise<string> {
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 describe("post json", () => {
   interface Canned {
@@ -45,8 +45,7 @@ describe("post json", () => {
   let baseUrl = "";
 
   beforeAll(async () => {
-    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    baseUrl = `${await listen(server)}/v1`;
   });
 
   afterAll(() => server.closeAllConnections());
@@ -72,8 +71,8 @@ describe("post json", () => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.end(bytes));
     });
-    await new Promise<void>((listening) => raw.listen(0, "127.0.0.1", listening));
-    return { url: `127.0.0.1:${(raw.address() as AddressInfo).port}`, close: () => void raw.close() };
+    const { host } = new URL(await listen(raw));
+    return { url: host, close: () => void raw.close() };
   }
 
   /** What the rest of the program sees of a failed call. */
@@ -174,8 +173,7 @@ describe("post json", () => {
   it("is given up at once where the connection is still being made", async () => {
     // It takes connections and never says a word, so that the handshake waits.
     const silent = createTcpServer(() => undefined);
-    await new Promise<void>((listening) => silent.listen(0, "127.0.0.1", listening));
-    const { port } = silent.address() as AddressInfo;
+    const { port } = new URL(await listen(silent));
     const reason = new Error("enough");
     const call = (signal: AbortSignal, timeoutMs: number) =>
       postJson(`https://127.0.0.1:${port}/v1`, {}, jsonBytes(BODY), { signal, timeoutMs });
@@ -198,8 +196,7 @@ describe("post json", () => {
           request.on("end", () => response.end('{"id":"there"}'));
         }
       });
-      await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
-      const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
+      const url = `${await listen(moved)}/v1`;
       expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
       expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
       moved.closeAllConnections();
@@ -213,8 +210,7 @@ describe("post json", () => {
       asked++;
       response.writeHead(307, { location: "/v1" }).end();
     });
-    await new Promise<void>((listening) => circle.listen(0, "127.0.0.1", listening));
-    const url = `http://127.0.0.1:${(circle.address() as AddressInfo).port}/v1`;
+    const url = `${await listen(circle)}/v1`;
     expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options()))).toMatchObject({
       kind: "not_found",
       retryable: false,
@@ -239,8 +235,7 @@ describe("post json", () => {
         socket.on("error", () => undefined).on("close", () => open--);
         socket.once("data", () => socket.write(bytes));
       });
-      await new Promise<void>((listening) => slow.listen(0, "127.0.0.1", listening));
-      const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/v1`;
+      const url = `${await listen(slow)}/v1`;
       expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options(150)))).toMatchObject(TIMEOUT);
       await expect.poll(() => open).toBe(0);
       slow.close();
@@ -250,8 +245,7 @@ describe("post json", () => {
       const moved = createServer((request, response) => {
         if (request.url === "/v1") response.writeHead(307, { location: "/there" }).end();
       });
-      await new Promise<void>((listening) => moved.listen(0, "127.0.0.1", listening));
-      const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/v1`;
+      const url = `${await listen(moved)}/v1`;
       expect(await failure(() => postJson(url, {}, jsonBytes(BODY), options(150)))).toMatchObject(TIMEOUT);
       moved.closeAllConnections();
       moved.close();
@@ -295,8 +289,7 @@ describe("sdk fetch", () => {
   let url = "";
 
   beforeAll(async () => {
-    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    url = await listen(server);
   });
 
   afterAll(() => server.closeAllConnections());
@@ -379,13 +372,14 @@ describe("redirects", () => {
   let status = 307;
 
   const server = createServer((_, response) => {
-    response.writeHead(status, { location: `${urlOf(stranger)}/v1?key=1` }).end();
+    response.writeHead(status, { location: `${strangerUrl}/v1?key=1` }).end();
   });
 
-  const urlOf = (at: Server) => `http://127.0.0.1:${(at.address() as AddressInfo).port}`;
+  let [strangerUrl, serverUrl] = ["", ""];
 
   beforeAll(async () => {
-    for (const at of [stranger, server]) await new Promise<void>((up) => at.listen(0, "127.0.0.1", up));
+    strangerUrl = await listen(stranger);
+    serverUrl = await listen(server);
   });
 
   afterAll(() => {
@@ -396,14 +390,10 @@ describe("redirects", () => {
     "%s: a redirect (%s) to another host is an error that names the host, and nothing goes there",
     async (format, code) => {
       status = code;
-      const provider = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
-      const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
-      const baseUrl = format.startsWith("openai") ? `${urlOf(server)}/v1` : urlOf(server);
+      const { name, wireApi } = modelOver(format, "m");
+      const baseUrl = format.startsWith("openai") ? `${serverUrl}/v1` : serverUrl;
       const connection = { apiKey: "sk-secret-0123456789", baseUrl, wireApi, timeoutMs: 5_000 } as const;
-      const model = await resolveModel({ provider, name: "m", id: `${provider}/m` }, connection, {
-        ...DEFAULT_RETRY,
-        attempts: 1,
-      });
+      const model = await resolveModel(name, connection, { ...DEFAULT_RETRY, attempts: 1 });
       const error = (await model
         .complete(REQUEST, new AbortController().signal)
         .catch((e: unknown) => e)) as ModelError;
@@ -413,7 +403,7 @@ describe("redirects", () => {
       // A 303 asks for another request, which is none of ours.
       if (code !== 303) {
         expect(error.kind).toBe("not_found");
-        expect(error.message).toContain(`${code} redirects to ${urlOf(stranger)}, which is sent neither`);
+        expect(error.message).toContain(`${code} redirects to ${strangerUrl}, which is sent neither`);
       }
     },
   );

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
+import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
 import { withRetry } from "../../src/models/model-retries.js";
 import {
   AdaptiveRate,
@@ -22,6 +22,10 @@ function open(options: Partial<RateLimiterOptions> = {}) {
   const throttle = new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, ...options }, time);
   return { time, throttle };
 }
+
+/** A call that takes no tokens. */
+const through = <T>(throttle: RateLimiter, work: () => Promise<T>, signal = never) =>
+  throttle.call(work, () => 0, signal);
 
 const NOTHING = { running: 0, waiting: 0, why: null };
 const between = (times: readonly number[], from: number, to: number) => times.filter((at) => at > from && at <= to);
@@ -64,7 +68,7 @@ describe("a wait that the server asks for", () => {
       answered.push(time.now());
     };
     const client = async () => {
-      for (;;) await throttle.call(request, () => 0, never).catch(() => time.sleep(1000));
+      for (;;) await through(throttle, request).catch(() => time.sleep(1000));
     };
     for (let i = 0; i < 4; i++) void client();
     return { time, throttle, answered };
@@ -94,11 +98,7 @@ describe("a call that is aborted", () => {
     const controller = new AbortController();
     const done: string[] = [];
     const call = (name: string, signal = never) =>
-      throttle.call(
-        () => time.sleep(100).then(() => done.push(name)),
-        () => 0,
-        signal,
-      );
+      through(throttle, () => time.sleep(100).then(() => done.push(name)), signal);
     const first = call("first");
     const left = call("left", controller.signal);
     const last = call("last");
@@ -116,41 +116,21 @@ describe("a call that is aborted", () => {
   it("beforehand is not made", async () => {
     const { throttle } = open();
     const reason = new Error("Ctrl-C");
-    await expect(
-      throttle.call(
-        () => Promise.resolve(1),
-        () => 0,
-        AbortSignal.abort(reason),
-      ),
-    ).rejects.toBe(reason);
+    await expect(through(throttle, () => Promise.resolve(1), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(throttle.state()).toMatchObject(NOTHING);
   });
 
   it("while the server asks to wait leaves no timer behind once nobody waits", async () => {
     const { time, throttle } = open();
-    await throttle
-      .call(
-        () => Promise.reject(refusal(30_000)),
-        () => 0,
-        never,
-      )
-      .catch(() => undefined);
+    await through(throttle, () => Promise.reject(refusal(30_000))).catch(() => undefined);
     const controller = new AbortController();
-    const waiting = throttle.call(
-      () => Promise.resolve(1),
-      () => 0,
-      controller.signal,
-    );
+    const waiting = through(throttle, () => Promise.resolve(1), controller.signal);
     expect(throttle.state()).toMatchObject({ waiting: 1, why: "server" });
     controller.abort(new Error("Ctrl-C"));
     await expect(waiting).rejects.toThrow("Ctrl-C");
     await settled();
     expect(time.asleep).toBe(0);
-    const after = throttle.call(
-      () => Promise.resolve(2),
-      () => 0,
-      never,
-    );
+    const after = through(throttle, () => Promise.resolve(2));
     await time.until(31_000);
     expect(await after).toBe(2);
   });
@@ -223,13 +203,7 @@ describe("auto", () => {
     const seen = limits(throttle);
     const overloaded = new ModelError("overloaded", "529", { status: 529, retryable: true });
     const refused = Array.from({ length: 20 }, () =>
-      throttle
-        .call(
-          () => time.sleep(100).then(() => Promise.reject(overloaded)),
-          () => 0,
-          never,
-        )
-        .catch(() => undefined),
+      through(throttle, () => time.sleep(100).then(() => Promise.reject(overloaded))).catch(() => undefined),
     );
     await time.until(1000);
     await Promise.all(refused);
@@ -242,25 +216,14 @@ describe("auto", () => {
   it("does not grow where the limit was never reached", async () => {
     const { throttle } = open();
     const seen = limits(throttle);
-    for (let i = 0; i < 200; i++)
-      await throttle.call(
-        () => Promise.resolve(),
-        () => 0,
-        never,
-      );
+    for (let i = 0; i < 200; i++) await through(throttle, () => Promise.resolve());
     expect(seen).toEqual([20]);
   });
 
   it("never falls below one", async () => {
     const { time, throttle } = open();
     for (let i = 0; i < 50; i++) {
-      await throttle
-        .call(
-          () => Promise.reject(refusal(null)),
-          () => 0,
-          never,
-        )
-        .catch(() => undefined);
+      await through(throttle, () => Promise.reject(refusal(null))).catch(() => undefined);
       await time.until((i + 1) * 1000);
     }
     expect(throttle.state().limit).toBe(1);
@@ -409,10 +372,10 @@ const REQUEST: ModelRequest = { system: "", messages: [], tools: [], toolChoice:
 
 const slow: Model = {
   id: "acme/slow",
-  async complete() {
+  async complete(): Promise<Completion> {
     await delay(30);
-    const said = { content: "yes", toolCalls: [], finishReason: "stop", rawFinishReason: "stop" } as const;
-    return { ...said, usage: null, latencyMs: 30, retries: [] };
+    const said = { content: "yes", toolCalls: [], rawFinishReason: "stop", usage: null, latencyMs: 30, retries: [] };
+    return { ...said, finishReason: "stop" };
   },
 };
 

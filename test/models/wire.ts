@@ -37,6 +37,18 @@ export const REQUEST: ModelRequest = {
   temperature: 0,
 };
 
+/** A reply as the agent's loop puts it behind a request. */
+export function asMessage({ content, toolCalls, providerState }: Completion): Message {
+  return { role: "assistant", content, toolCalls: [...toolCalls], providerState };
+}
+
+/** The name of a model over a wire format, and how it is opened there. */
+export function modelOver(format: WireFormat, name: string) {
+  const provider = format.startsWith("openai") ? "openai" : (format as "anthropic" | "google");
+  const wireApi = format === "openai-chat" ? "chat" : format === "openai-responses" ? "responses" : null;
+  return { name: { provider, name, id: `${provider}/${name}` }, wireApi } as const;
+}
+
 /** One request to a server that gives `answer`: what was sent, and what came of it. */
 export async function exchange(
   format: WireFormat,

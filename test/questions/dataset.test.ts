@@ -6,7 +6,13 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KNOWN_BAD_IDS, questionStatistics, selectQuestions, shuffled } from "../../src/questions/dataset.js";
+import {
+  KNOWN_BAD_IDS,
+  questionStatistics,
+  type SelectionOptions,
+  selectQuestions,
+  shuffled,
+} from "../../src/questions/dataset.js";
 import { splitMessageIds } from "../../src/questions/dataset-files.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/published-questions.js";
 import type { Question, Split } from "../../src/tasks/question.js";
@@ -63,57 +69,59 @@ const QUESTIONS: Question[] = questionRows(60).map((row, i) => ({
 
 const ids = (questions: readonly Question[]) => questions.map((question) => question.id);
 
+const chosen = (options: Partial<SelectionOptions>) =>
+  selectQuestions(QUESTIONS, { excludeKnownBad: false, shuffle: false, limit: 0, ...options });
+
 describe("selectQuestions", () => {
   it("refuses ids the dataset does not have, naming them once each", () => {
-    expect(() => selectQuestions(QUESTIONS, { ids: [3, 99, 61, 99], limit: 0 })).toThrow(
-      "the dataset has no question with id 99, 61",
-    );
+    expect(() => chosen({ ids: [3, 99, 61, 99] })).toThrow("the dataset has no question with id 99, 61");
   });
 
   it("takes the first questions, and all of them for 0", () => {
-    expect(ids(selectQuestions(QUESTIONS, { limit: 3 }))).toEqual([1, 2, 3]);
-    expect(selectQuestions(QUESTIONS, { limit: 0 })).toEqual(QUESTIONS);
-    expect(selectQuestions(QUESTIONS, { limit: 1000 })).toEqual(QUESTIONS);
+    expect(ids(chosen({ limit: 3 }))).toEqual([1, 2, 3]);
+    expect(chosen({})).toEqual(QUESTIONS);
+    expect(chosen({ limit: 1000 })).toEqual(QUESTIONS);
   });
 
   it("keeps the order of the dataset, whatever the order of the ids", () => {
-    expect(ids(selectQuestions(QUESTIONS, { ids: [30, 2, 7, 2], limit: 0 }))).toEqual([2, 7, 30]);
+    expect(ids(chosen({ ids: [30, 2, 7, 2] }))).toEqual([2, 7, 30]);
   });
 
   it("filters by each of its conditions, bounds included", () => {
-    const realistic = selectQuestions(QUESTIONS, { minRealism: 0.9, limit: 0 });
+    const realistic = chosen({ minRealism: 0.9 });
     expect(realistic.length).toBeGreaterThan(0);
     expect(realistic).toEqual(QUESTIONS.filter((question) => question.how_realistic >= 0.9));
-    expect(ids(selectQuestions(QUESTIONS, { maxSources: 1, limit: 4 }))).toEqual([1, 2, 4, 5]);
-    const ofLee = selectQuestions(QUESTIONS, { inbox: " Lee.Roe@example.com ", limit: 0 });
+    expect(ids(chosen({ maxSources: 1, limit: 4 }))).toEqual([1, 2, 4, 5]);
+    const ofLee = chosen({ inbox: " Lee.Roe@example.com " });
     expect(ids(ofLee)).toEqual(ids(QUESTIONS).filter((id) => id % 2 === 0));
-    expect(selectQuestions(QUESTIONS, { inbox: "nobody@example.com", limit: 0 })).toEqual([]);
+    expect(chosen({ inbox: "nobody@example.com" })).toEqual([]);
   });
 
   it("leaves out the known bad ones when told to", () => {
     expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
-    expect(ids(selectQuestions(QUESTIONS, { limit: 0 }))).toContain(49);
-    expect(ids(selectQuestions(QUESTIONS, { excludeKnownBad: true, limit: 0 }))).not.toContain(49);
+    expect(ids(chosen({}))).toContain(49);
+    expect(ids(chosen({ excludeKnownBad: true }))).not.toContain(49);
   });
 
   it("filters before it takes the first", () => {
-    expect(ids(selectQuestions(QUESTIONS, { inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
+    expect(ids(chosen({ inbox: "lee.roe@example.com", limit: 2 }))).toEqual([2, 4]);
   });
 
   it("gives with a smaller limit the beginning of what a larger one gives", () => {
-    const all = selectQuestions(QUESTIONS, { shuffleSeed: 7, limit: 0 });
-    expect(selectQuestions(QUESTIONS, { shuffleSeed: 7, limit: 5 })).toEqual(all.slice(0, 5));
+    const all = chosen({ shuffle: true, seed: 7 });
+    expect(chosen({ shuffle: true, seed: 7, limit: 5 })).toEqual(all.slice(0, 5));
     expect(ids(all)).not.toEqual(ids(QUESTIONS));
   });
 
-  it("keeps the order for a null seed and shuffles for seed 0", () => {
-    expect(selectQuestions(QUESTIONS, { shuffleSeed: null, limit: 0 })).toEqual(QUESTIONS);
-    expect(selectQuestions(QUESTIONS, { shuffleSeed: 0, limit: 0 })).not.toEqual(QUESTIONS);
+  it("shuffles when told to, for seed 0 too", () => {
+    expect(chosen({ seed: 5 })).toEqual(QUESTIONS);
+    expect(chosen({ shuffle: true, seed: 0 })).not.toEqual(QUESTIONS);
+    expect(chosen({ shuffle: true })).toEqual(shuffled(QUESTIONS, 1));
   });
 
   it("leaves the questions it was given as they were", () => {
     const before = ids(QUESTIONS);
-    selectQuestions(QUESTIONS, { shuffleSeed: 3, limit: 0 });
+    chosen({ shuffle: true, seed: 3 });
     expect(ids(QUESTIONS)).toEqual(before);
   });
 });
@@ -214,19 +222,38 @@ describe("local file", () => {
       });
     });
 
-    it.each([
-      ["notes.txt", "Dear Kim,\nsee you.\n", "neither Parquet, CSV, JSON nor JSONL"],
-      ["empty.jsonl", "\n\n", "it is empty"],
-      ["x.parquet", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "Git LFS pointer"],
-      ["x.parquet", "<html></html>", "not a Parquet file"],
-      ["x.bin", new Uint8Array([0xff, 0xfe, 0x00, 0x80]), "neither Parquet nor UTF-8 text"],
-      ["x.json", '{"questions": 3}\n ', "field"],
-      ["x.json", '{\n  "version": 3\n}', "neither an array of questions nor {rows: [...]}"],
-      ["x.json", "[1, 2", "Expected"],
-      ["x.csv", 'id,question\n1,"open', "Quote Not Closed"],
-      ["x.csv", "id,question\n1,a,b,c", "Invalid Record Length"],
-      ["x.jsonl", `${JSON.stringify(questionRows(1)[0])}\n{"id": 2,\n`, "line 2 is not JSON"],
-    ])("%s that cannot be read: %s", async (name, content, reason) => {
+    const row = (changes: object) => JSON.stringify([{ ...questionRows(1)[0], ...changes }]);
+    const HEADER = "id,question,answer,message_ids,how_realistic,inbox_address,query_date";
+    const csvRow = (id: string, ids: string) => `${HEADER}\n${id},Q?,A,${ids},0.5,kim@example.com,2001-05-01\n`;
+
+    it.each<[string, string, string | Uint8Array]>([
+      ["notes.txt", "neither Parquet, CSV, JSON nor JSONL", "Dear Kim,\nsee you.\n"],
+      ["empty.jsonl", "it is empty", "\n\n"],
+      ["x.parquet", "Git LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"],
+      ["x.parquet", "not a Parquet file", "<html></html>"],
+      ["x.bin", "neither Parquet nor UTF-8 text", new Uint8Array([0xff, 0xfe, 0x00, 0x80])],
+      ["x.json", "field", '{"questions": 3}\n '],
+      ["x.json", "neither an array of questions nor {rows: [...]}", '{\n  "version": 3\n}'],
+      ["x.json", "Expected", "[1, 2"],
+      ["x.csv", "Quote Not Closed", 'id,question\n1,"open'],
+      ["x.csv", "Invalid Record Length", "id,question\n1,a,b,c"],
+      ["x.jsonl", "line 2 is not JSON", `${JSON.stringify(questionRows(1)[0])}\n{"id": 2,\n`],
+      ["x.json", 'row 1, field "answer" is missing', row({ answer: undefined })],
+      ["x.json", 'row 1, field "message_ids.0": Invalid input', row({ message_ids: [1] })],
+      ["x.json", 'row 1, field "how_realistic": Too big', row({ how_realistic: 7 })],
+      ["x.json", 'row 1, field "id"', row({ id: 1.5 })],
+      ["x.json", 'row 1, field "split"', row({ split: "validation" })],
+      ["x.json", "row 1", "[[1, 2]]"],
+      ["x.csv", 'field "id" is missing', csvRow(" ", "[]")],
+      ["x.csv", 'field "id": Invalid input', csvRow("seven", "[]")],
+      ["x.csv", 'field "message_ids": Invalid input', csvRow("1", "see <a@x> and others")],
+      // No number can hold it.
+      [
+        "x.parquet",
+        'row 1, field "id"',
+        parquetOf([{ ...questionRows(1)[0], id: 2 ** 60 } as Row], { idType: "INT64" }),
+      ],
+    ])("%s that cannot be read: %s", async (name, reason, content) => {
       await expect(load(await file(name, content))).rejects.toMatchObject({
         name: "UserError",
         message: expect.stringContaining(reason),
@@ -242,7 +269,7 @@ describe("local file", () => {
     it.each([
       ["x.json", "[]"],
       ["x.json", '{"rows": [], "num_rows_total": 0}'],
-      ["x.csv", "id,question,answer,message_ids,how_realistic,inbox_address,query_date\n"],
+      ["x.csv", `${HEADER}\n`],
       ["x.parquet", parquetOf([])],
     ])("a %s without rows", async (name, content) => {
       const path = await file(name, content);
@@ -261,38 +288,6 @@ describe("local file", () => {
         code: "question_rows_bad",
         message: `${path}: line 3, field "query_date": must begin with a date YYYY-MM-DD (2 of 6 rows are bad)`,
       });
-    });
-
-    it.each([
-      [{ answer: undefined }, 'row 1, field "answer" is missing'],
-      [{ message_ids: [1] }, 'row 1, field "message_ids.0": Invalid input'],
-      [{ how_realistic: 7 }, 'row 1, field "how_realistic": Too big'],
-      [{ id: 1.5 }, 'row 1, field "id"'],
-      [{ split: "validation" }, 'row 1, field "split"'],
-    ])("a row with %j", async (change, reason) => {
-      const path = await file("x.json", JSON.stringify([{ ...questionRows(1)[0], ...change }]));
-      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining(reason) });
-    });
-
-    it("a row that is no object", async () => {
-      const path = await file("x.json", "[[1, 2]]");
-      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining("row 1") });
-    });
-
-    it.each([
-      [" ", "[]", 'field "id" is missing'],
-      ["seven", "[]", 'field "id": Invalid input'],
-      ["1", "see <a@x> and others", 'field "message_ids": Invalid input'],
-    ])("a CSV row with id %j and message_ids %j", async (id, ids, reason) => {
-      const header = "id,question,answer,message_ids,how_realistic,inbox_address,query_date";
-      const path = await file("x.csv", `${header}\n${id},Q?,A,${ids},0.5,kim@example.com,2001-05-01\n`);
-      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining(reason) });
-    });
-
-    it("a 64-bit id no number can hold", async () => {
-      const rows = [{ ...questionRows(1)[0], id: 2 ** 60 } as Row];
-      const path = await file("x.parquet", parquetOf(rows, { idType: "INT64" }));
-      await expect(load(path)).rejects.toMatchObject({ message: expect.stringContaining('row 1, field "id"') });
     });
 
     it("ids that occur twice, naming them", async () => {

@@ -147,21 +147,21 @@ describe("usableMails", () => {
     ["newsletter or notice", { body: long("This is generated - DO NOT REPLY!") }],
     ["newsletter or notice", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
   ])("leaves out for %s", (reason, changes) => {
-    expect(usableMails([mail(changes)])).toEqual({ usable: [], leftOut: { [reason]: 1 } });
+    expect(usableMails([mail(changes)], 200)).toEqual({ usable: [], leftOut: { [reason]: 1 } });
   });
 
   it("takes short mails of scripts that write much in few characters, and any length that is asked for", () => {
     const chinese =
       "会议改到星期四下午三点，地点仍在二楼会议室。请带上第三季度的预算表，并在周三之前把修改意见发给我，谢谢大家。";
-    expect(usableMails([mail({ body: chinese })]).usable).toHaveLength(1);
-    expect(usableMails([mail({ body: "谢谢大家！" })]).usable).toHaveLength(0);
+    expect(usableMails([mail({ body: chinese })], 200).usable).toHaveLength(1);
+    expect(usableMails([mail({ body: "谢谢大家！" })], 200).usable).toHaveLength(0);
     expect(usableMails([mail({ body: "See you at 3 pm." })], 10).usable).toHaveLength(1);
   });
 
   it("takes one of two copies, quotations aside", () => {
     const body = long("The same words.");
     const copy = mail({ body: `${body}\n-----Original Message-----\nFrom: c@x\nold` });
-    const { usable, leftOut } = usableMails([mail({ body }), copy, mail({ body: long("Other words.") })]);
+    const { usable, leftOut } = usableMails([mail({ body }), copy, mail({ body: long("Other words.") })], 200);
     expect(usable).toHaveLength(2);
     expect(leftOut).toEqual({ copy: 1 });
   });

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EvalDefinition } from "../../src/evals/definition.js";
+import type { EvalDraft } from "../../src/evals/definition.js";
 import { hashLabels } from "../../src/evals/labels.js";
 import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
@@ -28,11 +28,14 @@ const change = (trace: Trace): Trace => ({
 });
 
 function saveEval(db: Db, name: string): number {
-  const draft: Omit<EvalDefinition, "version"> = {
-    ...{ name, kind: "rules", reference: false, criterion: `${name}: ${HOSTILE}` },
-    ...{ pass: { all: [{ feature: "sources", at_least: 1 }] } },
+  const draft: EvalDraft = {
+    name,
+    kind: "rules",
+    reference: false,
+    criterion: `${name}: ${HOSTILE}`,
+    pass: { all: [{ feature: "sources", at_least: 1 }] },
     origin: { by: "person", seed: null, labels: null, parent: null },
-  } as Omit<EvalDefinition, "version">;
+  };
   return saveDraft(db, draft, NOW).stored.id;
 }
 

@@ -2,14 +2,11 @@ import { mkdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import { jsonLines, QUESTIONS, workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 
-const json = async (line: string | readonly string[]) => {
-  const { code, stdout, stderr } = await artE(typeof line === "string" ? `${line} --json` : [...line, "--json"]);
-  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
-  return JSON.parse(stdout);
-};
+const json = jsonOf(artE);
 
 /** Answers of more than 14 words are bad: what the labels of these tests say. */
 const LONG = 14;

@@ -5,16 +5,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
 import { workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "labelled" });
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
-const json = async (line: string) => {
-  const { code, stdout, stderr } = await artE(`${line} --json`);
-  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
-  return JSON.parse(stdout);
-};
+const json = jsonOf(artE);
 
 const origin = { by: "person", seed: null, labels: null, parent: null };
 const common = { version: 1, reference: false, criterion: 'It is "so".', origin };

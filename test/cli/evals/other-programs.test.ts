@@ -1,15 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
 
 /** Traces of other programs and chats have neither run nor gold, and are labelled, tested and judged like a run's. */
 
 const { artE, read, write } = workFolder({ demo: "answered" });
 
-const json = async (line: string) => {
-  const { code, stdout, stderr } = await artE(`${line} --json`);
-  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
-  return JSON.parse(stdout);
-};
+const json = jsonOf(artE);
 
 /** Without what art-e itself adds to a format: as another program writes it. */
 function foreign(value: unknown): unknown {

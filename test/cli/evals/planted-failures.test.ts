@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
 import { PLANTED, PlantedAgent, type PlantedMode } from "./planted-agent.js";
 
 const { artE, write, read } = workFolder({ mail: MAIL });
@@ -13,11 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => provider.close());
 
-const json = async (line: string) => {
-  const { code, stdout, stderr } = await artE(`${line} --json`);
-  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
-  return JSON.parse(stdout);
-};
+const json = jsonOf(artE);
 
 describe("of each planted failure", () => {
   it.each(MODES)("%s, the template that is made for it is chosen and proved", async (mode) => {

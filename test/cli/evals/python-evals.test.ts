@@ -3,15 +3,12 @@ import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 const choice = await chooseSandbox();
 
-const json = async (line: string) => {
-  const { code, stdout, stderr } = await artE(`${line} --json`);
-  expect({ line, stderr: code === 0 ? "" : stderr }).toEqual({ line, stderr: "" });
-  return JSON.parse(stdout);
-};
+const json = jsonOf(artE);
 
 const SHORT = `def eval_function(task, task_metadata, trace, ctx):
     """The answer has at most 14 words."""

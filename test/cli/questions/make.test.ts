@@ -5,6 +5,11 @@ import { type Answer, type FakeProvider, startFakeProvider } from "../../provide
 import type { ParsedRequest } from "../../providers/wire-request.js";
 import { jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 
+const call = (name: string, args: object): Answer => ({
+  toolCalls: [{ name, arguments: args as never }],
+  usage: { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 },
+});
+
 describe("make", () => {
   /** Questions made by patterns, and by a model over HTTP; each checked. */
 
@@ -103,12 +108,6 @@ describe("make", () => {
     let provider: FakeProvider;
     afterEach(() => provider.close());
 
-    const USAGE = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 };
-    const call = (name: string, args: Record<string, unknown>): Answer => ({
-      toolCalls: [{ name, arguments: args as never }],
-      usage: USAGE,
-    });
-
     /** The first mail of a prompt: its id and the start of its text. */
     function firstMail({ question }: ParsedRequest): { id: string; passage: string } {
       const [, id = "", body = ""] = /Message-ID: (\S+)[\s\S]*?\n\n(.{10,60})/.exec(question) ?? [];
@@ -132,22 +131,29 @@ describe("make", () => {
 
     /** The server: a writer, a checker and a judge by the tool that each has. */
     async function serve(roles: {
-      write: (request: ParsedRequest, batch: number) => unknown[];
+      /** The questions of a batch; null: the call fails. */
+      write: (request: ParsedRequest, batch: number) => unknown[] | null;
       check?: (request: ParsedRequest) => Record<string, unknown>;
       verdict?: string;
     }): Promise<void> {
       let batch = 0;
       provider = await startFakeProvider((request) => {
         const [tool] = request.tools;
-        if (tool === "record_questions") return call(tool, { questions: roles.write(request, ++batch) });
+        if (tool === "record_questions") {
+          const questions = roles.write(request, ++batch);
+          return questions === null ? { fail: "status", status: 400, message: "no" } : call(tool, { questions });
+        }
         if (tool === "record_answer") return call(tool, roles.check?.(request) ?? answersFromSource(request));
         return call("record_verdict", { reason: "so", verdict: roles.verdict ?? "correct" });
       });
     }
 
+    const idsShown = ({ question }: ParsedRequest) =>
+      [...question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+
     /** Right: known from the mail it cites, unknown from nothing and from others. */
     function answersFromSource(request: ParsedRequest): Record<string, unknown> {
-      const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+      const shown = idsShown(request);
       const isSource = shown.length === 1;
       return { found: isSource, answer: isSource ? "what it said" : "", message_ids: isSource ? shown : [] };
     }
@@ -230,7 +236,7 @@ describe("make", () => {
       await serve({
         write: (request, batch) => [written(request, batch)],
         check: (request) => {
-          const shown = [...request.question.matchAll(/^Message-ID: (\S+)/gm)].map(([, id]) => id);
+          const shown = idsShown(request);
           return { found: shown.length > 0, answer: "what it said", message_ids: shown };
         },
       });
@@ -299,7 +305,7 @@ describe("make", () => {
       await make(`-n 1 --unanswerable 0 -o before.jsonl --cache-dir before`);
       const before = read("before.jsonl");
       await provider.close();
-      provider = await startFakeProvider(() => ({ content: "I would rather not.", usage: USAGE }));
+      provider = await startFakeProvider(() => ({ content: "I would rather not." }));
       const { code, stderr } = await make(`-n 20 -o before.jsonl --overwrite --cache-dir refusal`);
       expect(code).toBe(1);
       expect(stderr).toContain(
@@ -319,16 +325,11 @@ describe("make", () => {
 
     it("asks for the same dates where a batch that failed before does not fail now", async () => {
       let fails = true;
-      await serve({ write: (request, batch) => [written(request, firstMail(request).id.length * 100 + batch)] });
-      await provider.close();
-      provider = await startFakeProvider((request) => {
-        const [tool] = request.tools;
-        const number = Number.parseInt(firstMail(request).id.slice(1, 7), 10);
-        if (tool === "record_questions" && fails && number % 2 === 0)
-          return { fail: "status", status: 400, message: "no" };
-        if (tool === "record_questions") return call(tool, { questions: [written(request, number)] });
-        if (tool === "record_answer") return call(tool, answersFromSource(request));
-        return call("record_verdict", { reason: "so", verdict: "correct" });
+      await serve({
+        write: (request) => {
+          const number = Number.parseInt(firstMail(request).id.slice(1, 7), 10);
+          return fails && number % 2 === 0 ? null : [written(request, number)];
+        },
       });
       const line = `--inbox ${MARCUS} -n 50 --unanswerable 0 -o dates.jsonl --overwrite --json --cache-dir dates`;
       const first = JSON.parse((await make(line)).stdout);
@@ -403,11 +404,6 @@ describe("a question that cites two mails", () => {
   const { artE, read } = workFolder({ mail: MAIL });
   let provider: FakeProvider;
   afterEach(() => provider.close());
-
-  const call = (name: string, args: object): Answer => ({
-    toolCalls: [{ name, arguments: args as never }],
-    usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0 },
-  });
 
   interface Shown {
     readonly id: string;
