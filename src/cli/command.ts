@@ -75,13 +75,16 @@ export interface CommandHelp {
   readonly placeholders: Readonly<Record<string, string>>;
 }
 
-/** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
+/** One command: its flags, and a function that takes them unchecked. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly flags: Flags;
   readonly help?: CommandHelp;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
 }
+
+/** What the file of a command exports: the command, once it is told its usage in the command table. */
+export type CommandDefinition = (usage: string) => Command;
 
 interface Named {
   /** As yargs takes it: the name, then `<required>`, `[optional]` and `[many..]` arguments. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { flagName } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
-import type { Command, CommandContext, Flags } from "./command.js";
+import type { Command, CommandContext, CommandDefinition, Flags } from "./command.js";
 
 declare module "zod" {
   /** How an argument or a flag is shown, beside its description. */
@@ -14,17 +14,16 @@ declare module "zod" {
 
 type Argv = Readonly<Record<string, unknown>>;
 
-/** A command with its checked flags. `usage`: as in the command table. A run that gives no exit code is done. */
+/** A command with its checked flags. A run that gives no exit code is done. */
 export function defineCommand<T extends z.ZodObject>(
-  usage: string,
   schema: T,
   // biome-ignore lint/suspicious/noConfusingVoidType: most commands end without a word
   run: (flags: z.output<T>, context: CommandContext, argv: Argv) => Promise<ExitCode | void>,
-): Command {
-  return {
-    ...declaredIn(schema, positionalsOf(usage)),
+): CommandDefinition {
+  return (usage) => ({
+    ...declaredIn(schema, usage),
     run: async (argv, context) => (await run(readFlags(usage, schema, argv), context, argv)) ?? EXIT.done,
-  };
+  });
 }
 
 /** `id` and `new_id` of `agents clone <id> <new_id>`. */
@@ -33,10 +32,8 @@ function positionalsOf(usage: string): string[] {
 }
 
 /** The arguments and flags of a command, as the parser takes them: the fields of its schema that have a description. */
-export function declaredIn(
-  { shape }: z.ZodObject,
-  positionals: readonly string[] = [],
-): Required<Pick<Command, "flags" | "positionals">> {
+export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick<Command, "flags" | "positionals">> {
+  const positionals = positionalsOf(usage);
   const described = Object.entries(shape).flatMap(([name, field]) => {
     const { alias } = (field as z.ZodType).meta() ?? {};
     const description = describe(field as z.ZodType);

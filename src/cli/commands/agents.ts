@@ -15,7 +15,6 @@ const agentId = text.meta({ description: "The agent's id" });
 const toolIds = z.array(text).meta({ description: "Ids of tools" });
 
 export const showAgentCommand = defineCommand(
-  "agents show [id]",
   z.object({
     id: text.optional().meta({ description: "The agent's id, or ID@VERSION" }),
     run: text.optional().meta({ description: "The agent exactly as a run had it" }),
@@ -34,7 +33,7 @@ export const showAgentCommand = defineCommand(
   },
 );
 
-export const listAgentsCommand = defineCommand("agents list", z.object({}), async (_, { settings, out }) => {
+export const listAgentsCommand = defineCommand(z.object({}), async (_, { settings, out }) => {
   const { readRegistry, describeAgents } = await import("../../agents/registry-store.js");
   const agents = await readRegistry(settings, describeAgents);
   const rows = agents.map(({ id, name, model, tools }) => [
@@ -47,7 +46,6 @@ export const listAgentsCommand = defineCommand("agents list", z.object({}), asyn
 });
 
 export const importAgentCommand = defineCommand(
-  "agents import <file>",
   z.object({
     file: text.meta({ description: "A YAML file, as agents export writes it" }),
     replace: z.boolean().default(false).meta({ description: "Replace an agent of the same id; its versions stay" }),
@@ -154,7 +152,7 @@ function promptText(prompt: string): string {
   return prompt.startsWith("@") ? readText(prompt.slice(1), "--prompt").trimEnd() : prompt;
 }
 
-export const setAgentCommand = defineCommand("agents set <id>", z.object(agentShape), async (flags, context) => {
+export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
   const columns = agentColumns(flags);
   const changes = agentSettings(flags);
   if (Object.keys({ ...columns, ...changes }).length === 0) {
@@ -165,7 +163,6 @@ export const setAgentCommand = defineCommand("agents set <id>", z.object(agentSh
 });
 
 export const exportAgentCommand = defineCommand(
-  "agents export <id>",
   z.object({
     id: agentId,
     output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
@@ -189,52 +186,40 @@ export const exportAgentCommand = defineCommand(
   },
 );
 
-export const detachToolCommand = defineCommand(
-  "agents detach <id> <tools..>",
-  z.object({ id: agentId, tools: toolIds }),
-  ({ id, tools }, context) =>
-    changeAgent("changed", context, (db, { detachTools }) => {
-      detachTools(db, id, tools);
-      return id;
-    }),
+export const detachToolCommand = defineCommand(z.object({ id: agentId, tools: toolIds }), ({ id, tools }, context) =>
+  changeAgent("changed", context, (db, { detachTools }) => {
+    detachTools(db, id, tools);
+    return id;
+  }),
 );
 
-export const deleteAgentCommand = defineCommand(
-  "agents delete <id>",
-  z.object({ id: agentId }),
-  async ({ id }, { settings, out }) => {
-    const { changeRegistry } = await import("../../agents/registry-store.js");
-    const { deleteAgent } = await import("../../agents/registry.js");
-    await changeRegistry(settings, (db) => deleteAgent(db, id));
-    out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
-  },
-);
+export const deleteAgentCommand = defineCommand(z.object({ id: agentId }), async ({ id }, { settings, out }) => {
+  const { changeRegistry } = await import("../../agents/registry-store.js");
+  const { deleteAgent } = await import("../../agents/registry.js");
+  await changeRegistry(settings, (db) => deleteAgent(db, id));
+  out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
+});
 
-export const listVersionsCommand = defineCommand(
-  "agents versions <id>",
-  z.object({ id: agentId }),
-  async ({ id }, { settings, out }) => {
-    const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
-    const versions = await readRegistry(settings, (db) => describeVersions(db, id));
-    out.result(versions, () =>
-      versions.length === 0
-        ? `${id} has not been changed or run yet: it is at version 1.`
-        : table(
-            ["version", "since (UTC)", "model", "runs", "tools"],
-            versions.map(({ version, createdAt, model, runs, tools }) => [
-              String(version),
-              createdAt,
-              model ?? "the run's",
-              String(runs),
-              tools.join(", "),
-            ]),
-          ),
-    );
-  },
-);
+export const listVersionsCommand = defineCommand(z.object({ id: agentId }), async ({ id }, { settings, out }) => {
+  const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
+  const versions = await readRegistry(settings, (db) => describeVersions(db, id));
+  out.result(versions, () =>
+    versions.length === 0
+      ? `${id} has not been changed or run yet: it is at version 1.`
+      : table(
+          ["version", "since (UTC)", "model", "runs", "tools"],
+          versions.map(({ version, createdAt, model, runs, tools }) => [
+            String(version),
+            createdAt,
+            model ?? "the run's",
+            String(runs),
+            tools.join(", "),
+          ]),
+        ),
+  );
+});
 
 export const createAgentCommand = defineCommand(
-  "agents create <id>",
   z.object({
     ...agentShape,
     tools: z
@@ -265,13 +250,11 @@ export const createAgentCommand = defineCommand(
 );
 
 export const cloneAgentCommand = defineCommand(
-  "agents clone <id> <new_id>",
   z.object({ id: agentId, new_id: text.meta({ description: "The id of the copy" }) }),
   ({ id, new_id }, context) => changeAgent("created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
 );
 
 export const attachToolCommand = defineCommand(
-  "agents attach <id> <tools..>",
   z.object({
     id: agentId,
     tools: toolIds,

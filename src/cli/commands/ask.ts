@@ -7,7 +7,7 @@ import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import type { Command } from "../command.js";
+import type { CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../merge-config.js";
 import { day, declaredIn, readFlags, text } from "../read-flags.js";
 import { runSchema } from "./run-flags.js";
@@ -51,18 +51,18 @@ const takenSchema = askSchema.pick({
 
 const OF_CONFIG = ["agent", "model", "limits.max-turns", "limits.task-timeout", "limits.request-timeout"] as const;
 
-export const askCommand: Command = {
-  ...declaredIn(takenSchema, ["inbox_address", "question"]),
+export const askCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(takenSchema, usage),
   async run(argv, context) {
     const configured = await readConfig(argv, context, OF_CONFIG);
     refuseAgentElsewhere(configured);
-    const flags = readFlags("ask <inbox_address> <question..>", askSchema, configured.argv);
+    const flags = readFlags(usage, askSchema, configured.argv);
     const { ask } = await import("../../server/chat.js");
     const { trace, cited } = await ask(flags, context);
     context.out.result(answerJson(trace, cited), () => answerText(trace, cited));
     return trace.answer === null ? EXIT.failed : EXIT.done;
   },
-};
+});
 
 /** Only a run can ask an agent that is not in the database. */
 function refuseAgentElsewhere({ path, used }: ConfiguredFlags): void {

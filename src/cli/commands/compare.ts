@@ -7,7 +7,6 @@ import { defineCommand, wholeNumber } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 
 export const compareCommand = defineCommand(
-  "compare <runs..>",
   z.object({
     runs: z
       .array(z.coerce.string())

@@ -62,7 +62,7 @@ const schema = datasetSchema.extend(selectionSchema.shape).extend({
 /** Sessions that are under way when the server is stopped have so long. */
 const GRACE_MS = 5_000;
 
-export const serveEnvironmentCommand = defineCommand("env serve", schema, async (flags, context) => {
+export const serveEnvironmentCommand = defineCommand(schema, async (flags, context) => {
   const token = tokenOf(flags, context.settings);
   const { withTrainingEnvironment } = await import("../../runs/training-environment.js");
   const { serveOpenEnv } = await import("../../server/openenv.js");

@@ -8,7 +8,6 @@ const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
 const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 
 export const exportEnvironmentCommand = defineCommand(
-  "env export",
   datasetSchema.extend(selectionSchema.shape).extend({
     format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
     output: text.meta({ description: "The folder to write, which must not be there", alias: "o" }),

@@ -4,7 +4,6 @@ import { defineCommand, wholeNumber } from "../read-flags.js";
 import { datasetSchema, selectionSchema } from "../selection-flags.js";
 
 export const evalSearchCommand = defineCommand(
-  "eval-search",
   datasetSchema.extend(selectionSchema.shape).extend({
     limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
   }),

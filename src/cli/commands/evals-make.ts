@@ -28,17 +28,13 @@ const suggestEvalsSchema = z.object({
   ...seedShape,
 });
 
-export const suggestEvalsCommand = defineCommand(
-  "evals suggest",
-  suggestEvalsSchema,
-  async (flags, { settings, out }) => {
-    const { suggestEvals } = await import("../../evals/suggest.js");
-    const suggestion = await suggestEvals(flags, settings);
-    const { candidates, ...rest } = suggestion;
-    const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
-    out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
-  },
-);
+export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (flags, { settings, out }) => {
+  const { suggestEvals } = await import("../../evals/suggest.js");
+  const suggestion = await suggestEvals(flags, settings);
+  const { candidates, ...rest } = suggestion;
+  const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
+  out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
+});
 
 function suggestionText({ good, bad, candidates, together, evals }: Suggestion): string {
   const chosen = candidates.filter(({ rejection }) => rejection === null);
@@ -118,7 +114,7 @@ const labelTracesSchema = z.object({
   ...seedShape,
 });
 
-export const labelTracesCommand = defineCommand("evals label [run]", labelTracesSchema, async (flags, context) => {
+export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
   const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
     throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
@@ -194,7 +190,7 @@ const generateEvalsSchema = z.object({
   ...seedShape,
 });
 
-export const generateEvalsCommand = defineCommand("evals generate", generateEvalsSchema, async (flags, context) => {
+export const generateEvalsCommand = defineCommand(generateEvalsSchema, async (flags, context) => {
   const { generateEvals } = await import("../../evals/generate.js");
   const generation = await generateEvals(flags, context);
   const { variations, ...rest } = generation;
@@ -353,7 +349,6 @@ const listLabelsSchema = z.object({
 });
 
 export const listLabelsCommand = defineCommand(
-  "evals labels [traces..]",
   listLabelsSchema,
   async ({ criterion, traces, annotator = null, output, ...flags }, { settings, out }) => {
     if (flags.delete && traces.length === 0 && annotator === null) {
@@ -421,33 +416,29 @@ const criteriaSchema = z.object({
   sentence: sentenceSchema.optional().meta({ description: "What a good trace does; written anew where there is one" }),
 });
 
-export const criteriaCommand = defineCommand(
-  "evals criteria [name] [sentence]",
-  criteriaSchema,
-  async ({ name, sentence }, { settings, out }) => {
-    const { listCriteria, writeCriterion } = await import("../../evals/criteria.js");
-    if (name !== undefined && sentence !== undefined) {
-      const { withStore } = await import("../../store/open-store.js");
-      await withStore(settings, (db) => writeCriterion(db, name, sentence));
-    }
-    const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
-    if (name !== undefined && criteria.length === 0) {
-      throw new UserError(
-        "criterion_unknown",
-        `There is no criterion "${name}".`,
-        `Write it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
-      );
-    }
-    out.result(criteria, () =>
-      criteria.length === 0
-        ? "There are no criteria."
-        : table(
-            ["criterion", "labelled traces", "a good trace"],
-            criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
-          ),
+export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sentence }, { settings, out }) => {
+  const { listCriteria, writeCriterion } = await import("../../evals/criteria.js");
+  if (name !== undefined && sentence !== undefined) {
+    const { withStore } = await import("../../store/open-store.js");
+    await withStore(settings, (db) => writeCriterion(db, name, sentence));
+  }
+  const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
+  if (name !== undefined && criteria.length === 0) {
+    throw new UserError(
+      "criterion_unknown",
+      `There is no criterion "${name}".`,
+      `Write it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
     );
-  },
-);
+  }
+  out.result(criteria, () =>
+    criteria.length === 0
+      ? "There are no criteria."
+      : table(
+          ["criterion", "labelled traces", "a good trace"],
+          criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
+        ),
+  );
+});
 
 const addEvalSchema = z.object({
   name: evalNameSchema.optional().meta({ description: "Of a template, or of the new eval" }),
@@ -464,7 +455,7 @@ const addEvalSchema = z.object({
   criterion: criterionNameSchema.optional().meta({ description: "What the eval is about, see evals criteria" }),
 });
 
-export const addEvalCommand = defineCommand("evals add [name]", addEvalSchema, async (flags, { settings, out }) => {
+export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {
   const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
   const assertions = [
     ...flags.contains.map((contains) => ({ contains })),

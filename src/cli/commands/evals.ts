@@ -28,40 +28,36 @@ const runEvalsSchema = z.object({
   trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
 });
 
-export const runEvalsCommand = defineCommand(
-  "evals run <names..>",
-  runEvalsSchema,
-  async ({ names, run, chats, trace }, context) => {
-    const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
-    if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
-      throw new UserError("flags_contradict", "--run, --chats and --trace do not go together.", "Give one of them.");
-    }
-    if (trace !== undefined) {
-      const told = await runEvalsOnTrace(names, trace, context);
-      context.out.result(
-        told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
-        () =>
-          table(
-            ["eval", "score", "why"],
-            told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
-              `${name}@${version}`,
-              share(score),
-              error === null ? reason : `it failed: ${error}`,
-            ]),
-          ),
-      );
-      return;
-    }
-    const done = await (chats ? runEvalsOverChats(names, context) : runEvalsOverRun(names, run ?? "latest", context));
-    const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
-      name: definition.name,
-      version: definition.version,
-      reference: definition.reference,
-      ...figures,
-    }));
-    context.out.result({ ...done, evals }, () => runText(done));
-  },
-);
+export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run, chats, trace }, context) => {
+  const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+  if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
+    throw new UserError("flags_contradict", "--run, --chats and --trace do not go together.", "Give one of them.");
+  }
+  if (trace !== undefined) {
+    const told = await runEvalsOnTrace(names, trace, context);
+    context.out.result(
+      told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
+      () =>
+        table(
+          ["eval", "score", "why"],
+          told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
+            `${name}@${version}`,
+            share(score),
+            error === null ? reason : `it failed: ${error}`,
+          ]),
+        ),
+    );
+    return;
+  }
+  const done = await (chats ? runEvalsOverChats(names, context) : runEvalsOverRun(names, run ?? "latest", context));
+  const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
+    name: definition.name,
+    version: definition.version,
+    reference: definition.reference,
+    ...figures,
+  }));
+  context.out.result({ ...done, evals }, () => runText(done));
+});
 
 function runText({ runId, traces, evals }: EvalRun): string {
   const proved = evals.find(({ validation }) => validation === "passed");
@@ -120,31 +116,27 @@ const importEvalsSchema = z.object({
     .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
 });
 
-export const importEvalsCommand = defineCommand(
-  "evals import <files..>",
-  importEvalsSchema,
-  async ({ files }, { settings, out }) => {
-    const { importEvals } = await import("../../evals/eval-files.js");
-    const imported = await importEvals(files, settings);
-    out.result(
-      imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
-        path,
-        name: definition.name,
-        version: definition.version,
-        status,
-        isNew,
-        validation,
-      })),
-      () =>
-        imported
-          .map(({ path, stored: { definition, status }, isNew, validation }) => {
-            const label = `${definition.name}@${definition.version}`;
-            return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
-          })
-          .join("\n"),
-    );
-  },
-);
+export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
+  const { importEvals } = await import("../../evals/eval-files.js");
+  const imported = await importEvals(files, settings);
+  out.result(
+    imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
+      path,
+      name: definition.name,
+      version: definition.version,
+      status,
+      isNew,
+      validation,
+    })),
+    () =>
+      imported
+        .map(({ path, stored: { definition, status }, isNew, validation }) => {
+          const label = `${definition.name}@${definition.version}`;
+          return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
+        })
+        .join("\n"),
+  );
+});
 
 const VALIDATION_TEXT = {
   kept: "",
@@ -161,7 +153,6 @@ const exportEvalsSchema = z.object({
 });
 
 export const exportEvalsCommand = defineCommand(
-  "evals export [names..]",
   exportEvalsSchema,
   async ({ names, output, format }, { settings, out }) => {
     const { evalsToExport, writeFolder } = await import("../../evals/eval-files.js");
@@ -172,7 +163,7 @@ export const exportEvalsCommand = defineCommand(
 
 const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) });
 
-export const listEvalsCommand = defineCommand("evals list", listEvalsSchema, async ({ all }, { settings, out }) => {
+export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, { settings, out }) => {
   const { describeEvals } = await import("../../evals/use-evals.js");
   const evals = await describeEvals(all, settings);
   out.result(
@@ -219,7 +210,7 @@ const useEvalSchema = z.object({
     .meta({ description: "What it is used for, where it was tested for several criteria" }),
 });
 
-export const useEvalCommand = defineCommand("evals use <name>", useEvalSchema, async (flags, { settings, out }) => {
+export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { settings, out }) => {
   const { useEval } = await import("../../evals/use-evals.js");
   const { stored, former } = await useEval(flags, settings);
   const { definition } = stored;
@@ -239,7 +230,7 @@ const testEvalSchema = z.object({
   ...criterionShape,
 });
 
-export const testEvalCommand = defineCommand("evals test <name>", testEvalSchema, async (flags, context) => {
+export const testEvalCommand = defineCommand(testEvalSchema, async (flags, context) => {
   const { testEval } = await import("../../evals/test-eval.js");
   const { stored, test } = await testEval(flags, context);
   const { name, version } = stored.definition;
@@ -260,54 +251,46 @@ function definitionLines(definition: EvalDefinition): string[] {
   return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
 }
 
-export const showEvalCommand = defineCommand(
-  "evals show <name>",
-  showEvalSchema,
-  async ({ name, code }, { settings, out }) => {
-    const { describeEval } = await import("../../evals/use-evals.js");
-    const { stored, test, versions } = await describeEval(name, settings);
-    const { definition, status, createdAt } = stored;
-    const { readableFunction } = await import("../../evals/as-python.js");
-    if (code) {
-      const source = readableFunction(definition);
-      out.result({ name: definition.name, version: definition.version, code: source }, () => source);
-      return;
-    }
-    out.result({ ...definition, status, createdAt, test }, () =>
-      [
-        test === null
-          ? `${definition.name}@${definition.version}: ${definition.criterion}`
-          : evalTestText(stored, test.report, test.isStale),
-        "",
-        ...definitionLines(definition),
-        "",
-        evalTable(versions),
-      ].join("\n"),
-    );
-  },
-);
+export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
+  const { describeEval } = await import("../../evals/use-evals.js");
+  const { stored, test, versions } = await describeEval(name, settings);
+  const { definition, status, createdAt } = stored;
+  const { readableFunction } = await import("../../evals/as-python.js");
+  if (code) {
+    const source = readableFunction(definition);
+    out.result({ name: definition.name, version: definition.version, code: source }, () => source);
+    return;
+  }
+  out.result({ ...definition, status, createdAt, test }, () =>
+    [
+      test === null
+        ? `${definition.name}@${definition.version}: ${definition.criterion}`
+        : evalTestText(stored, test.report, test.isStale),
+      "",
+      ...definitionLines(definition),
+      "",
+      evalTable(versions),
+    ].join("\n"),
+  );
+});
 
 const historySchema = z.object({ name: text.meta({ description: "Its name" }) });
 
-export const evalHistoryCommand = defineCommand(
-  "evals history <name>",
-  historySchema,
-  async ({ name }, { settings, out }) => {
-    const { evalHistory } = await import("../../evals/use-evals.js");
-    const { readableFunction } = await import("../../evals/as-python.js");
-    const { evalHistoryText } = await import("../../reports/eval-text.js");
-    const versions = await evalHistory(name, settings);
-    out.result(
-      versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
-        ...definition,
-        status,
-        createdAt,
-        tests,
-      })),
-      () => evalHistoryText(versions, readableFunction),
-    );
-  },
-);
+export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
+  const { evalHistory } = await import("../../evals/use-evals.js");
+  const { readableFunction } = await import("../../evals/as-python.js");
+  const { evalHistoryText } = await import("../../reports/eval-text.js");
+  const versions = await evalHistory(name, settings);
+  out.result(
+    versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
+      ...definition,
+      status,
+      createdAt,
+      tests,
+    })),
+    () => evalHistoryText(versions, readableFunction),
+  );
+});
 
 const reviewEvalSchema = z.object({
   name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
@@ -317,29 +300,25 @@ const reviewEvalSchema = z.object({
 /** Traces that are listed; --json lists all. */
 const LISTED = 20;
 
-export const reviewEvalCommand = defineCommand(
-  "evals review [name]",
-  reviewEvalSchema,
-  async ({ name, criterion }, context) => {
-    const { out } = context;
-    const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
-    if (name === undefined) {
-      const uncaught = await reviewUncaught(criterion, context);
-      out.result(uncaught, () => uncaughtText(uncaught));
-      return;
-    }
-    const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
-    const { definition } = stored;
-    out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
-      [
-        `${definition.name}@${definition.version} on the training half, which it may have been made from:`,
-        "",
-        agreementTable(agreement),
-        ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
-      ].join("\n"),
-    );
-  },
-);
+export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {
+  const { out } = context;
+  const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
+  if (name === undefined) {
+    const uncaught = await reviewUncaught(criterion, context);
+    out.result(uncaught, () => uncaughtText(uncaught));
+    return;
+  }
+  const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
+  const { definition } = stored;
+  out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
+    [
+      `${definition.name}@${definition.version} on the training half, which it may have been made from:`,
+      "",
+      agreementTable(agreement),
+      ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
+    ].join("\n"),
+  );
+});
 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   if (uncaught.length === 0) return "Every bad trace of the training half is failed by some eval.";
@@ -358,18 +337,14 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
 
 const retireEvalSchema = z.object({ name: text.meta({ description: "Its name; NAME@2 names a version" }) });
 
-export const retireEvalCommand = defineCommand(
-  "evals retire <name>",
-  retireEvalSchema,
-  async ({ name }, { settings, out }) => {
-    const { retireEval } = await import("../../evals/use-evals.js");
-    const { definition } = await retireEval(name, settings);
-    out.result(
-      { name: definition.name, version: definition.version, status: "retired" },
-      () => `${definition.name}@${definition.version} is retired.`,
-    );
-  },
-);
+export const retireEvalCommand = defineCommand(retireEvalSchema, async ({ name }, { settings, out }) => {
+  const { retireEval } = await import("../../evals/use-evals.js");
+  const { definition } = await retireEval(name, settings);
+  out.result(
+    { name: definition.name, version: definition.version, status: "retired" },
+    () => `${definition.name}@${definition.version} is retired.`,
+  );
+});
 
 const refineEvalSchema = z.object({
   name: text.meta({ description: "Its name; NAME@2 names a version" }),
@@ -378,7 +353,6 @@ const refineEvalSchema = z.object({
 });
 
 export const refineEvalCommand = defineCommand(
-  "evals refine <name>",
   refineEvalSchema,
   async ({ name, criterion, seed }, { settings, out }) => {
     const { refineEval } = await import("../../evals/suggest.js");

@@ -31,7 +31,7 @@ const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as 
   string
 >;
 
-export const exportResultsCommand = defineCommand("export-results [runs..]", schema, async (flags, context) => {
+export const exportResultsCommand = defineCommand(schema, async (flags, context) => {
   const { runs: names, tables, format, output, overwrite } = flags;
   const { settings, out, note } = context;
   const { resultsFiles } = await import("../../runs/results-file.js");

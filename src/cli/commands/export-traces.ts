@@ -38,7 +38,7 @@ const schema = z.object({
   ...traceSelectionShape,
 });
 
-export const exportTracesCommand = defineCommand("export-traces", schema, async (flags, context, argv) => {
+export const exportTracesCommand = defineCommand(schema, async (flags, context, argv) => {
   const { settings, out } = context;
   const { format, output, dialect, noContent } = flags;
   const given = givenFlags(argv);

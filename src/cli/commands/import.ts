@@ -13,7 +13,6 @@ import { openProgress, type Progress, type Settings } from "../terminal.js";
 const FILTERS = ["none", "art"] as const;
 
 export const importCommand = defineCommand(
-  "import [source..]",
   z.object({
     source: z
       .union([text.transform((path) => [path]), z.array(text)])

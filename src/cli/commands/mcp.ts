@@ -13,7 +13,6 @@ const DEFAULT_PORT = 8788;
 
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
-  "mcp",
   z.object({
     inbox: text.meta({ description: "The mailbox: its email address; required" }),
     before: day.optional().meta({ description: "Mail from this day on is invisible, YYYY-MM-DD" }),

@@ -18,7 +18,6 @@ import { reportFault, untilAborted } from "../terminal.js";
 const GRACE_MS = 2_000;
 
 export const reviewQuestionsCommand = defineCommand(
-  "questions review <file>",
   z.object({
     file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
     port: wholeNumber(0, 65_535)
@@ -150,7 +149,6 @@ const checkerShape = {
 };
 
 export const makeQuestionsCommand = defineCommand(
-  "questions make",
   z.object({
     inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
     number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
@@ -190,7 +188,6 @@ export const makeQuestionsCommand = defineCommand(
 );
 
 export const checkQuestionsCommand = defineCommand(
-  "questions check [file]",
   datasetSchema.extend(selectionSchema.shape).extend({
     file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
     limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),

@@ -87,7 +87,7 @@ function refuseContradictions(
   }
 }
 
-export const reportCommand = defineCommand("report [runs..]", reportSchema, async (given, context, argv) => {
+export const reportCommand = defineCommand(reportSchema, async (given, context, argv) => {
   const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
   refuseContradictions(flags, context, argv);
   const { resultsFiles } = await import("../../runs/results-file.js");

@@ -5,7 +5,6 @@ import { day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
-  "search <inbox_address> <words..>",
   z.object({
     inbox_address: text.meta({ description: "The mailbox: its email address" }),
     words: z

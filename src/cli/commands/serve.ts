@@ -12,7 +12,6 @@ import { reportFault, untilAborted } from "../terminal.js";
 const HEARTBEAT_MS = 15_000;
 
 export const serveCommand = defineCommand(
-  "serve",
   z.object({
     port: wholeNumber(0, 65_535).default(8787).meta({ description: "0: any that is free" }),
     host: text

@@ -8,7 +8,6 @@ import { defineCommand, text } from "../read-flags.js";
 const LABEL_WIDTH = 11;
 
 export const showCommand = defineCommand(
-  "show <name>",
   z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) }),
   async ({ name }, { settings, out }) => {
     const { readTrace } = await import("../../runs/stored-runs.js");

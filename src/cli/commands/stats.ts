@@ -6,7 +6,7 @@ import { suiteAnalysisText } from "../../reports/suite-text.js";
 import { sliceTable } from "../../reports/wording.js";
 import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
-import type { Command, CommandContext } from "../command.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";
 import { declaredIn, oneOf, readFlags, text } from "../read-flags.js";
@@ -35,12 +35,12 @@ const schema = datasetSchema.extend({
 /** What says which dataset is meant. */
 const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
-export const statsCommand: Command = {
-  ...declaredIn(schema),
+export const statsCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(schema, usage),
   async run(argv, context) {
     const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
     const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };
-    const flags = readFlags("stats", schema, configured.argv);
+    const flags = readFlags(usage, schema, configured.argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(flags);
     refuseCombinations(flags, argv.metric !== undefined);
@@ -50,7 +50,7 @@ export const statsCommand: Command = {
     else await printDatasetFigures(flags, context);
     return EXIT.done;
   },
-};
+});
 
 /** Refuses several kinds of figures at once, and slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {

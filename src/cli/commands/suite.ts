@@ -16,7 +16,6 @@ import {
 } from "../selection-flags.js";
 
 export const writeImageCommand = defineCommand(
-  "suite image <name>",
   z.object({
     name: text.meta({ description: "The snapshot, such as jupyter" }),
     suite: text.optional().meta({ description: "A suite's folder, whose snapshots.json has its own" }),
@@ -29,7 +28,6 @@ export const writeImageCommand = defineCommand(
 );
 
 export const showTaskCommand = defineCommand(
-  "suite show <dir> <id>",
   z.object({
     dir: suiteDir,
     id: text.meta({ description: "The task's id, or the beginning of it" }),
@@ -102,7 +100,6 @@ function argumentText(args: JsonObject): string {
 const indent = (text: string) => text.replace(/^/gm, "  ");
 
 export const listTasksCommand = defineCommand(
-  "suite list <dir>",
   z.object({ dir: suiteDir, ...suiteSelectionShape, ...suiteResourceShape }),
   async ({ dir, ...flags }, context) => {
     const { listTasks } = await import("../../suites/show-tasks.js");
@@ -151,7 +148,6 @@ function countEach(words: readonly string[]): string {
 const SUITES = ["art-e"] as const;
 
 export const exportSuiteCommand = defineCommand(
-  "suite export <suite>",
   datasetSchema.extend(selectionSchema.shape).extend({
     suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
     limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
@@ -172,7 +168,6 @@ export const exportSuiteCommand = defineCommand(
 );
 
 export const checkSuiteCommand = defineCommand(
-  "suite check <dir>",
   z.object({
     dir: suiteDir,
     oracle: text

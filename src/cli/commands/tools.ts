@@ -12,7 +12,6 @@ import type { Output } from "../terminal.js";
 const toolId = text.meta({ description: "The tool's id" });
 
 export const listToolsCommand = defineCommand(
-  "tools list",
   z.object({ category: text.optional().meta({ description: "Only tools of this category" }) }),
   async ({ category = null }, { settings, out }) => {
     const { listTools } = await import("../../tools/tool.js");
@@ -93,7 +92,6 @@ function readJson(written: string, flag: string): JsonObject {
 }
 
 export const testToolCommand = defineCommand(
-  "tools test <id> [arguments]",
   z.object({
     id: toolId,
     arguments: text.optional().meta({ description: "Its arguments as a JSON object [default: {}]" }),
@@ -132,7 +130,6 @@ function asText(value: JsonValue): string {
 }
 
 export const setToolCommand = defineCommand(
-  "tools set <id>",
   z.object({ id: toolId, ...toolShape }),
   async ({ id, ...flags }, { settings, out, signal }) => {
     const described = toolDescription(flags);
@@ -143,44 +140,36 @@ export const setToolCommand = defineCommand(
   },
 );
 
-export const deleteToolCommand = defineCommand(
-  "tools delete <id>",
-  z.object({ id: toolId }),
-  async ({ id }, { settings, out }) => {
-    const { changeRegistry } = await import("../../agents/registry-store.js");
-    const { deleteTool } = await import("../../agents/registry.js");
-    await changeRegistry(settings, (db) => deleteTool(db, id));
-    out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
-  },
-);
+export const deleteToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
+  const { changeRegistry } = await import("../../agents/registry-store.js");
+  const { deleteTool } = await import("../../agents/registry.js");
+  await changeRegistry(settings, (db) => deleteTool(db, id));
+  out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
+});
 
-export const showToolCommand = defineCommand(
-  "tools show <id>",
-  z.object({ id: toolId }),
-  async ({ id }, { settings, out }) => {
-    const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
-    const { readRegistry } = await import("../../agents/registry-store.js");
-    const { agents, ...tool } = await readRegistry(settings, (db) => ({
-      ...getTool(db, id),
-      agents: listAgentsWithTool(db, id).map((agent) => agent.id),
-    }));
-    const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
-    out.result({ ...tool, agents }, () =>
-      [
-        `${tool.id}: ${tool.name}`,
-        tool.description,
-        "",
-        `Category: ${tool.category}`,
-        `Handler:  ${tool.handlerKey}`,
-        `Agents:   ${agents.length === 0 ? "none" : agents.join(", ")}`,
-        ...config.flatMap((json) => ["", "Config:", json]),
-        "",
-        "Parameters:",
-        JSON.stringify(tool.parametersSchema, null, 2),
-      ].join("\n"),
-    );
-  },
-);
+export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
+  const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
+  const { readRegistry } = await import("../../agents/registry-store.js");
+  const { agents, ...tool } = await readRegistry(settings, (db) => ({
+    ...getTool(db, id),
+    agents: listAgentsWithTool(db, id).map((agent) => agent.id),
+  }));
+  const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
+  out.result({ ...tool, agents }, () =>
+    [
+      `${tool.id}: ${tool.name}`,
+      tool.description,
+      "",
+      `Category: ${tool.category}`,
+      `Handler:  ${tool.handlerKey}`,
+      `Agents:   ${agents.length === 0 ? "none" : agents.join(", ")}`,
+      ...config.flatMap((json) => ["", "Config:", json]),
+      "",
+      "Parameters:",
+      JSON.stringify(tool.parametersSchema, null, 2),
+    ].join("\n"),
+  );
+});
 
 const addToolSchema = z.object({
   id: text.optional().meta({ description: "The new tool's id; none with --mcp" }),
@@ -198,7 +187,6 @@ const addToolSchema = z.object({
 type AddFlags = z.output<typeof addToolSchema>;
 
 export const addToolCommand = defineCommand(
-  "tools add [id]",
   addToolSchema,
   async ({ id, prefix = null, ...flags }, { settings, out, signal }) => {
     const { kindOf } = await import("../../agents/add-tool.js");

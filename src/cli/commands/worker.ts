@@ -36,7 +36,7 @@ const schema = z.object({
   tokenFile: text.optional().meta({ description: "A file with the token of that server [ART_E_TOKEN]" }),
 });
 
-export const workerCommand = defineCommand("worker", schema, async (flags, context, argv) => {
+export const workerCommand = defineCommand(schema, async (flags, context, argv) => {
   limitHeapGrowth();
   const queue = queueUrlOf(flags, context.settings);
   const corpus = corpusOf(flags, argv.db !== undefined, context);
