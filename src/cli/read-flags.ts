@@ -77,12 +77,8 @@ function typeOf(field: z.ZodType): { type: "boolean" | "number" | "string"; isAr
     return { ...typeOf(field.def.innerType as z.ZodType), isRequired: false };
   }
   if (field instanceof z.ZodPipe) return typeOf(field.def.in as z.ZodType);
-  // Of a number and a text, the text: yargs would make a number of any digits.
-  const isArray =
-    field instanceof z.ZodArray ||
-    (field instanceof z.ZodUnion && field.options.some((option) => typeOf(option as z.ZodType).isArray));
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
-  return { type, isArray, isRequired: type !== "boolean" };
+  return { type, isArray: field instanceof z.ZodArray, isRequired: type !== "boolean" };
 }
 
 /** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
@@ -145,9 +141,8 @@ export const price = z
 
 /** `10` or `5%`. */
 export const failures = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .pipe(z.string().regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%"))
+  .string()
+  .regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%")
   .transform((text) => (text.endsWith("%") ? { share: Number(text.slice(0, -1)) / 100 } : { tasks: Number(text) }))
   .refine((limit) => ("share" in limit ? limit.share > 0 && limit.share <= 1 : limit.tasks >= 1), {
     message: "expected at least 1, or a share from 1% to 100%",
@@ -171,8 +166,8 @@ export const runNames = z
 
 /** `1,2,3` */
 export const ids = z
-  .union([z.string(), z.number()])
-  .transform((value) => wordList(String(value)))
+  .string()
+  .transform(wordList)
   .pipe(
     z
       .array(z.string().regex(/^\d+$/, "expected whole numbers, separated by commas").transform(Number))

@@ -10,15 +10,10 @@ import { day, ids, numberBetween, oneOf, text, wholeNumber, wordList } from "./r
 
 /** `0.5`, or `METRIC=VALUE,METRIC=VALUE`. */
 const scores = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .pipe(
-    z
-      .string()
-      .regex(
-        /^(?:[\w.-]+=)?-?\d+(?:\.\d+)?(?:,[\w.-]+=-?\d+(?:\.\d+)?)*$/,
-        "expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE",
-      ),
+  .string()
+  .regex(
+    /^(?:[\w.-]+=)?-?\d+(?:\.\d+)?(?:,[\w.-]+=-?\d+(?:\.\d+)?)*$/,
+    "expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE",
   )
   .transform((list) =>
     list.split(",").map((part) => {
@@ -28,8 +23,8 @@ const scores = z
   );
 
 const taskNames = z
-  .union([z.string(), z.number()])
-  .transform((value) => wordList(String(value)))
+  .string()
+  .transform(wordList)
   .pipe(z.array(z.string()).min(1, "expected ids of tasks, separated by commas"));
 
 export const traceSelectionShape = {

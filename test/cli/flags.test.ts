@@ -94,7 +94,7 @@ it("run without flags is what --help says it is", () => {
 
 describe("--ids are read", () => {
   it.each([
-    ["one", 7, [7]],
+    ["one", "7", [7]],
     ["several with commas", "3,1,2", [3, 1, 2]],
     ["several with commas and spaces", "3, 1 2", [3, 1, 2]],
   ])("from %s", (_, given, expected) => {

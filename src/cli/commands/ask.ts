@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { stripControls } from "../../platform/strings.js";
 import type { CitedMail } from "../../server/chat.js";
 import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";
@@ -19,7 +18,7 @@ const askSchema = runSchema.extend({
   }),
   inbox_address: text.meta({ description: "The mailbox: its email address" }),
   question: z
-    .array(z.coerce.string())
+    .array(text)
     .transform((words) => words.join(" ").trim())
     .pipe(z.string().min(1, "expected a question"))
     .meta({ description: "What its owner wants to know" }),
@@ -108,15 +107,13 @@ function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "of unknown price" : usd(costUsd);
-  return stripControls(
-    [
-      trace.answer ?? without,
-      "",
-      ...cited.map(sourceLine),
-      ...(cited.length === 0 ? [] : [""]),
-      `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
-    ].join("\n"),
-  );
+  return [
+    trace.answer ?? without,
+    "",
+    ...cited.map(sourceLine),
+    ...(cited.length === 0 ? [] : [""]),
+    `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
+  ].join("\n");
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {

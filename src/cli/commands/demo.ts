@@ -32,7 +32,7 @@ export const demoCommand = defineCommand(
     const { exportTracesCommand } = await import("./export-traces.js");
     showDatabase(files.db);
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
-      [importCommand("import"), { source: files.mail }, commandLine`art-e import ${files.mail}`],
+      [importCommand("import"), { source: [files.mail] }, commandLine`art-e import ${files.mail}`],
       [
         runCommand("run"),
         { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite, config: "off" },

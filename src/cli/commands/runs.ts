@@ -49,7 +49,7 @@ export const pruneRunsCommand = defineCommand(
 export const tagRunCommand = defineCommand(
   z.object({
     run: runName,
-    tags: z.array(z.coerce.string()).min(1, "expected a tag").meta({ description: "One or more tags" }),
+    tags: z.array(text).min(1, "expected a tag").meta({ description: "One or more tags" }),
     remove: z.boolean().default(false).meta({ description: "Take the tags away" }),
   }),
   async ({ run, tags, remove }, context) => {
@@ -83,7 +83,7 @@ export const renameRunCommand = defineCommand(
   z
     .object({
       run: runName,
-      name: z.coerce.string().optional().meta({ description: "Its name" }),
+      name: text.optional().meta({ description: "Its name" }),
       remove: z.boolean().default(false).meta({ description: "Take the name away" }),
     })
     .refine(({ name, remove }) => (name === undefined) === remove, {
@@ -103,7 +103,7 @@ export const noteRunCommand = defineCommand(
   z
     .object({
       run: runName,
-      note: z.coerce.string().optional().meta({ description: "The note" }),
+      note: text.optional().meta({ description: "The note" }),
       remove: z.boolean().default(false).meta({ description: "Take the note away" }),
     })
     .refine(({ note, remove }) => (note === undefined) === remove, {
