@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { Candidate } from "../../evals/choose-templates.js";
-import { criterionNameSchema, sentenceSchema } from "../../evals/criteria.js";
+import { criterionNameSchema, listCriteria, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { type EvaluatedTrace, evalNameSchema } from "../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../evals/generate.js";
 import type { Labelling, TraceToLabel } from "../../evals/labelling.js";
@@ -9,7 +9,6 @@ import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "..
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { stripControls } from "../../platform/strings.js";
 import { traceText } from "../../reports/trace-text.js";
 import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
@@ -137,7 +136,7 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   await withStore(context.settings, async (db) => {
     const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard };
     const labelling = await openLabelling(db, options);
-    if (labelling.sentence !== null) context.out.note(`Good is: ${stripControls(labelling.sentence)}`);
+    if (labelling.sentence !== null) context.out.note(`Good is: ${labelling.sentence}`);
     context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
     const labelled = await askLabels(labelling, context);
     printSummary(labelled, labelling.summary(), context);
@@ -325,7 +324,7 @@ async function ask(
     if (label !== undefined) return { label, note: reason === "" ? null : reason };
     if (key === "q" || key === "quit") return null;
     if (key === "t") note(traceText(trace));
-    else note(`"${stripControls(line)}" is none of g, b, s, t and q.`);
+    else note(`"${line}" is none of g, b, s, t and q.`);
   }
 }
 
@@ -417,7 +416,6 @@ const criteriaSchema = z.object({
 });
 
 export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sentence }, { settings, out }) => {
-  const { listCriteria, writeCriterion } = await import("../../evals/criteria.js");
   if (name !== undefined && sentence !== undefined) {
     const { withStore } = await import("../../store/open-store.js");
     await withStore(settings, (db) => writeCriterion(db, name, sentence));

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVAL_FORMATS, evalFiles } from "../../evals/as-python.js";
+import { EVAL_FORMATS, evalFiles, readableFunction } from "../../evals/as-python.js";
 import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
 import {
   type EvalDefinition,
@@ -12,7 +12,7 @@ import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
+import { agreementTable, contradictionLines, evalHistoryText, evalTestText } from "../../reports/eval-text.js";
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
@@ -255,7 +255,6 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
   const { describeEval } = await import("../../evals/use-evals.js");
   const { stored, test, versions } = await describeEval(name, settings);
   const { definition, status, createdAt } = stored;
-  const { readableFunction } = await import("../../evals/as-python.js");
   if (code) {
     const source = readableFunction(definition);
     out.result({ name: definition.name, version: definition.version, code: source }, () => source);
@@ -278,8 +277,6 @@ const historySchema = z.object({ name: text.meta({ description: "Its name" }) })
 
 export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
   const { evalHistory } = await import("../../evals/use-evals.js");
-  const { readableFunction } = await import("../../evals/as-python.js");
-  const { evalHistoryText } = await import("../../reports/eval-text.js");
   const versions = await evalHistory(name, settings);
   out.result(
     versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
@@ -358,7 +355,6 @@ export const refineEvalCommand = defineCommand(
     const { refineEval } = await import("../../evals/suggest.js");
     const { parent, refined } = await refineEval(name, criterion, seed, settings);
     const label = `${parent.definition.name}@${parent.definition.version}`;
-    const { readableFunction } = await import("../../evals/as-python.js");
     out.result({ parent: label, refined: refined?.definition ?? null }, () =>
       refined === null
         ? `The training labels give no reason to change ${label}.`

@@ -4,7 +4,7 @@ import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { reportFigures } from "../../reports/markdown-report.js";
+import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
 import { count, megabytes } from "../../text/format.js";
@@ -129,10 +129,7 @@ async function reportPage({ runs, output, traces }: ReportFlags, context: Comman
 
 /** As Markdown; with --json as a JSON document. */
 async function reportSummary({ runs, output }: ReportFlags, context: CommandContext): Promise<void> {
-  const [{ readReport }, { markdownReport }] = await Promise.all([
-    loadReports(),
-    import("../../reports/markdown-report.js"),
-  ]);
+  const { readReport } = await loadReports();
   const head = await readReport(runs, context);
   const figures = reportFigures(head);
   if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);
