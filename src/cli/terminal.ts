@@ -242,7 +242,7 @@ function bar(done: number, total: number, width: number): string {
   return "█".repeat(filled) + "░".repeat(width - filled);
 }
 
-/** The output of a command: results to stdout, notes to stderr. */
+/** The output of a command: results to stdout, notes to stderr, without control characters in either. */
 export interface Output {
   /** One JSON document with `--json`, else the text. */
   result(json: unknown, text: () => string): void;

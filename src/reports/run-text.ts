@@ -1,7 +1,6 @@
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
-import { stripControls } from "../platform/strings.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -275,7 +274,7 @@ export function calibrationText(
       `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
     ].join("\n"),
   );
-  return stripControls([head, ...disagreements].join("\n"));
+  return [head, ...disagreements].join("\n");
 }
 
 /**
@@ -334,9 +333,7 @@ function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
 /** Shown only if another model than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
-  const models = Object.entries(answeredBy).map(
-    ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
-  );
+  const models = Object.entries(answeredBy).map(([name, replies]) => `${name} (${count(replies)} replies)`);
   return [["Answered by", models.join(", ")]];
 }
 

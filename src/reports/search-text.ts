@@ -3,7 +3,6 @@ import { POSTING_LIST_LIMIT } from "../mail/search-postings.js";
 import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
 import { commandLine } from "../platform/command-line.js";
-import { stripControls } from "../platform/strings.js";
 import { count, table } from "../text/format.js";
 
 const hitsSchema = z.array(
@@ -39,12 +38,10 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
         .map((line) => `    ${line}`),
     ].join("\n"),
   );
-  return stripControls(
-    [
-      ...shown,
-      `${count(emails.length)} of ${count(total)} mails. ${commandLine`art-e show '<MESSAGE-ID>'`} reads one.`,
-    ].join("\n\n"),
-  );
+  return [
+    ...shown,
+    `${count(emails.length)} of ${count(total)} mails. ${commandLine`art-e show '<MESSAGE-ID>'`} reads one.`,
+  ].join("\n\n");
 }
 
 const two = (value: number) => value.toFixed(2);

@@ -3,7 +3,6 @@ import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { stripControls } from "../../platform/strings.js";
 import { table } from "../../text/format.js";
 import { day, defineCommand, jsonObject, numberAbove, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
 import { readText } from "../read-text.js";
@@ -106,7 +105,7 @@ export const testToolCommand = defineCommand(
     const { testTool } = await import("../../agents/add-tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const result = await readRegistry(settings, (db) => testTool(db, call, settings, signal));
-    out.result(result, () => stripControls(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
+    out.result(result, () => (result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   },
 );
