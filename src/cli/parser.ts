@@ -181,7 +181,7 @@ interface CommandInUse {
  * A complaint of the parser as an error for the user, with each flag named as it was written, and what it was probably
  * meant as. `commands`: the names of all.
  */
-export function usageError(
+function usageError(
   complaint: string,
   args: readonly string[],
   inUse: CommandInUse | null,
