@@ -4,6 +4,7 @@ import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
 import { commandLine } from "../platform/command-line.js";
 import { count, table } from "../text/format.js";
+import { counted } from "./wording.js";
 
 const hitsSchema = z.array(
   z.object({
@@ -96,5 +97,5 @@ function takenText(taken: string): string {
 /** Posting lists are cut off. */
 function mailsText(mails: number): string {
   if (mails >= POSTING_LIST_LIMIT) return `more than ${count(POSTING_LIST_LIMIT - 1)} mails`;
-  return mails === 1 ? "1 mail" : `${count(mails)} mails`;
+  return counted(mails, "mail");
 }

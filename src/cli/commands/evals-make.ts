@@ -9,12 +9,13 @@ import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "..
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
+import { evalLabel } from "../../reports/eval-text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
-import { defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({
@@ -84,7 +85,7 @@ function chosenTable(chosen: readonly Candidate[]): string {
 }
 
 function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number]): string {
-  const label = `${definition.name}@${definition.version}`;
+  const label = evalLabel(definition);
   const next =
     definition.kind === "cases" ? commandLine`art-e evals use ${label}` : commandLine`art-e evals test ${label}`;
   return `  ${label}${isNew ? "" : ` (was there: ${status})`}   next: ${next}`;
@@ -116,13 +117,13 @@ const labelTracesSchema = z.object({
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
   const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
-    throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
+    throw contradiction("--score goes with --from scores.", "Give both, or neither.");
   }
   if (chats && (run !== undefined || from !== undefined)) {
-    throw new UserError("flags_contradict", "--chats goes with neither a run nor --from.", "Give one of them.");
+    throw contradiction("--chats goes with neither a run nor --from.", "Give one of them.");
   }
   if (hard && from !== undefined) {
-    throw new UserError("flags_contradict", "--hard does not go with --from.", "Give one of them.");
+    throw contradiction("--hard does not go with --from.", "Give one of them.");
   }
   const { importLabels } = await import("../../evals/import-labels.js");
   if (from !== undefined) {
@@ -245,7 +246,7 @@ function savedTable(saved: readonly SavedVariation[]): string {
   return table(
     ["eval", "kind", "alignment", "coverage", "false failures", "versions", "ended"],
     saved.map(({ stored: { definition }, best: { measured }, rounds, ended }) => [
-      `${definition.name}@${definition.version}`,
+      evalLabel(definition),
       definition.kind,
       share(measured.alignment),
       share(measured.coverage),
@@ -463,8 +464,7 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
   ];
   const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
   if (kinds > 1 || (name === undefined && kinds > 0)) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       kinds > 1 ? "--at-most, --rubric and what is said of the answer do not go together." : "The eval has no name.",
       "An eval is one of them: art-e evals add NAME --contains TEXT.",
     );

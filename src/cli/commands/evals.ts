@@ -11,12 +11,20 @@ import {
 import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
-import { agreementTable, contradictionLines, evalHistoryText, evalTestText } from "../../reports/eval-text.js";
+import { EXIT } from "../../platform/errors.js";
+import {
+  agreementTable,
+  contradictionLines,
+  evalHistoryText,
+  evalLabel,
+  evalTestText,
+} from "../../reports/eval-text.js";
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+
+const namedEval = text.meta({ description: "Its name; NAME@2 names a version" });
 
 const runEvalsSchema = z.object({
   names: z
@@ -31,7 +39,7 @@ const runEvalsSchema = z.object({
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run, chats, trace }, context) => {
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
   if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
-    throw new UserError("flags_contradict", "--run, --chats and --trace do not go together.", "Give one of them.");
+    throw contradiction("--run, --chats and --trace do not go together.", "Give one of them.");
   }
   if (trace !== undefined) {
     const told = await runEvalsOnTrace(names, trace, context);
@@ -131,7 +139,7 @@ export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ file
     () =>
       imported
         .map(({ path, stored: { definition, status }, isNew, validation }) => {
-          const label = `${definition.name}@${definition.version}`;
+          const label = evalLabel(definition);
           return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
         })
         .join("\n"),
@@ -178,7 +186,7 @@ function evalTable(evals: readonly DescribedEval[]): string {
   return table(
     ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
     evals.map(({ stored: { definition, status }, test }) => [
-      `${definition.name}@${definition.version}`,
+      evalLabel(definition),
       status,
       definition.reference ? `${definition.kind}, reference` : definition.kind,
       validationOf(test),
@@ -203,7 +211,7 @@ export const seedShape = {
 };
 
 const useEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
   criterion: criterionNameSchema
     .optional()
@@ -217,7 +225,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
   const retired = former === null ? null : former.definition.version;
   out.result({ name: definition.name, version: definition.version, retired }, () =>
     [
-      `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+      `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
       `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
       ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
     ].join("\n"),
@@ -225,7 +233,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
 });
 
 const testEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
   ...criterionShape,
 });
@@ -240,7 +248,7 @@ export const testEvalCommand = defineCommand(testEvalSchema, async (flags, conte
 });
 
 const showEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   code: z.boolean().default(false).meta({ description: "As a function to read" }),
 });
 
@@ -263,7 +271,7 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
   out.result({ ...definition, status, createdAt, test }, () =>
     [
       test === null
-        ? `${definition.name}@${definition.version}: ${definition.criterion}`
+        ? `${evalLabel(definition)}: ${definition.criterion}`
         : evalTestText(stored, test.report, test.isStale),
       "",
       ...definitionLines(definition),
@@ -309,7 +317,7 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
   const { definition } = stored;
   out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
     [
-      `${definition.name}@${definition.version} on the training half, which it may have been made from:`,
+      `${evalLabel(definition)} on the training half, which it may have been made from:`,
       "",
       agreementTable(agreement),
       ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
@@ -332,19 +340,19 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   ].join("\n");
 }
 
-const retireEvalSchema = z.object({ name: text.meta({ description: "Its name; NAME@2 names a version" }) });
+const retireEvalSchema = z.object({ name: namedEval });
 
 export const retireEvalCommand = defineCommand(retireEvalSchema, async ({ name }, { settings, out }) => {
   const { retireEval } = await import("../../evals/use-evals.js");
   const { definition } = await retireEval(name, settings);
   out.result(
     { name: definition.name, version: definition.version, status: "retired" },
-    () => `${definition.name}@${definition.version} is retired.`,
+    () => `${evalLabel(definition)} is retired.`,
   );
 });
 
 const refineEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   ...criterionShape,
   ...seedShape,
 });
@@ -354,16 +362,16 @@ export const refineEvalCommand = defineCommand(
   async ({ name, criterion, seed }, { settings, out }) => {
     const { refineEval } = await import("../../evals/suggest.js");
     const { parent, refined } = await refineEval(name, criterion, seed, settings);
-    const label = `${parent.definition.name}@${parent.definition.version}`;
+    const label = evalLabel(parent.definition);
     out.result({ parent: label, refined: refined?.definition ?? null }, () =>
       refined === null
         ? `The training labels give no reason to change ${label}.`
         : [
-            `${refined.definition.name}@${refined.definition.version}, from ${label}:`,
+            `${evalLabel(refined.definition)}, from ${label}:`,
             "",
             readableFunction(refined.definition),
             "",
-            `Next: ${commandLine`art-e evals test ${refined.definition.name}@${refined.definition.version}`}`,
+            `Next: ${commandLine`art-e evals test ${evalLabel(refined.definition)}`}`,
           ].join("\n"),
     );
   },

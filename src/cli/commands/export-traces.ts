@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { counted } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
@@ -10,7 +11,7 @@ import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
+import { contradiction, defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
 import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
@@ -71,8 +72,7 @@ const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 function sourceOf(flags: z.output<typeof schema>, given: ReadonlySet<string>): ExportSource {
   if (!flags.chats && flags.session === undefined) return { run: flags.run };
   if (OF_RUNS.some((flag) => given.has(flag))) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       "--chats and --session ask for chats, which have no scores; --run, --by, --band, --min-score, --max-score and --best-of-epochs for a run.",
       "Export them one after the other.",
     );
@@ -87,11 +87,7 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
     ["noContent", "otlp"],
   ] as const) {
     if (given.has(flag) && format !== of) {
-      throw new UserError(
-        "flags_contradict",
-        `${flagName(flag)} is of --format ${of}.`,
-        `Add it, or leave out ${flagName(flag)}.`,
-      );
+      throw contradiction(`${flagName(flag)} is of --format ${of}.`, `Add it, or leave out ${flagName(flag)}.`);
     }
   }
 }
@@ -122,8 +118,7 @@ async function printSentTraces(flags: SendFlags, context: CommandContext): Promi
 function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
   const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
   if (flag === undefined) return;
-  throw new UserError(
-    "flags_contradict",
+  throw contradiction(
     `--${flag} is for a file, and --otlp and --otlp-endpoint send the traces to a server.`,
     "Do one after the other.",
   );
@@ -135,7 +130,7 @@ function printExported({ traces, runId, leftOut, notes }: Exported, output: stri
   const missing = left.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
   const written = traces - missing;
-  out.note(`${count(written)} ${written === 1 ? "trace" : "traces"} of ${runId ?? "chats"} written${where}.`);
+  out.note(`${counted(written, "trace")} of ${runId ?? "chats"} written${where}.`);
   const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
   if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
   for (const note of notes) out.note(note);
@@ -157,8 +152,7 @@ async function printEvals(
 ): Promise<void> {
   const other = ["format", "band", "failed", "chats", "session"].find((flag) => given.has(flag));
   if (other !== undefined) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       `--for evals writes the bands of a run as our own lines, and --${other} asks for something else.`,
       `Leave out --${other}.`,
     );

@@ -2,11 +2,12 @@ import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
 import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { EXIT } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
+import { counted } from "../../reports/wording.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
@@ -41,8 +42,7 @@ export const importCommand = defineCommand(
     const { settings, out, letSignalsEnd } = context;
     const { source, csvPath, limit, batchSize, filter, ownerMap, strict, singleIndex } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
-      throw new UserError(
-        "flags_contradict",
+      throw contradiction(
         `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
         "Leave --csv-path out, and name all of them as SOURCE.",
       );
@@ -73,10 +73,7 @@ function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Set
   const [first] = mailboxes;
   if (first === undefined) return [];
   const width = Math.max(...mailboxes.map(({ address }) => address.length));
-  const sizes = mailboxes.map(({ address, mails }) => {
-    const text = mails === 1 ? "1 mail" : `${count(mails)} mails`;
-    return `  ${address.padEnd(width)}  ${text}`;
-  });
+  const sizes = mailboxes.map(({ address, mails }) => `  ${address.padEnd(width)}  ${counted(mails, "mail")}`);
   const others = total - mailboxes.length;
   return [
     "Mailboxes:",

@@ -3,8 +3,19 @@ import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
+import { firstLine } from "../../reports/wording.js";
 import { table } from "../../text/format.js";
-import { day, defineCommand, jsonObject, numberAbove, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
+import {
+  contradiction,
+  day,
+  defineCommand,
+  jsonObject,
+  numberAbove,
+  oneOf,
+  text,
+  wholeNumber,
+  wordList,
+} from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
@@ -218,8 +229,7 @@ function refuseNames(flags: AddFlags): void {
   const names = ["id", "name", "description", "parameters", "category"] as const;
   const wrong = names.find((name) => flags[name] !== undefined);
   if (wrong === undefined) return;
-  throw new UserError(
-    "flags_contradict",
+  throw contradiction(
     `--mcp takes names and schemas from its server: ${wrong === "id" ? `"${flags.id}"` : `--${wrong}`} cannot be given too.`,
     "Choose how their ids begin with --prefix.",
   );
@@ -229,15 +239,10 @@ function printImported({ added, skipped }: ImportedTools, out: Output): void {
   out.result({ added: added.map(({ id }) => id), skipped }, () =>
     [
       `${added.length} tools are added${added.length === 0 ? "." : ":"}`,
-      ...added.map(({ id, description }) => `  ${id}: ${firstLine(description)}`),
+      ...added.map(({ id, description }) => `  ${id}: ${firstLine(description, 100)}`),
       ...skipped.map(({ name, why }) => `Left out: ${name}: ${why}`),
     ].join("\n"),
   );
-}
-
-function firstLine(description: string): string {
-  const [line = ""] = description.trim().split("\n");
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
 function printToolChange(id: string, change: "added" | "changed", out: Output): void {
