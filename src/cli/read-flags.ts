@@ -95,6 +95,10 @@ export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: A
   );
 }
 
+export function contradiction(message: string, hint: string): UserError {
+  return new UserError("flags_contradict", message, hint);
+}
+
 /** An integer within bounds. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;

@@ -7,7 +7,16 @@ import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, jsonObject, numberBetween, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
+import {
+  contradiction,
+  defineCommand,
+  jsonObject,
+  numberBetween,
+  oneOf,
+  text,
+  wholeNumber,
+  wordList,
+} from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
@@ -21,7 +30,7 @@ export const showAgentCommand = defineCommand(
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
-      throw new UserError("flags_contradict", "--run names the agent: ID cannot be given too.", "Leave one out.");
+      throw contradiction("--run names the agent: ID cannot be given too.", "Leave one out.");
     }
     const name = run ?? id;
     if (name === undefined) {
@@ -125,26 +134,20 @@ const agentShape = {
 
 type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
-/** The columns that the flags set; those of absent flags are left out. */
-function agentColumns({ name, description, prompt, model }: AgentFlags) {
+/** What the flags set of the agent itself and of its settings; a setting of null restores its default. */
+function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
+  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = flags;
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(prompt === undefined ? {} : { prompt: promptText(prompt) }),
-    ...(model === undefined ? {} : { model }),
+    columns: given({ name, description, prompt: prompt === undefined ? prompt : promptText(prompt), model }),
+    settings: given({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }),
   };
 }
 
-/** The settings that the flags set; null restores the default. */
-function agentSettings({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }: AgentFlags) {
-  return {
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(toolCalls === undefined ? {} : { toolCalls }),
-    ...(toolChoice === undefined ? {} : { toolChoice }),
-  };
+type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
+
+/** Without what no flag names. */
+function given<T extends object>(values: T): Given<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
 /** The prompt itself, or that of `@FILE`. */
@@ -153,12 +156,11 @@ function promptText(prompt: string): string {
 }
 
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
-  const columns = agentColumns(flags);
-  const changes = agentSettings(flags);
-  if (Object.keys({ ...columns, ...changes }).length === 0) {
+  const { columns, settings } = changesOf(flags);
+  if (Object.keys({ ...columns, ...settings }).length === 0) {
     throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
   }
-  const change = { ...columns, settings: changes };
+  const change = { ...columns, settings };
   await changeAgent("changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
 });
 
@@ -229,8 +231,8 @@ export const createAgentCommand = defineCommand(
       .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
   }),
   async (flags, context) => {
-    const { id, prompt } = flags;
-    if (prompt === undefined) {
+    const { columns, settings } = changesOf(flags);
+    if (columns.prompt === undefined) {
       throw new UserError(
         "flag_missing",
         "agents create needs a --prompt.",
@@ -238,11 +240,11 @@ export const createAgentCommand = defineCommand(
       );
     }
     const agent = {
-      id,
-      ...agentColumns(flags),
-      prompt: promptText(prompt),
+      id: flags.id,
+      ...columns,
+      prompt: columns.prompt,
       // A new agent has every default already.
-      settings: Object.fromEntries(Object.entries(agentSettings(flags)).filter(([, value]) => value !== null)),
+      settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
     await changeAgent("created", context, (db, { createAgent }) => createAgent(db, agent).id);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
@@ -10,8 +10,8 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { overwriteShape, tokenOf } from "../flags.js";
-import { defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
+import { contradiction, defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
+import { questionsSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Requests under way have so long to end. */
@@ -188,7 +188,7 @@ export const makeQuestionsCommand = defineCommand(
 );
 
 export const checkQuestionsCommand = defineCommand(
-  datasetSchema.extend(selectionSchema.shape).extend({
+  questionsSchema.extend({
     file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
     limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
     checker: text
@@ -198,7 +198,7 @@ export const checkQuestionsCommand = defineCommand(
   }),
   async ({ file, ...given }, context) => {
     if (file !== undefined && given.dataset !== undefined) {
-      throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
+      throw contradiction("A FILE and --dataset are given.", "Give one of them.");
     }
     const flags = { ...given, dataset: file ?? given.dataset };
     const { refuseContradictions } = await import("../../questions/dataset.js");

@@ -3,7 +3,7 @@ import { UserError } from "../../platform/errors.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
 import { queueShape, queueUrlOf } from "../flags.js";
-import { defineCommand, text } from "../read-flags.js";
+import { contradiction, defineCommand, text } from "../read-flags.js";
 
 export const queueStatusCommand = defineCommand(z.object(queueShape), async (flags, { settings, out }) => {
   const url = queueUrlOf(flags, settings);
@@ -44,7 +44,7 @@ export const cleanQueueCommand = defineCommand(
   }),
   async ({ id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
-      throw new UserError("flags_contradict", "Name one run, or give --all.", "See art-e queue status.");
+      throw contradiction("Name one run, or give --all.", "See art-e queue status.");
     }
     const url = queueUrlOf({ queue }, settings);
     const { cleanQueue } = await import("../../queue/status.js");

@@ -5,7 +5,7 @@ import { concurrency, configShape, overwriteShape, protocolShape } from "../flag
 import { otlpShape } from "../otlp-flags.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../read-flags.js";
 import { gateShape, judgeShape, scorerShape } from "../scoring-flags.js";
-import { datasetSchema, selectionSchema, suiteResourceShape, suiteSelectionShape } from "../selection-flags.js";
+import { questionsSchema, suiteResourceShape, suiteSelectionShape } from "../selection-flags.js";
 
 /** How `--help` and the documentation show the flags of `run`. */
 export const RUN_HELP: CommandHelp = {
@@ -120,7 +120,7 @@ const WIRE_APIS = ["chat", "responses"] as const;
 /** Node's timers count milliseconds in 31 bits; a longer timer fires at once. */
 const LONGEST_TIMER_S = 2_147_483;
 
-export const runSchema = datasetSchema.extend(selectionSchema.shape).extend({
+export const runSchema = questionsSchema.extend({
   agent: text.optional().meta({ description: "Agent to test (art-e agents list); required", alias: "a" }),
   suite: text.optional().meta({ description: "A task suite's folder: its tasks instead of questions about mailboxes" }),
   ...suiteSelectionShape,

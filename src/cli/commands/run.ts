@@ -14,7 +14,7 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { tokenOf, withProtocol } from "../flags.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../merge-config.js";
 import { sendsTraces } from "../otlp-flags.js";
-import { declaredIn, givenFlags, readFlags } from "../read-flags.js";
+import { contradiction, declaredIn, givenFlags, readFlags } from "../read-flags.js";
 import { RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
 import { printEstimate, printTotals, terminalProgress } from "./run-output.js";
 
@@ -240,7 +240,7 @@ async function prepareRun(
   const request = { ...flags, queue, tags, given: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   if (flags.watch && flags.dryRun) {
-    throw new UserError("flags_contradict", "--watch and --dry-run are given.", "Nothing runs that could be watched.");
+    throw contradiction("--watch and --dry-run are given.", "Nothing runs that could be watched.");
   }
   sendsTraces(flags);
   if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);

@@ -122,7 +122,7 @@ export const noteRunCommand = defineCommand(
 export const deleteRunsCommand = defineCommand(
   z.object({
     runs: z.array(text).min(1, "expected a run").meta({ description: "Ids of runs, beginnings of them, or names" }),
-    yes: yesFlag.meta({ description: "Delete them; without it they are only listed" }),
+    yes: yesFlag,
   }),
   async ({ runs, yes }, context) => {
     const { deleteRuns } = await import("../../runs/stored-runs.js");

@@ -7,9 +7,8 @@ import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import {
-  datasetSchema,
   functionsShape,
-  selectionSchema,
+  questionsSchema,
   suiteDir,
   suiteResourceShape,
   suiteSelectionShape,
@@ -148,7 +147,7 @@ function countEach(words: readonly string[]): string {
 const SUITES = ["art-e"] as const;
 
 export const exportSuiteCommand = defineCommand(
-  datasetSchema.extend(selectionSchema.shape).extend({
+  questionsSchema.extend({
     suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
     limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
     output: text.meta({ description: "The suite's folder, which must not be there", alias: "o" }),
