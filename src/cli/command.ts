@@ -71,8 +71,8 @@ export interface CommandHelp {
   readonly examples: readonly (readonly [line: string, does: string])[];
   /** Names of flags by the title of their group. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  /** What stands for the value of a flag: FILE. */
-  readonly placeholders: Readonly<Record<string, string>>;
+  /** Names of flags by what stands for their value: FILE. */
+  readonly placeholders: Readonly<Record<string, readonly string[]>>;
 }
 
 /** One command: its flags, and a function that takes them unchecked. */
