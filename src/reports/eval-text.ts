@@ -133,7 +133,6 @@ export function agreementTable(agreement: Agreement): string {
 }
 
 export function contradictionLines(contradictions: readonly Contradiction[]): string[] {
-  if (contradictions.length === 0) return [];
   const groups = [
     ["Bad but passed", contradictions.filter(({ label }) => label === "bad")],
     ["Good but failed", contradictions.filter(({ label }) => label === "good")],

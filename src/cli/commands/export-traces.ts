@@ -5,14 +5,13 @@ import { counted } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
-import type { SendRequest } from "../../trace-formats/otlp-live.js";
-import type { ScoreApi } from "../../trace-formats/otlp-server.js";
 import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
 import { contradiction, defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
 import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
+import type { Output } from "../terminal.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
@@ -39,6 +38,8 @@ const schema = z.object({
   ...traceSelectionShape,
 });
 
+type Flags = z.output<typeof schema>;
+
 export const exportTracesCommand = defineCommand(schema, async (flags, context, argv) => {
   const { settings, out } = context;
   const { format, output, dialect, noContent } = flags;
@@ -48,7 +49,7 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
   refuseUnused(given, sends ? "otlp" : format);
   const selection = readTraceSelection(flags);
   const source = sourceOf(flags, given);
-  if (sends) return printSentTraces({ ...flags, source, selection }, context);
+  if (sends) return printSentTraces(flags, source, selection, context);
   if (flags.for !== undefined) {
     await printEvals(flags, selection, given, context);
     return EXIT.done;
@@ -69,7 +70,7 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
 /** Flags that only choose among the traces of a run. */
 const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 
-function sourceOf(flags: z.output<typeof schema>, given: ReadonlySet<string>): ExportSource {
+function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
   if (!flags.chats && flags.session === undefined) return { run: flags.run };
   if (OF_RUNS.some((flag) => given.has(flag))) {
     throw contradiction(
@@ -92,15 +93,13 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
   }
 }
 
-interface SendFlags extends Pick<SendRequest, "source" | "selection"> {
-  readonly otlpEndpoint?: string | undefined;
-  readonly scores?: ScoreApi | undefined;
-  readonly noContent: boolean;
-}
-
 /** Sends traces and says what became of them. Spans that the server rejected make it a failure. */
-async function printSentTraces(flags: SendFlags, context: CommandContext): Promise<ExitCode> {
-  const { source, selection, otlpEndpoint: endpoint, scores, noContent } = flags;
+async function printSentTraces(
+  { otlpEndpoint: endpoint, scores, noContent }: Flags,
+  source: ExportSource,
+  selection: TraceSelection,
+  context: CommandContext,
+): Promise<ExitCode> {
   const { sendTraces } = await import("../../trace-formats/otlp-live.js");
   const sent = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
   const { settings, out } = context;
@@ -125,7 +124,7 @@ function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
 }
 
 /** Says what was written, and what was left out. */
-function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Out): void {
+function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Output): void {
   const left = Object.entries(leftOut);
   const missing = left.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
@@ -136,16 +135,9 @@ function printExported({ traces, runId, leftOut, notes }: Exported, output: stri
   for (const note of notes) out.note(note);
 }
 
-type Out = CommandContext["out"];
-
-interface EvalsFlags {
-  readonly run: string;
-  readonly output?: string | undefined;
-}
-
 /** Writes the folder of `--for evals` and says what is in it. */
 async function printEvals(
-  { run, output }: EvalsFlags,
+  { run, output }: Flags,
   selection: TraceSelection,
   given: ReadonlySet<string>,
   { settings, out }: CommandContext,
