@@ -71,17 +71,20 @@ export interface CommandHelp {
   readonly examples: readonly (readonly [line: string, does: string])[];
   /** Names of flags by the title of their group. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  /** What stands for the value of a flag: FILE. */
-  readonly placeholders: Readonly<Record<string, string>>;
+  /** Names of flags by what stands for their value: FILE. */
+  readonly placeholders: Readonly<Record<string, readonly string[]>>;
 }
 
-/** One command: its flags, and a function that takes them unchecked. Its name and usage are in the command table. */
+/** One command: its flags, and a function that takes them unchecked. */
 export interface Command {
   readonly positionals?: Readonly<Record<string, PositionalOptions>>;
   readonly flags: Flags;
   readonly help?: CommandHelp;
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
 }
+
+/** What the file of a command exports: the command, once it is told its usage in the command table. */
+export type CommandDefinition = (usage: string) => Command;
 
 interface Named {
   /** As yargs takes it: the name, then `<required>`, `[optional]` and `[many..]` arguments. */

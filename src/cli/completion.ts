@@ -31,7 +31,6 @@ complete -c art-e -a '(art-e ${COMPLETE} (commandline -opc)[2..-1] (commandline 
 } as const;
 
 export const completionCommand = defineCommand(
-  "completion [shell]",
   z.object({
     shell: oneOf(["bash", "zsh", "fish"]).default("bash").meta({ description: "bash, zsh or fish" }),
   }),

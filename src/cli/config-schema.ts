@@ -126,7 +126,7 @@ function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: 
   const [first] = placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   if (first === undefined) throw new Error("a schema refuses with an issue");
   const { issue, at, key, line } = first;
-  if (key !== undefined) return unknownKeyError({ path, line, parents: at.map(String), key });
+  if (key !== undefined) return unknownKeyError(path, line, at.map(String), key);
   const message = issue.message.replace(/\.$/, "");
   const where = at.length === 0 ? "" : `${at.join(".")}: `;
   return invalidConfig(path, line, `${where}${message}`, "art-e run --help says what each setting may be.");
@@ -147,23 +147,18 @@ function invalidConfig(path: string, line: number | undefined, why: string, hint
   return new UserError("config_invalid", `${path}${line === undefined ? "" : `:${line}`}: ${why}.`, hint);
 }
 
-interface UnknownKey {
-  readonly path: string;
-  readonly line: number | undefined;
-  /** Of the section, or empty for a section itself; `runs` and a name before it in what a run has of its own. */
-  readonly parents: readonly string[];
-  readonly key: string;
-}
-
-/** The error for a key that is no setting, with what was probably meant. */
-function unknownKeyError({ path, line, parents, key }: UnknownKey): UserError {
+/**
+ * The error for a key that is no setting, with what was probably meant. `parents`: its section, none for a section
+ * itself; in what a run has of its own, `runs` and a name before it.
+ */
+function unknownKeyError(path: string, line: number | undefined, parents: readonly string[], key: string): UserError {
   const at = `${path}:${line ?? 1}`;
   const isOfRun = parents[0] === "runs";
   const [section, ...below] = isOfRun ? parents.slice(2) : parents;
   const fields = fieldsOf(section);
   const known = below.length > 0 ? [] : Object.keys(fields ?? SECTIONS);
   const meant = probablyMeant(key, section, section === undefined && !isOfRun ? [...known, ...OF_FILE] : known);
-  if (meant === "" && isSecretName(key)) return secretInFile(`${at}: ${key}`);
+  if (meant === "" && SECRET_NAMES.test(key)) return secretInFile(`${at}: ${key}`);
   const holder = section === undefined && !isOfRun ? "There is" : `${parents.join(".")} has`;
   const what = `${holder} no ${section === undefined ? "section" : "setting"}`;
   const takes = known.length === 0 ? "" : `${section ?? (isOfRun ? "A run" : "The file")} takes ${known.join(", ")}.`;
@@ -194,14 +189,10 @@ function fieldsOf(section: string | undefined): Readonly<Record<string, ConfigFi
   return section === undefined ? undefined : (SECTIONS as Record<string, Record<string, ConfigField>>)[section];
 }
 
-const NAMES = /api[-_]?key|token$|secret|password|credential|_key$/i;
+const SECRET_NAMES = /api[-_]?key|token$|secret|password|credential|_key$/i;
 
 /** How the keys of Anthropic, OpenAI, Google, Hugging Face and GitHub look. */
 const KEYS = /\b(?:sk-[\w-]{20,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,})/;
-
-function isSecretName(key: string): boolean {
-  return NAMES.test(key);
-}
 
 /** Refuses a file that holds a key, in a comment too: such files are shared. The key is not printed. */
 function refuseSecrets(text: string, path: string): void {

@@ -3,9 +3,19 @@ import { JUDGE_MODELS } from "../models/model-names.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { checkToken } from "./command.js";
-import { oneOf, text } from "./read-flags.js";
+import { contradiction, oneOf, text, wholeNumber } from "./read-flags.js";
 import { readText } from "./read-text.js";
 import type { Settings } from "./terminal.js";
+
+/** Where a server listens, and what its clients must know. */
+export const listenShape = (port: number) => ({
+  port: wholeNumber(0, 65_535).default(port).meta({ description: "0: any that is free" }),
+  host: text
+    .default("127.0.0.1")
+    .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
+  token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
+  tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
+});
 
 interface TokenFlags {
   readonly token?: string | undefined;
@@ -15,7 +25,7 @@ interface TokenFlags {
 /** The token of a server: of a flag, else of ART_E_TOKEN; null: none. */
 export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
-    throw new UserError("flags_contradict", "--token and --token-file are given.", "Give one of them.");
+    throw contradiction("--token and --token-file are given.", "Give one of them.");
   }
   const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
   const token = (given ?? env.ART_E_TOKEN ?? "").trim();

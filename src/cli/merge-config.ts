@@ -5,7 +5,7 @@ import type { CommandContext } from "./command.js";
 import type { RunFlags } from "./commands/run-flags.js";
 import type { ConfigFile, ConfigSetting, SectionName } from "./config-schema.js";
 import { type OpenedConfig, openConfig } from "./find-config.js";
-import { wordList } from "./read-flags.js";
+import { contradiction, wordList } from "./read-flags.js";
 
 /** An error about flags that were not typed, with where in the file they stand; any other error unchanged. */
 export function explainConfigured(error: unknown, { path, used }: ConfiguredFlags): unknown {
@@ -91,7 +91,7 @@ export async function readConfig(
 
   const only = argv.only === undefined ? [] : namesOfRuns(argv.only, opened.file, opened.path);
   if (only.length > 1) {
-    throw new UserError("flags_contradict", `--only names ${only.length} runs.`, "Name one of them here.");
+    throw contradiction(`--only names ${only.length} runs.`, "Name one of them here.");
   }
   return configure(argv, opened, { run: only[0] ?? null, names }, context);
 }
@@ -104,8 +104,7 @@ export async function readConfiguredRuns(argv: Argv, context: CommandContext): P
 
   const runs = namesOfRuns(argv.only, opened.file, opened.path);
   if (runs.length > 1 && argv.name !== undefined) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       `--name is for one run, and ${opened.path} has ${runs.join(", ")}.`,
       "Name one with --only, or leave --name out: each run has its name in the file as a tag.",
     );

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { UserError } from "../platform/errors.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
-import { oneOf, text } from "./read-flags.js";
+import { contradiction, oneOf, text } from "./read-flags.js";
 
 export const otlpShape = {
   otlp: z
@@ -24,8 +23,7 @@ const shape = z.object(otlpShape);
 export function sendsTraces({ otlp, otlpEndpoint, scores }: z.output<typeof shape>): boolean {
   const sends = otlp || otlpEndpoint !== undefined;
   if (!sends && scores !== undefined) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       "--scores sends scores beside traces, and no traces are to be sent.",
       "Add --otlp-endpoint URL, or --otlp.",
     );

@@ -181,7 +181,7 @@ interface CommandInUse {
  * A complaint of the parser as an error for the user, with each flag named as it was written, and what it was probably
  * meant as. `commands`: the names of all.
  */
-export function usageError(
+function usageError(
   complaint: string,
   args: readonly string[],
   inUse: CommandInUse | null,
@@ -314,7 +314,8 @@ export function groupFlags({ groups }: CommandHelp, flags: Flags): readonly Flag
 /** What stands for the value of a flag, with a space before it: ` FILE`, ` N`; empty for one that takes none. */
 export function placeholderOf(name: string, { type }: Flags[string], help?: CommandHelp): string {
   if (type === "boolean") return "";
-  return ` ${help?.placeholders[name] ?? (type === "number" ? "N" : "VALUE")}`;
+  const [placeholder] = Object.entries(help?.placeholders ?? {}).find(([, names]) => names.includes(name)) ?? [];
+  return ` ${placeholder ?? (type === "number" ? "N" : "VALUE")}`;
 }
 
 /** Usage, flags in groups with placeholders, and examples, at most so many columns wide. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { flagName } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
-import type { Command, CommandContext, Flags } from "./command.js";
+import type { Command, CommandContext, CommandDefinition, Flags } from "./command.js";
 
 declare module "zod" {
   /** How an argument or a flag is shown, beside its description. */
@@ -14,17 +14,16 @@ declare module "zod" {
 
 type Argv = Readonly<Record<string, unknown>>;
 
-/** A command with its checked flags. `usage`: as in the command table. A run that gives no exit code is done. */
+/** A command with its checked flags. A run that gives no exit code is done. */
 export function defineCommand<T extends z.ZodObject>(
-  usage: string,
   schema: T,
   // biome-ignore lint/suspicious/noConfusingVoidType: most commands end without a word
   run: (flags: z.output<T>, context: CommandContext, argv: Argv) => Promise<ExitCode | void>,
-): Command {
-  return {
-    ...declaredIn(schema, positionalsOf(usage)),
+): CommandDefinition {
+  return (usage) => ({
+    ...declaredIn(schema, usage),
     run: async (argv, context) => (await run(readFlags(usage, schema, argv), context, argv)) ?? EXIT.done,
-  };
+  });
 }
 
 /** `id` and `new_id` of `agents clone <id> <new_id>`. */
@@ -33,10 +32,8 @@ function positionalsOf(usage: string): string[] {
 }
 
 /** The arguments and flags of a command, as the parser takes them: the fields of its schema that have a description. */
-export function declaredIn(
-  { shape }: z.ZodObject,
-  positionals: readonly string[] = [],
-): Required<Pick<Command, "flags" | "positionals">> {
+export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick<Command, "flags" | "positionals">> {
+  const positionals = positionalsOf(usage);
   const described = Object.entries(shape).flatMap(([name, field]) => {
     const { alias } = (field as z.ZodType).meta() ?? {};
     const description = describe(field as z.ZodType);
@@ -80,12 +77,8 @@ function typeOf(field: z.ZodType): { type: "boolean" | "number" | "string"; isAr
     return { ...typeOf(field.def.innerType as z.ZodType), isRequired: false };
   }
   if (field instanceof z.ZodPipe) return typeOf(field.def.in as z.ZodType);
-  // Of a number and a text, the text: yargs would make a number of any digits.
-  const isArray =
-    field instanceof z.ZodArray ||
-    (field instanceof z.ZodUnion && field.options.some((option) => typeOf(option as z.ZodType).isArray));
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
-  return { type, isArray, isRequired: type !== "boolean" };
+  return { type, isArray: field instanceof z.ZodArray, isRequired: type !== "boolean" };
 }
 
 /** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
@@ -100,6 +93,10 @@ export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: A
     `${name === null ? "" : `${written}: `}${issue?.message ?? "cannot be used"}.`,
     `See art-e ${usage.replace(/ [<[].*$/, "")} --help.`,
   );
+}
+
+export function contradiction(message: string, hint: string): UserError {
+  return new UserError("flags_contradict", message, hint);
 }
 
 /** An integer within bounds. */
@@ -148,9 +145,8 @@ export const price = z
 
 /** `10` or `5%`. */
 export const failures = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .pipe(z.string().regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%"))
+  .string()
+  .regex(/^\d+%?$/, "expected a number of tasks, or a share such as 5%")
   .transform((text) => (text.endsWith("%") ? { share: Number(text.slice(0, -1)) / 100 } : { tasks: Number(text) }))
   .refine((limit) => ("share" in limit ? limit.share > 0 && limit.share <= 1 : limit.tasks >= 1), {
     message: "expected at least 1, or a share from 1% to 100%",
@@ -174,8 +170,8 @@ export const runNames = z
 
 /** `1,2,3` */
 export const ids = z
-  .union([z.string(), z.number()])
-  .transform((value) => wordList(String(value)))
+  .string()
+  .transform(wordList)
   .pipe(
     z
       .array(z.string().regex(/^\d+$/, "expected whole numbers, separated by commas").transform(Number))

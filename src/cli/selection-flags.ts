@@ -1,24 +1,18 @@
 import { z } from "zod";
-import { UserError } from "../platform/errors.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../platform/huggingface.js";
 import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
 import type { TraceSelection } from "../trace-formats/export-traces.js";
 import { BANDS } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
-import { day, ids, numberBetween, oneOf, text, wholeNumber, wordList } from "./read-flags.js";
+import { contradiction, day, ids, numberBetween, oneOf, text, wholeNumber, wordList } from "./read-flags.js";
 
 /** `0.5`, or `METRIC=VALUE,METRIC=VALUE`. */
 const scores = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .pipe(
-    z
-      .string()
-      .regex(
-        /^(?:[\w.-]+=)?-?\d+(?:\.\d+)?(?:,[\w.-]+=-?\d+(?:\.\d+)?)*$/,
-        "expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE",
-      ),
+  .string()
+  .regex(
+    /^(?:[\w.-]+=)?-?\d+(?:\.\d+)?(?:,[\w.-]+=-?\d+(?:\.\d+)?)*$/,
+    "expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE",
   )
   .transform((list) =>
     list.split(",").map((part) => {
@@ -28,8 +22,8 @@ const scores = z
   );
 
 const taskNames = z
-  .union([z.string(), z.number()])
-  .transform((value) => wordList(String(value)))
+  .string()
+  .transform(wordList)
   .pipe(z.array(z.string()).min(1, "expected ids of tasks, separated by commas"));
 
 export const traceSelectionShape = {
@@ -83,10 +77,6 @@ export function readTraceSelection(flags: z.output<typeof shape>): TraceSelectio
   };
 }
 
-function contradiction(message: string, hint: string): UserError {
-  return new UserError("flags_contradict", message, hint);
-}
-
 const STATUSES = { running: "running", completed: "completed", stopped: "interrupted" } as const satisfies Record<
   string,
   RunStatus
@@ -116,7 +106,8 @@ export const datasetSchema = z.object({
     .meta({ description: `Revision of the dataset [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),
 });
 
-export const selectionSchema = z.object({
+/** Which questions of a dataset are meant. */
+export const questionsSchema = datasetSchema.extend({
   minRealism: numberBetween(0, 1).optional().meta({ description: "Only questions at least so realistic, 0-1" }),
   maxSources: wholeNumber(1)
     .optional()

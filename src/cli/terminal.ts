@@ -60,7 +60,7 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
     last = signal;
     if (!first.signal.aborted) {
       // The terminal's echo of Ctrl-C is on a line of its own where no bar is drawn over it.
-      writeAboveBar(`${hasBar() ? "" : "\n"}${message()}\n`);
+      writeAboveBar(`${drawn === null ? "\n" : ""}${message()}\n`);
       first.abort(new Interrupted("stopped."));
     } else if (second !== null && !second.signal.aborted) {
       second.abort(new Interrupted("stopped."));
@@ -242,7 +242,7 @@ function bar(done: number, total: number, width: number): string {
   return "█".repeat(filled) + "░".repeat(width - filled);
 }
 
-/** The output of a command: results to stdout, notes to stderr. */
+/** The output of a command: results to stdout, notes to stderr, without control characters in either. */
 export interface Output {
   /** One JSON document with `--json`, else the text. */
   result(json: unknown, text: () => string): void;
@@ -330,11 +330,12 @@ function openTerminalBar(line: (columns: number) => string): { stop(): void } {
     fps: 8,
     forceRedraw: true,
     clearOnComplete: true,
-    format: () => line(columnsOf(process.stderr)),
+    format: () => line(stderrColumns()),
   });
   bars.create(1, 0);
   drawn = bars;
-  eraseAtExit();
+  if (!hasExitListener) process.on("exit", eraseBar);
+  hasExitListener = true;
   return {
     stop() {
       bars.stop();
@@ -344,12 +345,8 @@ function openTerminalBar(line: (columns: number) => string): { stop(): void } {
 }
 
 /** Without the last columns, where the terminal's echo of Ctrl-C would begin a line of its own. */
-function columnsOf({ columns }: { readonly columns?: number }): number {
-  return Math.max(10, (columns || 80) - 3);
-}
-
-function hasBar(): boolean {
-  return drawn !== null;
+function stderrColumns(): number {
+  return Math.max(10, (process.stderr.columns || 80) - 3);
 }
 
 /** Writes complete lines to stderr, above the bar where there is one. */
@@ -365,12 +362,6 @@ export function writeAboveBar(text: string): void {
 /** Takes the bar off the screen until it is drawn again, for work in which a signal may end the process. */
 function eraseBar(): void {
   if (drawn !== null) process.stderr.write("\r\x1b[K");
-}
-
-function eraseAtExit(): void {
-  if (hasExitListener) return;
-  hasExitListener = true;
-  process.on("exit", eraseBar);
 }
 
 /** The global flags, checked and complete. */

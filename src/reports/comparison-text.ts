@@ -1,14 +1,11 @@
 import type { Flip, PublishedResults, RunComparison, RunHead } from "../analysis/paired-comparison.js";
-import { stripControls } from "../platform/strings.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/score.js";
 import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./wording.js";
 
 /** An overview of the runs, then each compared with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
-  return stripControls(
-    [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs))].join("\n\n"),
-  );
+  return [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs))].join("\n\n");
 }
 
 function overviewTable(runs: readonly RunHead[]): string {
@@ -104,16 +101,14 @@ export function publishedText(
     ],
   }));
   const rows = [...ours, ...theirs].toSorted((a, b) => (b.accuracy ?? -1) - (a.accuracy ?? -1));
-  return stripControls(
-    [
-      table(
-        ["model", "accuracy", "time", "cost of 1,000", "source"],
-        rows.map(({ row }) => row),
-      ),
-      `Published: ${published.protocol}.`,
-      ...runs.map((run) => protocolText(runNameOrId(run), differences[run.runId] ?? [])),
-    ].join("\n"),
-  );
+  return [
+    table(
+      ["model", "accuracy", "time", "cost of 1,000", "source"],
+      rows.map(({ row }) => row),
+    ),
+    `Published: ${published.protocol}.`,
+    ...runs.map((run) => protocolText(runNameOrId(run), differences[run.runId] ?? [])),
+  ].join("\n");
 }
 
 function protocolText(run: string, differences: readonly string[]): string {

@@ -3,6 +3,11 @@ import { commandLine } from "../platform/command-line.js";
 import { share, table } from "../text/format.js";
 import { estimateText, oneLine } from "./wording.js";
 
+/** `wrong-year@2`: an eval's version, as commands take it. */
+export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
+  return `${name}@${version}`;
+}
+
 /** Of contradictions as many are listed; --json has all. */
 const LISTED = 10;
 
@@ -11,7 +16,7 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
   const passed = rejections.length === 0;
   return [
-    `${definition.name}@${definition.version}: ${definition.criterion}`,
+    `${evalLabel(definition)}: ${definition.criterion}`,
     "",
     agreementTable(agreement),
     "",
@@ -128,7 +133,6 @@ export function agreementTable(agreement: Agreement): string {
 }
 
 export function contradictionLines(contradictions: readonly Contradiction[]): string[] {
-  if (contradictions.length === 0) return [];
   const groups = [
     ["Bad but passed", contradictions.filter(({ label }) => label === "bad")],
     ["Good but failed", contradictions.filter(({ label }) => label === "good")],

@@ -1,7 +1,6 @@
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
-import { stripControls } from "../platform/strings.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -20,7 +19,7 @@ import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
-import { datasetText, endingsText, runTitle, timePerTask, UNJUDGED } from "./wording.js";
+import { counted, datasetText, endingsText, firstLine, runTitle, timePerTask, UNJUDGED } from "./wording.js";
 
 /** A run as lists show it. */
 interface RunLine {
@@ -107,7 +106,7 @@ export function deletedRunsText({
   readonly deleted: boolean;
 }): string {
   if (runs.length === 0) return "No run to delete.";
-  const many = runs.length === 1 ? "1 run" : `${count(runs.length)} runs`;
+  const many = counted(runs.length, "run");
   const rows = runs.map((run) => [
     run.id,
     run.agentId,
@@ -173,15 +172,9 @@ function taskTable(tasks: readonly TaskLine[], headline: string | null, total: n
     share(task.score),
     task.sourcesCorrect === null ? "-" : task.sourcesCorrect ? "yes" : "no",
     usd(task.costUsd),
-    shortened(task.question),
+    firstLine(task.question, 60),
   ]);
   return table(["task", "ending", headline ?? "score", "sources", "cost", "question"], rows);
-}
-
-/** The first line's beginning. */
-function shortened(question: string): string {
-  const [line = ""] = question.trim().split("\n");
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
 /** Names a task of the list. */
@@ -275,7 +268,7 @@ export function calibrationText(
       `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
     ].join("\n"),
   );
-  return stripControls([head, ...disagreements].join("\n"));
+  return [head, ...disagreements].join("\n");
 }
 
 /**
@@ -334,9 +327,7 @@ function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {
 /** Shown only if another model than the requested one replied. */
 function answeredByRow({ model, answeredBy = {} }: RunTotals): [string, string][] {
   if (otherModels(model, answeredBy).length === 0) return [];
-  const models = Object.entries(answeredBy).map(
-    ([name, replies]) => `${stripControls(name)} (${count(replies)} replies)`,
-  );
+  const models = Object.entries(answeredBy).map(([name, replies]) => `${name} (${count(replies)} replies)`);
   return [["Answered by", models.join(", ")]];
 }
 

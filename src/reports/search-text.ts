@@ -3,8 +3,8 @@ import { POSTING_LIST_LIMIT } from "../mail/search-postings.js";
 import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
 import { commandLine } from "../platform/command-line.js";
-import { stripControls } from "../platform/strings.js";
 import { count, table } from "../text/format.js";
+import { counted } from "./wording.js";
 
 const hitsSchema = z.array(
   z.object({
@@ -39,12 +39,10 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
         .map((line) => `    ${line}`),
     ].join("\n"),
   );
-  return stripControls(
-    [
-      ...shown,
-      `${count(emails.length)} of ${count(total)} mails. ${commandLine`art-e show '<MESSAGE-ID>'`} reads one.`,
-    ].join("\n\n"),
-  );
+  return [
+    ...shown,
+    `${count(emails.length)} of ${count(total)} mails. ${commandLine`art-e show '<MESSAGE-ID>'`} reads one.`,
+  ].join("\n\n");
 }
 
 const two = (value: number) => value.toFixed(2);
@@ -99,5 +97,5 @@ function takenText(taken: string): string {
 /** Posting lists are cut off. */
 function mailsText(mails: number): string {
   if (mails >= POSTING_LIST_LIMIT) return `more than ${count(POSTING_LIST_LIMIT - 1)} mails`;
-  return mails === 1 ? "1 mail" : `${count(mails)} mails`;
+  return counted(mails, "mail");
 }

@@ -1,6 +1,5 @@
 import type { GuidanceComparison, SuiteAnalysis } from "../analysis/analyse-suite.js";
 import type { MetricComparison } from "../analysis/paired-comparison.js";
-import { stripControls } from "../platform/strings.js";
 import { count, duration, oneDecimal, share, table } from "../text/format.js";
 import type { RunTotals, SuiteTotals } from "../traces/run-totals.js";
 import { BANDS } from "../traces/score.js";
@@ -37,7 +36,7 @@ export function suiteAnalysisText(
     toolTable(analysis.tools),
     guidanceText(analysis.guidance),
   ];
-  return stripControls(texts.join("\n\n"));
+  return texts.join("\n\n");
 }
 
 /** How tasks ended, by how good what they left behind was. */

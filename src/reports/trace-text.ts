@@ -1,6 +1,5 @@
 import { otherModels } from "../models/answering-model.js";
 import { type Message, repliesBy } from "../models/model.js";
-import { stripControls } from "../platform/strings.js";
 import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
@@ -54,7 +53,7 @@ export function traceText(trace: Trace | ChatTrace): string {
           `Scores:   ${scores.join(", ") || "none: a failed task is not scored"}`,
         ]),
   ];
-  return stripControls([...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n"));
+  return [...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n");
 }
 
 function whereOf(task: TaskFacts): string {
@@ -137,7 +136,7 @@ function resultText(content: string): string {
     return shorten(content);
   }
   const machine = readMachineResult(value);
-  if (machine !== null) return machineResultText(machine, shorten);
+  if (machine !== null) return machineResultText(machine);
   const view = readToolResult(value);
   if (view.kind === "hits") {
     const of = view.total === null || view.total <= view.hits.length ? "" : ` of ${count(view.total)}`;
@@ -211,25 +210,22 @@ export function timelineText(segments: readonly TimelineSegment[]): string[] {
   return [line.join(""), legend.join(", ")];
 }
 
-/** What a command printed, a file holds or a notebook shows; `shorten` cuts long texts. */
-function machineResultText(view: MachineResultView, shorten: (text: string) => string): string {
+/** What a command printed, a file holds or a notebook shows. */
+function machineResultText(view: MachineResultView): string {
   switch (view.kind) {
     case "command":
-      return commandText(view, shorten);
+      return commandText(view);
     case "file":
       return [
         shorten(view.content),
         `(lines ${view.firstLine} to ${view.lastLine} of ${count(view.totalLines)} of ${view.path})`,
       ].join("\n");
     case "notebook":
-      return notebookText(view, shorten);
+      return notebookText(view);
   }
 }
 
-function commandText(
-  { stdout, stderr, exitCode, stopped }: Extract<MachineResultView, { kind: "command" }>,
-  shorten: (text: string) => string,
-): string {
+function commandText({ stdout, stderr, exitCode, stopped }: Extract<MachineResultView, { kind: "command" }>): string {
   const printed = [
     ...(stdout.trim() === "" ? [] : [shorten(stdout.trimEnd())]),
     ...(stderr.trim() === "" ? [] : ["stderr:", shorten(stderr.trimEnd())]),
@@ -238,10 +234,7 @@ function commandText(
   return printed.length === 0 ? "(no output)" : printed.join("\n");
 }
 
-function notebookText(
-  { path, outputs, stopped }: Extract<MachineResultView, { kind: "notebook" }>,
-  shorten: (text: string) => string,
-): string {
+function notebookText({ path, outputs, stopped }: Extract<MachineResultView, { kind: "notebook" }>): string {
   const cells = outputs.flatMap(({ cell, text, error }) => [
     `cell ${cell}:`,
     ...(text.trim() === "" ? [] : [shorten(text.trimEnd())]),

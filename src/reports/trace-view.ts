@@ -195,11 +195,11 @@ export interface Hit {
 }
 
 export function readToolResult(value: unknown): ToolResultView {
-  const list = Array.isArray(value) ? value : isPlainRecord(value) ? value.emails : undefined;
-  if (Array.isArray(list) && list.every((item) => isPlainRecord(item) && typeof item.message_id === "string")) {
-    return { kind: "hits", hits: list.map(toHit), total: isPlainRecord(value) ? numberOf(value.total) : null };
+  const list = Array.isArray(value) ? value : isRecord(value) ? value.emails : undefined;
+  if (Array.isArray(list) && list.every((item) => isRecord(item) && typeof item.message_id === "string")) {
+    return { kind: "hits", hits: list.map(toHit), total: isRecord(value) ? numberOf(value.total) : null };
   }
-  if (isPlainRecord(value) && typeof value.message_id === "string" && typeof value.body === "string") {
+  if (isRecord(value) && typeof value.message_id === "string" && typeof value.body === "string") {
     const recipients = [value.to, value.cc, value.bcc].flatMap((each) => (Array.isArray(each) ? each.map(String) : []));
     return {
       kind: "mail",
@@ -216,7 +216,7 @@ export function readToolResult(value: unknown): ToolResultView {
   return { kind: "other", value };
 }
 
-function toHit(item: Readonly<Record<string, unknown>>): Hit {
+function toHit(item: Fields): Hit {
   return {
     messageId: String(item.message_id),
     subject: textOf(item.subject),
@@ -224,10 +224,6 @@ function toHit(item: Readonly<Record<string, unknown>>): Hit {
     date: textOf(item.date),
     snippet: textOf(item.snippet) ?? "",
   };
-}
-
-function isPlainRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function numberOf(value: unknown): number | null {

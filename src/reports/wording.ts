@@ -65,7 +65,7 @@ export function verdictSentence(metric: MetricComparison, noun: TaskNoun): strin
   const { label, verdict, baseline, candidate, difference, p, moreQuestions } = metric;
   if (baseline === null || candidate === null) return `${label}: no ${noun} in common has a value.`;
   const format = metricFormat(metric.metric);
-  const many = `${count(difference.n)} ${noun}${difference.n === 1 ? "" : "s"}`;
+  const many = counted(difference.n, noun);
   const figures = `${format(candidate)} against ${format(baseline)}, a difference of ${differenceText(difference, format)} with p ${pText(p)}`;
   if (verdict !== null) return `${label} is ${verdict}: ${figures}, over ${many}.`;
   if (moreQuestions === null) return `${label} is the same: ${format(candidate)} on both sides, over ${many}.`;
@@ -144,6 +144,17 @@ export function endingsText(endings: Readonly<Record<string, number>>): string {
 export function oneLine(text: string, limit: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+}
+
+/** The first line of a text, its beginning where it is longer. */
+export function firstLine(text: string, limit: number): string {
+  const [line = ""] = text.trim().split("\n");
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}
+
+/** `1 mail`, `1,234 mails`. */
+export function counted(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 export function pText(p: number | null): string {

@@ -86,15 +86,21 @@ export async function addressOf({ child, ended }: Started): Promise<string> {
 }
 
 /** Ctrl-C twice: the first lets the tasks under way be finished, and is answered; the second stops them. */
-export async function interruptTwice(child: ChildProcess): Promise<void> {
-  const answered = new Promise<void>((resolve) => {
-    child.stderr?.on("data", (text: string) => {
-      if (text.includes("Stopping")) resolve();
+export async function interruptTwice(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): Promise<void> {
+  await interrupt(child, signal);
+  child.kill(signal);
+}
+
+/** Ctrl-C once; resolves with what the program has said since, once it has answered. */
+export function interrupt(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): Promise<string> {
+  child.kill(signal);
+  return new Promise((resolve) => {
+    let text = "";
+    child.stderr?.on("data", (more: string) => {
+      text += more;
+      if (text.includes("Stopping")) resolve(text);
     });
   });
-  child.kill("SIGINT");
-  await answered;
-  child.kill("SIGINT");
 }
 
 export interface WorkFolder {

@@ -94,12 +94,8 @@ describe("help", () => {
     for (const [, entry] of ALONE) {
       const { flags, help } = await entry.load();
       if (help === undefined) continue;
-      expect(
-        Object.values(help.groups)
-          .flat()
-          .filter((name) => flags[name] === undefined),
-      ).toEqual([]);
-      expect(Object.keys(help.placeholders).filter((name) => flags[name] === undefined)).toEqual([]);
+      const named = [help.groups, help.placeholders].flatMap((lists) => Object.values(lists).flat());
+      expect(named.filter((name) => flags[name] === undefined)).toEqual([]);
       expect(groupFlags(help, flags).map(({ title }) => title)).not.toContain("Other");
     }
   });

@@ -1,10 +1,9 @@
-import type { ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
-import { boxLines, demoQuestions, MAIL, QUESTIONS, workFolder } from "./art-e.js";
+import { boxLines, demoQuestions, interrupt, interruptTwice, MAIL, QUESTIONS, workFolder } from "./art-e.js";
 import { resultsSchema } from "./results-schema.js";
 
 const { artE, path, readJson, start } = workFolder({ mail: MAIL });
@@ -23,24 +22,11 @@ const stalling = () =>
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-/** What the program has said since, once it has answered a signal. */
-function told(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    let text = "";
-    child.stderr?.on("data", (more: string) => {
-      text += more;
-      if (text.includes("Stopping")) resolve(text);
-    });
-  });
-}
-
 it("Ctrl-C twice stops a run at once with exit code 130, keeps what was finished and says so", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
   await provider.received(3);
-  child.kill("SIGINT");
-  await told(child);
-  child.kill("SIGINT");
+  await interruptTwice(child);
   const { code, stdout, stderr } = await ended;
   expect(code).toBe(130);
 
@@ -74,8 +60,9 @@ it.each(["SIGINT", "SIGHUP"] as const)(
     const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
     const { child, ended } = start(line, variables());
     await provider.received(3);
-    child.kill(signal);
-    expect(await told(child)).toContain("Stopping: 3 tasks under way will be finished; once more to stop now.");
+    expect(await interrupt(child, signal)).toContain(
+      "Stopping: 3 tasks under way will be finished; once more to stop now.",
+    );
     release();
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(130);
@@ -117,9 +104,7 @@ it("SIGTERM twice while the server asks everybody to wait half a minute ends the
   const { child, ended } = start(line, variables());
   await provider.received(4);
   await delay(600);
-  child.kill("SIGTERM");
-  await told(child);
-  child.kill("SIGTERM");
+  await interruptTwice(child, "SIGTERM");
   const { code, stdout } = await ended;
   expect(code).toBe(130);
   expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, endings: { answered: 2 } });

@@ -13,7 +13,7 @@ export async function writeReport(
   save(test.db);
   const file = join(test.folder, "report.html");
   const settings = readSettings({ db: join(test.folder, "art-e.db"), quiet: true }, {});
-  await reportCommand.run(
+  await reportCommand("report").run(
     { output: file, ...flags },
     {
       settings,

@@ -7,7 +7,16 @@ import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, jsonObject, numberBetween, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
+import {
+  contradiction,
+  defineCommand,
+  jsonObject,
+  numberBetween,
+  oneOf,
+  text,
+  wholeNumber,
+  wordList,
+} from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
@@ -15,14 +24,13 @@ const agentId = text.meta({ description: "The agent's id" });
 const toolIds = z.array(text).meta({ description: "Ids of tools" });
 
 export const showAgentCommand = defineCommand(
-  "agents show [id]",
   z.object({
     id: text.optional().meta({ description: "The agent's id, or ID@VERSION" }),
     run: text.optional().meta({ description: "The agent exactly as a run had it" }),
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
-      throw new UserError("flags_contradict", "--run names the agent: ID cannot be given too.", "Leave one out.");
+      throw contradiction("--run names the agent: ID cannot be given too.", "Leave one out.");
     }
     const name = run ?? id;
     if (name === undefined) {
@@ -34,7 +42,7 @@ export const showAgentCommand = defineCommand(
   },
 );
 
-export const listAgentsCommand = defineCommand("agents list", z.object({}), async (_, { settings, out }) => {
+export const listAgentsCommand = defineCommand(z.object({}), async (_, { settings, out }) => {
   const { readRegistry, describeAgents } = await import("../../agents/registry-store.js");
   const agents = await readRegistry(settings, describeAgents);
   const rows = agents.map(({ id, name, model, tools }) => [
@@ -47,7 +55,6 @@ export const listAgentsCommand = defineCommand("agents list", z.object({}), asyn
 });
 
 export const importAgentCommand = defineCommand(
-  "agents import <file>",
   z.object({
     file: text.meta({ description: "A YAML file, as agents export writes it" }),
     replace: z.boolean().default(false).meta({ description: "Replace an agent of the same id; its versions stay" }),
@@ -127,26 +134,20 @@ const agentShape = {
 
 type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
-/** The columns that the flags set; those of absent flags are left out. */
-function agentColumns({ name, description, prompt, model }: AgentFlags) {
+/** What the flags set of the agent itself and of its settings; a setting of null restores its default. */
+function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
+  const { maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice } = flags;
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(prompt === undefined ? {} : { prompt: promptText(prompt) }),
-    ...(model === undefined ? {} : { model }),
+    columns: given({ name, description, prompt: prompt === undefined ? prompt : promptText(prompt), model }),
+    settings: given({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }),
   };
 }
 
-/** The settings that the flags set; null restores the default. */
-function agentSettings({ maxTurns, maxTokens, reasoningTokens, temperature, toolCalls, toolChoice }: AgentFlags) {
-  return {
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(toolCalls === undefined ? {} : { toolCalls }),
-    ...(toolChoice === undefined ? {} : { toolChoice }),
-  };
+type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
+
+/** Without what no flag names. */
+function given<T extends object>(values: T): Given<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
 /** The prompt itself, or that of `@FILE`. */
@@ -154,18 +155,16 @@ function promptText(prompt: string): string {
   return prompt.startsWith("@") ? readText(prompt.slice(1), "--prompt").trimEnd() : prompt;
 }
 
-export const setAgentCommand = defineCommand("agents set <id>", z.object(agentShape), async (flags, context) => {
-  const columns = agentColumns(flags);
-  const changes = agentSettings(flags);
-  if (Object.keys({ ...columns, ...changes }).length === 0) {
+export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
+  const { columns, settings } = changesOf(flags);
+  if (Object.keys({ ...columns, ...settings }).length === 0) {
     throw new UserError("flag_missing", "agents set: there is nothing to change.", "See art-e agents set --help.");
   }
-  const change = { ...columns, settings: changes };
+  const change = { ...columns, settings };
   await changeAgent("changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
 });
 
 export const exportAgentCommand = defineCommand(
-  "agents export <id>",
   z.object({
     id: agentId,
     output: text.optional().meta({ description: "File to write [default: stdout]", alias: "o" }),
@@ -189,52 +188,40 @@ export const exportAgentCommand = defineCommand(
   },
 );
 
-export const detachToolCommand = defineCommand(
-  "agents detach <id> <tools..>",
-  z.object({ id: agentId, tools: toolIds }),
-  ({ id, tools }, context) =>
-    changeAgent("changed", context, (db, { detachTools }) => {
-      detachTools(db, id, tools);
-      return id;
-    }),
+export const detachToolCommand = defineCommand(z.object({ id: agentId, tools: toolIds }), ({ id, tools }, context) =>
+  changeAgent("changed", context, (db, { detachTools }) => {
+    detachTools(db, id, tools);
+    return id;
+  }),
 );
 
-export const deleteAgentCommand = defineCommand(
-  "agents delete <id>",
-  z.object({ id: agentId }),
-  async ({ id }, { settings, out }) => {
-    const { changeRegistry } = await import("../../agents/registry-store.js");
-    const { deleteAgent } = await import("../../agents/registry.js");
-    await changeRegistry(settings, (db) => deleteAgent(db, id));
-    out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
-  },
-);
+export const deleteAgentCommand = defineCommand(z.object({ id: agentId }), async ({ id }, { settings, out }) => {
+  const { changeRegistry } = await import("../../agents/registry-store.js");
+  const { deleteAgent } = await import("../../agents/registry.js");
+  await changeRegistry(settings, (db) => deleteAgent(db, id));
+  out.result({ id, deleted: true }, () => `Agent ${id} is deleted. Its runs and versions stay.`);
+});
 
-export const listVersionsCommand = defineCommand(
-  "agents versions <id>",
-  z.object({ id: agentId }),
-  async ({ id }, { settings, out }) => {
-    const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
-    const versions = await readRegistry(settings, (db) => describeVersions(db, id));
-    out.result(versions, () =>
-      versions.length === 0
-        ? `${id} has not been changed or run yet: it is at version 1.`
-        : table(
-            ["version", "since (UTC)", "model", "runs", "tools"],
-            versions.map(({ version, createdAt, model, runs, tools }) => [
-              String(version),
-              createdAt,
-              model ?? "the run's",
-              String(runs),
-              tools.join(", "),
-            ]),
-          ),
-    );
-  },
-);
+export const listVersionsCommand = defineCommand(z.object({ id: agentId }), async ({ id }, { settings, out }) => {
+  const { readRegistry, describeVersions } = await import("../../agents/registry-store.js");
+  const versions = await readRegistry(settings, (db) => describeVersions(db, id));
+  out.result(versions, () =>
+    versions.length === 0
+      ? `${id} has not been changed or run yet: it is at version 1.`
+      : table(
+          ["version", "since (UTC)", "model", "runs", "tools"],
+          versions.map(({ version, createdAt, model, runs, tools }) => [
+            String(version),
+            createdAt,
+            model ?? "the run's",
+            String(runs),
+            tools.join(", "),
+          ]),
+        ),
+  );
+});
 
 export const createAgentCommand = defineCommand(
-  "agents create <id>",
   z.object({
     ...agentShape,
     tools: z
@@ -244,8 +231,8 @@ export const createAgentCommand = defineCommand(
       .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
   }),
   async (flags, context) => {
-    const { id, prompt } = flags;
-    if (prompt === undefined) {
+    const { columns, settings } = changesOf(flags);
+    if (columns.prompt === undefined) {
       throw new UserError(
         "flag_missing",
         "agents create needs a --prompt.",
@@ -253,11 +240,11 @@ export const createAgentCommand = defineCommand(
       );
     }
     const agent = {
-      id,
-      ...agentColumns(flags),
-      prompt: promptText(prompt),
+      id: flags.id,
+      ...columns,
+      prompt: columns.prompt,
       // A new agent has every default already.
-      settings: Object.fromEntries(Object.entries(agentSettings(flags)).filter(([, value]) => value !== null)),
+      settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),
       tools: flags.tools?.map((tool) => ({ id: tool })),
     };
     await changeAgent("created", context, (db, { createAgent }) => createAgent(db, agent).id);
@@ -265,13 +252,11 @@ export const createAgentCommand = defineCommand(
 );
 
 export const cloneAgentCommand = defineCommand(
-  "agents clone <id> <new_id>",
   z.object({ id: agentId, new_id: text.meta({ description: "The id of the copy" }) }),
   ({ id, new_id }, context) => changeAgent("created", context, (db, { cloneAgent }) => cloneAgent(db, id, new_id).id),
 );
 
 export const attachToolCommand = defineCommand(
-  "agents attach <id> <tools..>",
   z.object({
     id: agentId,
     tools: toolIds,

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { stripControls } from "../../platform/strings.js";
 import type { CitedMail } from "../../server/chat.js";
 import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
-import type { Command } from "../command.js";
+import type { CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../merge-config.js";
 import { day, declaredIn, readFlags, text } from "../read-flags.js";
 import { runSchema } from "./run-flags.js";
@@ -19,7 +18,7 @@ const askSchema = runSchema.extend({
   }),
   inbox_address: text.meta({ description: "The mailbox: its email address" }),
   question: z
-    .array(z.coerce.string())
+    .array(text)
     .transform((words) => words.join(" ").trim())
     .pipe(z.string().min(1, "expected a question"))
     .meta({ description: "What its owner wants to know" }),
@@ -51,18 +50,18 @@ const takenSchema = askSchema.pick({
 
 const OF_CONFIG = ["agent", "model", "limits.max-turns", "limits.task-timeout", "limits.request-timeout"] as const;
 
-export const askCommand: Command = {
-  ...declaredIn(takenSchema, ["inbox_address", "question"]),
+export const askCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(takenSchema, usage),
   async run(argv, context) {
     const configured = await readConfig(argv, context, OF_CONFIG);
     refuseAgentElsewhere(configured);
-    const flags = readFlags("ask <inbox_address> <question..>", askSchema, configured.argv);
+    const flags = readFlags(usage, askSchema, configured.argv);
     const { ask } = await import("../../server/chat.js");
     const { trace, cited } = await ask(flags, context);
     context.out.result(answerJson(trace, cited), () => answerText(trace, cited));
     return trace.answer === null ? EXIT.failed : EXIT.done;
   },
-};
+});
 
 /** Only a run can ask an agent that is not in the database. */
 function refuseAgentElsewhere({ path, used }: ConfiguredFlags): void {
@@ -108,15 +107,13 @@ function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "of unknown price" : usd(costUsd);
-  return stripControls(
-    [
-      trace.answer ?? without,
-      "",
-      ...cited.map(sourceLine),
-      ...(cited.length === 0 ? [] : [""]),
-      `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
-    ].join("\n"),
-  );
+  return [
+    trace.answer ?? without,
+    "",
+    ...cited.map(sourceLine),
+    ...(cited.length === 0 ? [] : [""]),
+    `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. All that was said and read: ${commandLine`art-e show ${trace.traceId}`}`,
+  ].join("\n");
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {

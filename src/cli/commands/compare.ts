@@ -3,14 +3,13 @@ import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare-stored-runs.js";
-import { defineCommand, wholeNumber } from "../read-flags.js";
+import { defineCommand, text, wholeNumber } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 
 export const compareCommand = defineCommand(
-  "compare <runs..>",
   z.object({
     runs: z
-      .array(z.coerce.string())
+      .array(text)
       .min(1)
       .meta({ description: "The baseline and what to compare with it: run ids, latest, or results files" }),
     metric: metrics.optional().meta({

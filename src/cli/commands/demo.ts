@@ -14,7 +14,6 @@ const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
 
 /** Import, run and export on bundled mail, with the same commands that a user would type. */
 export const demoCommand = defineCommand(
-  "demo",
   z.object({
     output: text.default("./demo-output").meta({ description: "Folder for the files it writes", alias: "o" }),
     ...overwriteShape,
@@ -33,13 +32,17 @@ export const demoCommand = defineCommand(
     const { exportTracesCommand } = await import("./export-traces.js");
     showDatabase(files.db);
     const steps: readonly (readonly [Command, Record<string, unknown>, string])[] = [
-      [importCommand, { source: files.mail }, commandLine`art-e import ${files.mail}`],
+      [importCommand("import"), { source: [files.mail] }, commandLine`art-e import ${files.mail}`],
       [
-        runCommand,
+        runCommand("run"),
         { agent: "baseline", dataset: files.questions, limit: 0, output: files.results, overwrite, config: "off" },
         commandLine`art-e run -a baseline --dataset ${files.questions} -l 0 -o ${files.results}`,
       ],
-      [exportTracesCommand, { output: files.traces, overwrite }, commandLine`art-e export-traces -o ${files.traces}`],
+      [
+        exportTracesCommand("export-traces"),
+        { output: files.traces, overwrite },
+        commandLine`art-e export-traces -o ${files.traces}`,
+      ],
     ];
     let code: ExitCode = 0;
     for (const [command, flags, typed] of steps) {

@@ -15,7 +15,6 @@ import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import { defineCommand } from "../read-flags.js";
 
 export const doctorCommand = defineCommand(
-  "doctor",
   z.object({
     repair: z
       .boolean()

@@ -16,7 +16,7 @@ const NEXT = {
   art: "rollout(model, row) for each row of mail_rows()",
 } as const;
 
-export const environmentClientCommand = defineCommand("env client", schema, async (flags, { out }) => {
+export const environmentClientCommand = defineCommand(schema, async (flags, { out }) => {
   const path = await writeEnvironmentClient(flags.for, "--output", flags.output);
   out.result({ trainer: flags.for, path }, () =>
     [`Wrote ${path}`, `Start the environment: art-e env serve -s train`, `In Python: ${NEXT[flags.for]}`].join("\n"),

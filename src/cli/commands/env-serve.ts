@@ -3,16 +3,16 @@ import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
-import { tokenOf } from "../flags.js";
+import { listenShape, tokenOf } from "../flags.js";
 import { defineCommand, numberAbove, oneOf, text, wholeNumber } from "../read-flags.js";
 import { judgeShape } from "../scoring-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
+import { questionsSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 const REWARDS = ["art", ...SCORER_NAMES] as const;
 
-const schema = datasetSchema.extend(selectionSchema.shape).extend({
-  split: datasetSchema.shape.split.removeDefault().default("train").meta({
+const schema = questionsSchema.extend({
+  split: questionsSchema.shape.split.removeDefault().default("train").meta({
     description: "The split of clients that name none: train or test",
     alias: "s",
   }),
@@ -51,18 +51,13 @@ const schema = datasetSchema.extend(selectionSchema.shape).extend({
     .boolean()
     .default(false)
     .meta({ description: "Serve although mailboxes of the questions are not imported" }),
-  port: wholeNumber(0, 65_535).default(8000).meta({ description: "0: any that is free" }),
-  host: text
-    .default("127.0.0.1")
-    .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
-  token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
-  tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
+  ...listenShape(8000),
 });
 
 /** Sessions that are under way when the server is stopped have so long. */
 const GRACE_MS = 5_000;
 
-export const serveEnvironmentCommand = defineCommand("env serve", schema, async (flags, context) => {
+export const serveEnvironmentCommand = defineCommand(schema, async (flags, context) => {
   const token = tokenOf(flags, context.settings);
   const { withTrainingEnvironment } = await import("../../runs/training-environment.js");
   const { serveOpenEnv } = await import("../../server/openenv.js");

@@ -1,6 +1,6 @@
 import { count } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
+import { questionsSchema } from "../selection-flags.js";
 
 const FORMATS = ["harbor"] as const;
 
@@ -8,8 +8,7 @@ const NAME = /^(?!.*\.\.)[A-Za-z0-9_-][\w.-]*$/;
 const IMAGE = /^[a-z0-9][\w./:@-]*\{task\}[\w./:@-]*$/;
 
 export const exportEnvironmentCommand = defineCommand(
-  "env export",
-  datasetSchema.extend(selectionSchema.shape).extend({
+  questionsSchema.extend({
     format: oneOf(FORMATS).default("harbor").meta({ description: "harbor: folders of Harbor tasks" }),
     output: text.meta({ description: "The folder to write, which must not be there", alias: "o" }),
     limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),

@@ -1,11 +1,10 @@
 import type { SearchQuality } from "../../questions/measure-search.js";
 import { count, estimate, summaryBox } from "../../text/format.js";
 import { defineCommand, wholeNumber } from "../read-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
+import { questionsSchema } from "../selection-flags.js";
 
 export const evalSearchCommand = defineCommand(
-  "eval-search",
-  datasetSchema.extend(selectionSchema.shape).extend({
+  questionsSchema.extend({
     limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
   }),
   async (flags, context) => {

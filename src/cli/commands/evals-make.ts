@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { Candidate } from "../../evals/choose-templates.js";
-import { criterionNameSchema, sentenceSchema } from "../../evals/criteria.js";
+import { criterionNameSchema, listCriteria, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { type EvaluatedTrace, evalNameSchema } from "../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../evals/generate.js";
 import type { Labelling, TraceToLabel } from "../../evals/labelling.js";
@@ -9,13 +9,13 @@ import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "..
 import type { Suggestion } from "../../evals/suggest.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { stripControls } from "../../platform/strings.js";
+import { evalLabel } from "../../reports/eval-text.js";
 import { traceText } from "../../reports/trace-text.js";
 import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
-import { defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({
@@ -28,17 +28,13 @@ const suggestEvalsSchema = z.object({
   ...seedShape,
 });
 
-export const suggestEvalsCommand = defineCommand(
-  "evals suggest",
-  suggestEvalsSchema,
-  async (flags, { settings, out }) => {
-    const { suggestEvals } = await import("../../evals/suggest.js");
-    const suggestion = await suggestEvals(flags, settings);
-    const { candidates, ...rest } = suggestion;
-    const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
-    out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
-  },
-);
+export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (flags, { settings, out }) => {
+  const { suggestEvals } = await import("../../evals/suggest.js");
+  const suggestion = await suggestEvals(flags, settings);
+  const { candidates, ...rest } = suggestion;
+  const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
+  out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
+});
 
 function suggestionText({ good, bad, candidates, together, evals }: Suggestion): string {
   const chosen = candidates.filter(({ rejection }) => rejection === null);
@@ -89,7 +85,7 @@ function chosenTable(chosen: readonly Candidate[]): string {
 }
 
 function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number]): string {
-  const label = `${definition.name}@${definition.version}`;
+  const label = evalLabel(definition);
   const next =
     definition.kind === "cases" ? commandLine`art-e evals use ${label}` : commandLine`art-e evals test ${label}`;
   return `  ${label}${isNew ? "" : ` (was there: ${status})`}   next: ${next}`;
@@ -118,16 +114,16 @@ const labelTracesSchema = z.object({
   ...seedShape,
 });
 
-export const labelTracesCommand = defineCommand("evals label [run]", labelTracesSchema, async (flags, context) => {
+export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
   const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
-    throw new UserError("flags_contradict", "--score goes with --from scores.", "Give both, or neither.");
+    throw contradiction("--score goes with --from scores.", "Give both, or neither.");
   }
   if (chats && (run !== undefined || from !== undefined)) {
-    throw new UserError("flags_contradict", "--chats goes with neither a run nor --from.", "Give one of them.");
+    throw contradiction("--chats goes with neither a run nor --from.", "Give one of them.");
   }
   if (hard && from !== undefined) {
-    throw new UserError("flags_contradict", "--hard does not go with --from.", "Give one of them.");
+    throw contradiction("--hard does not go with --from.", "Give one of them.");
   }
   const { importLabels } = await import("../../evals/import-labels.js");
   if (from !== undefined) {
@@ -141,7 +137,7 @@ export const labelTracesCommand = defineCommand("evals label [run]", labelTraces
   await withStore(context.settings, async (db) => {
     const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard };
     const labelling = await openLabelling(db, options);
-    if (labelling.sentence !== null) context.out.note(`Good is: ${stripControls(labelling.sentence)}`);
+    if (labelling.sentence !== null) context.out.note(`Good is: ${labelling.sentence}`);
     context.out.note(`On a page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`);
     const labelled = await askLabels(labelling, context);
     printSummary(labelled, labelling.summary(), context);
@@ -194,7 +190,7 @@ const generateEvalsSchema = z.object({
   ...seedShape,
 });
 
-export const generateEvalsCommand = defineCommand("evals generate", generateEvalsSchema, async (flags, context) => {
+export const generateEvalsCommand = defineCommand(generateEvalsSchema, async (flags, context) => {
   const { generateEvals } = await import("../../evals/generate.js");
   const generation = await generateEvals(flags, context);
   const { variations, ...rest } = generation;
@@ -250,7 +246,7 @@ function savedTable(saved: readonly SavedVariation[]): string {
   return table(
     ["eval", "kind", "alignment", "coverage", "false failures", "versions", "ended"],
     saved.map(({ stored: { definition }, best: { measured }, rounds, ended }) => [
-      `${definition.name}@${definition.version}`,
+      evalLabel(definition),
       definition.kind,
       share(measured.alignment),
       share(measured.coverage),
@@ -329,7 +325,7 @@ async function ask(
     if (label !== undefined) return { label, note: reason === "" ? null : reason };
     if (key === "q" || key === "quit") return null;
     if (key === "t") note(traceText(trace));
-    else note(`"${stripControls(line)}" is none of g, b, s, t and q.`);
+    else note(`"${line}" is none of g, b, s, t and q.`);
   }
 }
 
@@ -353,7 +349,6 @@ const listLabelsSchema = z.object({
 });
 
 export const listLabelsCommand = defineCommand(
-  "evals labels [traces..]",
   listLabelsSchema,
   async ({ criterion, traces, annotator = null, output, ...flags }, { settings, out }) => {
     if (flags.delete && traces.length === 0 && annotator === null) {
@@ -421,33 +416,28 @@ const criteriaSchema = z.object({
   sentence: sentenceSchema.optional().meta({ description: "What a good trace does; written anew where there is one" }),
 });
 
-export const criteriaCommand = defineCommand(
-  "evals criteria [name] [sentence]",
-  criteriaSchema,
-  async ({ name, sentence }, { settings, out }) => {
-    const { listCriteria, writeCriterion } = await import("../../evals/criteria.js");
-    if (name !== undefined && sentence !== undefined) {
-      const { withStore } = await import("../../store/open-store.js");
-      await withStore(settings, (db) => writeCriterion(db, name, sentence));
-    }
-    const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
-    if (name !== undefined && criteria.length === 0) {
-      throw new UserError(
-        "criterion_unknown",
-        `There is no criterion "${name}".`,
-        `Write it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
-      );
-    }
-    out.result(criteria, () =>
-      criteria.length === 0
-        ? "There are no criteria."
-        : table(
-            ["criterion", "labelled traces", "a good trace"],
-            criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
-          ),
+export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sentence }, { settings, out }) => {
+  if (name !== undefined && sentence !== undefined) {
+    const { withStore } = await import("../../store/open-store.js");
+    await withStore(settings, (db) => writeCriterion(db, name, sentence));
+  }
+  const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
+  if (name !== undefined && criteria.length === 0) {
+    throw new UserError(
+      "criterion_unknown",
+      `There is no criterion "${name}".`,
+      `Write it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
     );
-  },
-);
+  }
+  out.result(criteria, () =>
+    criteria.length === 0
+      ? "There are no criteria."
+      : table(
+          ["criterion", "labelled traces", "a good trace"],
+          criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
+        ),
+  );
+});
 
 const addEvalSchema = z.object({
   name: evalNameSchema.optional().meta({ description: "Of a template, or of the new eval" }),
@@ -464,7 +454,7 @@ const addEvalSchema = z.object({
   criterion: criterionNameSchema.optional().meta({ description: "What the eval is about, see evals criteria" }),
 });
 
-export const addEvalCommand = defineCommand("evals add [name]", addEvalSchema, async (flags, { settings, out }) => {
+export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {
   const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
   const assertions = [
     ...flags.contains.map((contains) => ({ contains })),
@@ -474,8 +464,7 @@ export const addEvalCommand = defineCommand("evals add [name]", addEvalSchema, a
   ];
   const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
   if (kinds > 1 || (name === undefined && kinds > 0)) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       kinds > 1 ? "--at-most, --rubric and what is said of the answer do not go together." : "The eval has no name.",
       "An eval is one of them: art-e evals add NAME --contains TEXT.",
     );

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVAL_FORMATS, evalFiles } from "../../evals/as-python.js";
+import { EVAL_FORMATS, evalFiles, readableFunction } from "../../evals/as-python.js";
 import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
 import {
   type EvalDefinition,
@@ -11,12 +11,20 @@ import {
 import type { UncaughtTrace } from "../../evals/test-eval.js";
 import type { DescribedEval } from "../../evals/use-evals.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
-import { agreementTable, contradictionLines, evalTestText } from "../../reports/eval-text.js";
+import { EXIT } from "../../platform/errors.js";
+import {
+  agreementTable,
+  contradictionLines,
+  evalHistoryText,
+  evalLabel,
+  evalTestText,
+} from "../../reports/eval-text.js";
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+
+const namedEval = text.meta({ description: "Its name; NAME@2 names a version" });
 
 const runEvalsSchema = z.object({
   names: z
@@ -28,40 +36,36 @@ const runEvalsSchema = z.object({
   trace: text.optional().meta({ description: "One trace instead, of a run or a chat; nothing is saved" }),
 });
 
-export const runEvalsCommand = defineCommand(
-  "evals run <names..>",
-  runEvalsSchema,
-  async ({ names, run, chats, trace }, context) => {
-    const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
-    if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
-      throw new UserError("flags_contradict", "--run, --chats and --trace do not go together.", "Give one of them.");
-    }
-    if (trace !== undefined) {
-      const told = await runEvalsOnTrace(names, trace, context);
-      context.out.result(
-        told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
-        () =>
-          table(
-            ["eval", "score", "why"],
-            told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
-              `${name}@${version}`,
-              share(score),
-              error === null ? reason : `it failed: ${error}`,
-            ]),
-          ),
-      );
-      return;
-    }
-    const done = await (chats ? runEvalsOverChats(names, context) : runEvalsOverRun(names, run ?? "latest", context));
-    const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
-      name: definition.name,
-      version: definition.version,
-      reference: definition.reference,
-      ...figures,
-    }));
-    context.out.result({ ...done, evals }, () => runText(done));
-  },
-);
+export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run, chats, trace }, context) => {
+  const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../runs/evals-over-run.js");
+  if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
+    throw contradiction("--run, --chats and --trace do not go together.", "Give one of them.");
+  }
+  if (trace !== undefined) {
+    const told = await runEvalsOnTrace(names, trace, context);
+    context.out.result(
+      told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
+      () =>
+        table(
+          ["eval", "score", "why"],
+          told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
+            `${name}@${version}`,
+            share(score),
+            error === null ? reason : `it failed: ${error}`,
+          ]),
+        ),
+    );
+    return;
+  }
+  const done = await (chats ? runEvalsOverChats(names, context) : runEvalsOverRun(names, run ?? "latest", context));
+  const evals = done.evals.map(({ stored: { definition }, ...figures }) => ({
+    name: definition.name,
+    version: definition.version,
+    reference: definition.reference,
+    ...figures,
+  }));
+  context.out.result({ ...done, evals }, () => runText(done));
+});
 
 function runText({ runId, traces, evals }: EvalRun): string {
   const proved = evals.find(({ validation }) => validation === "passed");
@@ -120,31 +124,27 @@ const importEvalsSchema = z.object({
     .meta({ description: "Files or folders that evals export wrote, or Python files with an eval_function" }),
 });
 
-export const importEvalsCommand = defineCommand(
-  "evals import <files..>",
-  importEvalsSchema,
-  async ({ files }, { settings, out }) => {
-    const { importEvals } = await import("../../evals/eval-files.js");
-    const imported = await importEvals(files, settings);
-    out.result(
-      imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
-        path,
-        name: definition.name,
-        version: definition.version,
-        status,
-        isNew,
-        validation,
-      })),
-      () =>
-        imported
-          .map(({ path, stored: { definition, status }, isNew, validation }) => {
-            const label = `${definition.name}@${definition.version}`;
-            return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
-          })
-          .join("\n"),
-    );
-  },
-);
+export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
+  const { importEvals } = await import("../../evals/eval-files.js");
+  const imported = await importEvals(files, settings);
+  out.result(
+    imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
+      path,
+      name: definition.name,
+      version: definition.version,
+      status,
+      isNew,
+      validation,
+    })),
+    () =>
+      imported
+        .map(({ path, stored: { definition, status }, isNew, validation }) => {
+          const label = evalLabel(definition);
+          return `${path}: ${label}${isNew ? "" : ` (was there: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
+        })
+        .join("\n"),
+  );
+});
 
 const VALIDATION_TEXT = {
   kept: "",
@@ -161,7 +161,6 @@ const exportEvalsSchema = z.object({
 });
 
 export const exportEvalsCommand = defineCommand(
-  "evals export [names..]",
   exportEvalsSchema,
   async ({ names, output, format }, { settings, out }) => {
     const { evalsToExport, writeFolder } = await import("../../evals/eval-files.js");
@@ -172,7 +171,7 @@ export const exportEvalsCommand = defineCommand(
 
 const listEvalsSchema = z.object({ all: z.boolean().default(false).meta({ description: "Retired versions too" }) });
 
-export const listEvalsCommand = defineCommand("evals list", listEvalsSchema, async ({ all }, { settings, out }) => {
+export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, { settings, out }) => {
   const { describeEvals } = await import("../../evals/use-evals.js");
   const evals = await describeEvals(all, settings);
   out.result(
@@ -187,7 +186,7 @@ function evalTable(evals: readonly DescribedEval[]): string {
   return table(
     ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
     evals.map(({ stored: { definition, status }, test }) => [
-      `${definition.name}@${definition.version}`,
+      evalLabel(definition),
       status,
       definition.reference ? `${definition.kind}, reference` : definition.kind,
       validationOf(test),
@@ -212,21 +211,21 @@ export const seedShape = {
 };
 
 const useEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   anyway: z.boolean().default(false).meta({ description: "Even if it has not passed a test" }),
   criterion: criterionNameSchema
     .optional()
     .meta({ description: "What it is used for, where it was tested for several criteria" }),
 });
 
-export const useEvalCommand = defineCommand("evals use <name>", useEvalSchema, async (flags, { settings, out }) => {
+export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { settings, out }) => {
   const { useEval } = await import("../../evals/use-evals.js");
   const { stored, former } = await useEval(flags, settings);
   const { definition } = stored;
   const retired = former === null ? null : former.definition.version;
   out.result({ name: definition.name, version: definition.version, retired }, () =>
     [
-      `${definition.name}@${definition.version} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+      `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
       `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
       ...(definition.reference ? ["It sees gold answers, so chats are not scored by it."] : []),
     ].join("\n"),
@@ -234,12 +233,12 @@ export const useEvalCommand = defineCommand("evals use <name>", useEvalSchema, a
 });
 
 const testEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "usable, or gate (stricter)" }),
   ...criterionShape,
 });
 
-export const testEvalCommand = defineCommand("evals test <name>", testEvalSchema, async (flags, context) => {
+export const testEvalCommand = defineCommand(testEvalSchema, async (flags, context) => {
   const { testEval } = await import("../../evals/test-eval.js");
   const { stored, test } = await testEval(flags, context);
   const { name, version } = stored.definition;
@@ -249,7 +248,7 @@ export const testEvalCommand = defineCommand("evals test <name>", testEvalSchema
 });
 
 const showEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   code: z.boolean().default(false).meta({ description: "As a function to read" }),
 });
 
@@ -260,54 +259,43 @@ function definitionLines(definition: EvalDefinition): string[] {
   return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
 }
 
-export const showEvalCommand = defineCommand(
-  "evals show <name>",
-  showEvalSchema,
-  async ({ name, code }, { settings, out }) => {
-    const { describeEval } = await import("../../evals/use-evals.js");
-    const { stored, test, versions } = await describeEval(name, settings);
-    const { definition, status, createdAt } = stored;
-    const { readableFunction } = await import("../../evals/as-python.js");
-    if (code) {
-      const source = readableFunction(definition);
-      out.result({ name: definition.name, version: definition.version, code: source }, () => source);
-      return;
-    }
-    out.result({ ...definition, status, createdAt, test }, () =>
-      [
-        test === null
-          ? `${definition.name}@${definition.version}: ${definition.criterion}`
-          : evalTestText(stored, test.report, test.isStale),
-        "",
-        ...definitionLines(definition),
-        "",
-        evalTable(versions),
-      ].join("\n"),
-    );
-  },
-);
+export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
+  const { describeEval } = await import("../../evals/use-evals.js");
+  const { stored, test, versions } = await describeEval(name, settings);
+  const { definition, status, createdAt } = stored;
+  if (code) {
+    const source = readableFunction(definition);
+    out.result({ name: definition.name, version: definition.version, code: source }, () => source);
+    return;
+  }
+  out.result({ ...definition, status, createdAt, test }, () =>
+    [
+      test === null
+        ? `${evalLabel(definition)}: ${definition.criterion}`
+        : evalTestText(stored, test.report, test.isStale),
+      "",
+      ...definitionLines(definition),
+      "",
+      evalTable(versions),
+    ].join("\n"),
+  );
+});
 
 const historySchema = z.object({ name: text.meta({ description: "Its name" }) });
 
-export const evalHistoryCommand = defineCommand(
-  "evals history <name>",
-  historySchema,
-  async ({ name }, { settings, out }) => {
-    const { evalHistory } = await import("../../evals/use-evals.js");
-    const { readableFunction } = await import("../../evals/as-python.js");
-    const { evalHistoryText } = await import("../../reports/eval-text.js");
-    const versions = await evalHistory(name, settings);
-    out.result(
-      versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
-        ...definition,
-        status,
-        createdAt,
-        tests,
-      })),
-      () => evalHistoryText(versions, readableFunction),
-    );
-  },
-);
+export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
+  const { evalHistory } = await import("../../evals/use-evals.js");
+  const versions = await evalHistory(name, settings);
+  out.result(
+    versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
+      ...definition,
+      status,
+      createdAt,
+      tests,
+    })),
+    () => evalHistoryText(versions, readableFunction),
+  );
+});
 
 const reviewEvalSchema = z.object({
   name: text.optional().meta({ description: "Its name; NAME@2 names a version" }),
@@ -317,29 +305,25 @@ const reviewEvalSchema = z.object({
 /** Traces that are listed; --json lists all. */
 const LISTED = 20;
 
-export const reviewEvalCommand = defineCommand(
-  "evals review [name]",
-  reviewEvalSchema,
-  async ({ name, criterion }, context) => {
-    const { out } = context;
-    const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
-    if (name === undefined) {
-      const uncaught = await reviewUncaught(criterion, context);
-      out.result(uncaught, () => uncaughtText(uncaught));
-      return;
-    }
-    const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
-    const { definition } = stored;
-    out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
-      [
-        `${definition.name}@${definition.version} on the training half, which it may have been made from:`,
-        "",
-        agreementTable(agreement),
-        ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
-      ].join("\n"),
-    );
-  },
-);
+export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {
+  const { out } = context;
+  const { reviewEval, reviewUncaught } = await import("../../evals/test-eval.js");
+  if (name === undefined) {
+    const uncaught = await reviewUncaught(criterion, context);
+    out.result(uncaught, () => uncaughtText(uncaught));
+    return;
+  }
+  const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
+  const { definition } = stored;
+  out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
+    [
+      `${evalLabel(definition)} on the training half, which it may have been made from:`,
+      "",
+      agreementTable(agreement),
+      ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
+    ].join("\n"),
+  );
+});
 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   if (uncaught.length === 0) return "Every bad trace of the training half is failed by some eval.";
@@ -356,44 +340,38 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   ].join("\n");
 }
 
-const retireEvalSchema = z.object({ name: text.meta({ description: "Its name; NAME@2 names a version" }) });
+const retireEvalSchema = z.object({ name: namedEval });
 
-export const retireEvalCommand = defineCommand(
-  "evals retire <name>",
-  retireEvalSchema,
-  async ({ name }, { settings, out }) => {
-    const { retireEval } = await import("../../evals/use-evals.js");
-    const { definition } = await retireEval(name, settings);
-    out.result(
-      { name: definition.name, version: definition.version, status: "retired" },
-      () => `${definition.name}@${definition.version} is retired.`,
-    );
-  },
-);
+export const retireEvalCommand = defineCommand(retireEvalSchema, async ({ name }, { settings, out }) => {
+  const { retireEval } = await import("../../evals/use-evals.js");
+  const { definition } = await retireEval(name, settings);
+  out.result(
+    { name: definition.name, version: definition.version, status: "retired" },
+    () => `${evalLabel(definition)} is retired.`,
+  );
+});
 
 const refineEvalSchema = z.object({
-  name: text.meta({ description: "Its name; NAME@2 names a version" }),
+  name: namedEval,
   ...criterionShape,
   ...seedShape,
 });
 
 export const refineEvalCommand = defineCommand(
-  "evals refine <name>",
   refineEvalSchema,
   async ({ name, criterion, seed }, { settings, out }) => {
     const { refineEval } = await import("../../evals/suggest.js");
     const { parent, refined } = await refineEval(name, criterion, seed, settings);
-    const label = `${parent.definition.name}@${parent.definition.version}`;
-    const { readableFunction } = await import("../../evals/as-python.js");
+    const label = evalLabel(parent.definition);
     out.result({ parent: label, refined: refined?.definition ?? null }, () =>
       refined === null
         ? `The training labels give no reason to change ${label}.`
         : [
-            `${refined.definition.name}@${refined.definition.version}, from ${label}:`,
+            `${evalLabel(refined.definition)}, from ${label}:`,
             "",
             readableFunction(refined.definition),
             "",
-            `Next: ${commandLine`art-e evals test ${refined.definition.name}@${refined.definition.version}`}`,
+            `Next: ${commandLine`art-e evals test ${evalLabel(refined.definition)}`}`,
           ].join("\n"),
     );
   },

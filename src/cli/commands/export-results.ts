@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
+import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
-import { count } from "../../text/format.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { overwriteShape } from "../flags.js";
 import { defineCommand, oneOf, runNames, text, wordList } from "../read-flags.js";
@@ -31,7 +31,7 @@ const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as 
   string
 >;
 
-export const exportResultsCommand = defineCommand("export-results [runs..]", schema, async (flags, context) => {
+export const exportResultsCommand = defineCommand(schema, async (flags, context) => {
   const { runs: names, tables, format, output, overwrite } = flags;
   const { settings, out, note } = context;
   const { resultsFiles } = await import("../../runs/results-file.js");
@@ -72,6 +72,6 @@ function checkStdout({ tables, format }: Flags, json: boolean): void {
 }
 
 function written({ runs, tables }: ExportedTables): string {
-  const files = tables.map(({ path, rows }) => `  ${path}  ${count(rows)} ${rows === 1 ? "row" : "rows"}`);
+  const files = tables.map(({ path, rows }) => `  ${path}  ${counted(rows, "row")}`);
   return [`${runs.length === 1 ? `Run ${runs[0]}` : `${runs.length} runs`} written to:`, ...files].join("\n");
 }

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { counted } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
-import type { SendRequest } from "../../trace-formats/otlp-live.js";
-import type { ScoreApi } from "../../trace-formats/otlp-server.js";
 import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
-import { defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
+import { contradiction, defineCommand, givenFlags, oneOf, text } from "../read-flags.js";
 import { readTraceSelection, traceSelectionShape } from "../selection-flags.js";
+import type { Output } from "../terminal.js";
 
 const FORMAT_NAMES = Object.keys(FORMATS) as [Format, ...Format[]];
 const DIALECTS = ["openai", "hf"] as const;
@@ -38,7 +38,9 @@ const schema = z.object({
   ...traceSelectionShape,
 });
 
-export const exportTracesCommand = defineCommand("export-traces", schema, async (flags, context, argv) => {
+type Flags = z.output<typeof schema>;
+
+export const exportTracesCommand = defineCommand(schema, async (flags, context, argv) => {
   const { settings, out } = context;
   const { format, output, dialect, noContent } = flags;
   const given = givenFlags(argv);
@@ -47,7 +49,7 @@ export const exportTracesCommand = defineCommand("export-traces", schema, async 
   refuseUnused(given, sends ? "otlp" : format);
   const selection = readTraceSelection(flags);
   const source = sourceOf(flags, given);
-  if (sends) return printSentTraces({ ...flags, source, selection }, context);
+  if (sends) return printSentTraces(flags, source, selection, context);
   if (flags.for !== undefined) {
     await printEvals(flags, selection, given, context);
     return EXIT.done;
@@ -68,11 +70,10 @@ export const exportTracesCommand = defineCommand("export-traces", schema, async 
 /** Flags that only choose among the traces of a run. */
 const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 
-function sourceOf(flags: z.output<typeof schema>, given: ReadonlySet<string>): ExportSource {
+function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
   if (!flags.chats && flags.session === undefined) return { run: flags.run };
   if (OF_RUNS.some((flag) => given.has(flag))) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       "--chats and --session ask for chats, which have no scores; --run, --by, --band, --min-score, --max-score and --best-of-epochs for a run.",
       "Export them one after the other.",
     );
@@ -87,24 +88,18 @@ function refuseUnused(given: ReadonlySet<string>, format: Format): void {
     ["noContent", "otlp"],
   ] as const) {
     if (given.has(flag) && format !== of) {
-      throw new UserError(
-        "flags_contradict",
-        `${flagName(flag)} is of --format ${of}.`,
-        `Add it, or leave out ${flagName(flag)}.`,
-      );
+      throw contradiction(`${flagName(flag)} is of --format ${of}.`, `Add it, or leave out ${flagName(flag)}.`);
     }
   }
 }
 
-interface SendFlags extends Pick<SendRequest, "source" | "selection"> {
-  readonly otlpEndpoint?: string | undefined;
-  readonly scores?: ScoreApi | undefined;
-  readonly noContent: boolean;
-}
-
 /** Sends traces and says what became of them. Spans that the server rejected make it a failure. */
-async function printSentTraces(flags: SendFlags, context: CommandContext): Promise<ExitCode> {
-  const { source, selection, otlpEndpoint: endpoint, scores, noContent } = flags;
+async function printSentTraces(
+  { otlpEndpoint: endpoint, scores, noContent }: Flags,
+  source: ExportSource,
+  selection: TraceSelection,
+  context: CommandContext,
+): Promise<ExitCode> {
   const { sendTraces } = await import("../../trace-formats/otlp-live.js");
   const sent = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
   const { settings, out } = context;
@@ -122,43 +117,34 @@ async function printSentTraces(flags: SendFlags, context: CommandContext): Promi
 function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
   const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
   if (flag === undefined) return;
-  throw new UserError(
-    "flags_contradict",
+  throw contradiction(
     `--${flag} is for a file, and --otlp and --otlp-endpoint send the traces to a server.`,
     "Do one after the other.",
   );
 }
 
 /** Says what was written, and what was left out. */
-function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Out): void {
+function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Output): void {
   const left = Object.entries(leftOut);
   const missing = left.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
   const written = traces - missing;
-  out.note(`${count(written)} ${written === 1 ? "trace" : "traces"} of ${runId ?? "chats"} written${where}.`);
+  out.note(`${counted(written, "trace")} of ${runId ?? "chats"} written${where}.`);
   const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
   if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
   for (const note of notes) out.note(note);
 }
 
-type Out = CommandContext["out"];
-
-interface EvalsFlags {
-  readonly run: string;
-  readonly output?: string | undefined;
-}
-
 /** Writes the folder of `--for evals` and says what is in it. */
 async function printEvals(
-  { run, output }: EvalsFlags,
+  { run, output }: Flags,
   selection: TraceSelection,
   given: ReadonlySet<string>,
   { settings, out }: CommandContext,
 ): Promise<void> {
   const other = ["format", "band", "failed", "chats", "session"].find((flag) => given.has(flag));
   if (other !== undefined) {
-    throw new UserError(
-      "flags_contradict",
+    throw contradiction(
       `--for evals writes the bands of a run as our own lines, and --${other} asks for something else.`,
       `Leave out --${other}.`,
     );

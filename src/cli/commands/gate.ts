@@ -2,7 +2,7 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { gateText } from "../../reports/run-text.js";
-import type { Command } from "../command.js";
+import type { CommandDefinition } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";
 import { declaredIn, readFlags, text } from "../read-flags.js";
@@ -15,11 +15,11 @@ const schema = z.object({
   ...configShape,
 });
 
-export const gateCommand: Command = {
-  ...declaredIn(schema, ["name"]),
+export const gateCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(schema, usage),
   async run(argv, context) {
     const configured = await readConfig(argv, context, ["gates"]);
-    const flags = readFlags("gate <name>", schema, configured.argv);
+    const flags = readFlags(usage, schema, configured.argv);
     const { checkOutputs } = await import("../../trace-formats/output-files.js");
     checkOutputs(
       [{ flag: "--junit", path: flags.junit, kind: "junit" }],
@@ -58,4 +58,4 @@ export const gateCommand: Command = {
       sources.close();
     }
   },
-};
+});

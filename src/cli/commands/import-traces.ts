@@ -4,7 +4,6 @@ import { count } from "../../text/format.js";
 import { defineCommand, text } from "../read-flags.js";
 
 export const importTracesCommand = defineCommand(
-  "import-traces <file>",
   z.object({
     file: text.meta({ description: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" }),
   }),

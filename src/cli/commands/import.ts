@@ -2,21 +2,20 @@ import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
 import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { EXIT } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
-import { stripControls } from "../../platform/strings.js";
+import { counted } from "../../reports/wording.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
 
 export const importCommand = defineCommand(
-  "import [source..]",
   z.object({
     source: z
-      .union([text.transform((path) => [path]), z.array(text)])
+      .array(text)
       .default([])
       .meta({
         description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
@@ -43,8 +42,7 @@ export const importCommand = defineCommand(
     const { settings, out, letSignalsEnd } = context;
     const { source, csvPath, limit, batchSize, filter, ownerMap, strict, singleIndex } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
-      throw new UserError(
-        "flags_contradict",
+      throw contradiction(
         `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
         "Leave --csv-path out, and name all of them as SOURCE.",
       );
@@ -75,10 +73,7 @@ function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Set
   const [first] = mailboxes;
   if (first === undefined) return [];
   const width = Math.max(...mailboxes.map(({ address }) => address.length));
-  const sizes = mailboxes.map(({ address, mails }) => {
-    const text = mails === 1 ? "1 mail" : `${count(mails)} mails`;
-    return `  ${stripControls(address.padEnd(width))}  ${text}`;
-  });
+  const sizes = mailboxes.map(({ address, mails }) => `  ${address.padEnd(width)}  ${counted(mails, "mail")}`);
   const others = total - mailboxes.length;
   return [
     "Mailboxes:",
@@ -109,7 +104,7 @@ function importSummary(summary: ImportSummary, file: string, skippedFile: string
       : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${summary.seconds.toFixed(1)} s`]);
-  const shown = skipped.first.map(({ where, reason }) => stripControls(`skipped ${where}: ${reason}`));
+  const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
   if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
 }
@@ -117,7 +112,7 @@ function importSummary(summary: ImportSummary, file: string, skippedFile: string
 /** Number of skipped mails by reason, most frequent first. */
 function reasons(skipped: Skipped): string {
   const sorted = Object.entries(skipped.reasons).sort(([, a], [, b]) => b - a);
-  return stripControls(sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", "));
+  return sorted.map(([reason, mails]) => `${count(mails)} because ${reason}`).join(", ");
 }
 
 /** One bar for reading, one for indexing. */

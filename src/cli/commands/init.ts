@@ -24,7 +24,7 @@ const schema = z.object({
     .meta({ description: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`, alias: "o" }),
 });
 
-export const initCommand = defineCommand("init", schema, async ({ yes, output }, context) => {
+export const initCommand = defineCommand(schema, async ({ yes, output }, context) => {
   checkWritable("--output", output);
   if (lstatSync(output, { throwIfNoEntry: false }) !== undefined) {
     throw new UserError("config_exists", `${output} exists, and is not written over.`, "Name another: -o FILE.");

@@ -5,7 +5,6 @@ import { defineCommand, text } from "../read-flags.js";
 import { judgeShape } from "../scoring-flags.js";
 
 export const calibrateCommand = defineCommand(
-  "judge calibrate <labels>",
   z.object({
     labels: text.meta({ description: "JSON lines with question, gold, answer and a person's label" }),
     ...judgeShape,

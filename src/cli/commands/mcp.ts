@@ -7,13 +7,13 @@ import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { day, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { contradiction, day, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;
 
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
-  "mcp",
   z.object({
     inbox: text.meta({ description: "The mailbox: its email address; required" }),
     before: day.optional().meta({ description: "Mail from this day on is invisible, YYYY-MM-DD" }),
@@ -32,11 +32,10 @@ export const mcpCommand = defineCommand(
   async (flags, context, argv) => {
     const httpOnly = ["host", "port"].find((name) => argv[name] !== undefined);
     if (httpOnly !== undefined && !flags.http) {
-      throw new UserError("flags_contradict", `--${httpOnly} is for --http, which is not given.`, "Add --http.");
+      throw contradiction(`--${httpOnly} is for --http, which is not given.`, "Add --http.");
     }
     if (flags.printConfig && flags.http) {
-      throw new UserError(
-        "flags_contradict",
+      throw contradiction(
         "--print-config is for programs that start the server, --http for those that call it.",
         "Leave one of them out; over HTTP a client needs the address only.",
       );
@@ -126,9 +125,7 @@ async function overHttp(
     },
   );
   out.result({ url: `${listener.origin}/mcp` }, () => `${listener.origin}/mcp`);
-  await new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(signal);
   await listener.close();
 }
 

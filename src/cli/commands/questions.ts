@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { EXIT } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
@@ -10,15 +10,14 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { overwriteShape, tokenOf } from "../flags.js";
-import { defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
-import { datasetSchema, selectionSchema } from "../selection-flags.js";
+import { contradiction, defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
+import { questionsSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
 /** Requests under way have so long to end. */
 const GRACE_MS = 2_000;
 
 export const reviewQuestionsCommand = defineCommand(
-  "questions review <file>",
   z.object({
     file: text.meta({ description: "A file of questions (Parquet, CSV, JSON, JSONL)" }),
     port: wholeNumber(0, 65_535)
@@ -150,7 +149,6 @@ const checkerShape = {
 };
 
 export const makeQuestionsCommand = defineCommand(
-  "questions make",
   z.object({
     inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all that are imported]" }),
     number: wholeNumber(1, 10_000).default(100).meta({ description: "Questions to make", alias: "n" }),
@@ -190,8 +188,7 @@ export const makeQuestionsCommand = defineCommand(
 );
 
 export const checkQuestionsCommand = defineCommand(
-  "questions check [file]",
-  datasetSchema.extend(selectionSchema.shape).extend({
+  questionsSchema.extend({
     file: text.optional().meta({ description: "A file of questions; the same as --dataset" }),
     limit: wholeNumber(0).default(0).meta({ description: "Max questions; 0 = all", alias: "l" }),
     checker: text
@@ -201,7 +198,7 @@ export const checkQuestionsCommand = defineCommand(
   }),
   async ({ file, ...given }, context) => {
     if (file !== undefined && given.dataset !== undefined) {
-      throw new UserError("flags_contradict", "A FILE and --dataset are given.", "Give one of them.");
+      throw contradiction("A FILE and --dataset are given.", "Give one of them.");
     }
     const flags = { ...given, dataset: file ?? given.dataset };
     const { refuseContradictions } = await import("../../questions/dataset.js");

@@ -3,18 +3,14 @@ import { UserError } from "../../platform/errors.js";
 import type { QueueStatus } from "../../queue/status.js";
 import { count, table } from "../../text/format.js";
 import { queueShape, queueUrlOf } from "../flags.js";
-import { defineCommand, text } from "../read-flags.js";
+import { contradiction, defineCommand, text } from "../read-flags.js";
 
-export const queueStatusCommand = defineCommand(
-  "queue status",
-  z.object(queueShape),
-  async (flags, { settings, out }) => {
-    const url = queueUrlOf(flags, settings);
-    const { readQueueStatus } = await import("../../queue/status.js");
-    const status = await readQueueStatus(url);
-    out.result(status, () => statusText(status));
-  },
-);
+export const queueStatusCommand = defineCommand(z.object(queueShape), async (flags, { settings, out }) => {
+  const url = queueUrlOf(flags, settings);
+  const { readQueueStatus } = await import("../../queue/status.js");
+  const status = await readQueueStatus(url);
+  out.result(status, () => statusText(status));
+});
 
 function statusText({ queue, runs, workers }: QueueStatus): string {
   const runRows = runs.map(({ runId, agentId, model, waiting, active, finished, workers: names, fault }) => [
@@ -41,7 +37,6 @@ function statusText({ queue, runs, workers }: QueueStatus): string {
 }
 
 export const cleanQueueCommand = defineCommand(
-  "queue clean [id]",
   z.object({
     ...queueShape,
     id: text.optional().meta({ description: "The run, or the beginning of its id" }),
@@ -49,7 +44,7 @@ export const cleanQueueCommand = defineCommand(
   }),
   async ({ id, all, queue }, { settings, out }) => {
     if ((id === undefined) !== all) {
-      throw new UserError("flags_contradict", "Name one run, or give --all.", "See art-e queue status.");
+      throw contradiction("Name one run, or give --all.", "See art-e queue status.");
     }
     const url = queueUrlOf({ queue }, settings);
     const { cleanQueue } = await import("../../queue/status.js");

@@ -1,16 +1,15 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
-import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { reportFigures } from "../../reports/markdown-report.js";
+import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
 import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
 import { count, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, oneOf, runNames, text } from "../read-flags.js";
+import { contradiction, defineCommand, oneOf, runNames, text } from "../read-flags.js";
 
 /** Writes tables of runs into a folder and says so. Only tables of earlier reports are replaced. */
 export async function writeSummaries(
@@ -68,26 +67,28 @@ function refuseContradictions(
   { settings }: CommandContext,
   argv: Readonly<Record<string, unknown>>,
 ): void {
-  const contradict = (message: string, hint: string) => new UserError("flags_contradict", message, hint);
   const beside = ["output", "format", "traces", "open"].find((name) => argv[name] !== undefined);
   if (csv !== undefined && beside !== undefined) {
-    throw contradict(`--csv writes tables instead of the report, and --${beside} is for that.`, "Give one of them.");
+    throw contradiction(`--csv writes tables instead of the report, and --${beside} is for that.`, "Give one of them.");
   }
   if (traces !== undefined && format !== "html") {
-    throw contradict(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
+    throw contradiction(`--traces is for --format html; ${format} has no conversations.`, "Leave it out.");
   }
   if (open && format !== "html") {
-    throw contradict(`--open opens a page, and ${format} is none.`, "Leave it out.");
+    throw contradiction(`--open opens a page, and ${format} is none.`, "Leave it out.");
   }
   if (traces === "folder" && output === undefined) {
-    throw contradict("--traces folder puts the folder beside the page, and the page goes to stdout.", "Give --output.");
+    throw contradiction(
+      "--traces folder puts the folder beside the page, and the page goes to stdout.",
+      "Give --output.",
+    );
   }
   if (settings.json && format === "csv" && output === undefined) {
-    throw contradict("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
+    throw contradiction("--json and --format csv both want stdout.", "Give --output, or leave one of them out.");
   }
 }
 
-export const reportCommand = defineCommand("report [runs..]", reportSchema, async (given, context, argv) => {
+export const reportCommand = defineCommand(reportSchema, async (given, context, argv) => {
   const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
   refuseContradictions(flags, context, argv);
   const { resultsFiles } = await import("../../runs/results-file.js");
@@ -129,10 +130,7 @@ async function reportPage({ runs, output, traces }: ReportFlags, context: Comman
 
 /** As Markdown; with --json as a JSON document. */
 async function reportSummary({ runs, output }: ReportFlags, context: CommandContext): Promise<void> {
-  const [{ readReport }, { markdownReport }] = await Promise.all([
-    loadReports(),
-    import("../../reports/markdown-report.js"),
-  ]);
+  const { readReport } = await loadReports();
   const head = await readReport(runs, context);
   const figures = reportFigures(head);
   if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);

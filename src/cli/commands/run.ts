@@ -10,16 +10,16 @@ import { agentOfNewRun, outputsOf, type RunRequest } from "../../runs/run-option
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
 import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile, replayFile } from "../../trace-formats/output-files.js";
-import type { Command, CommandContext } from "../command.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
 import { tokenOf, withProtocol } from "../flags.js";
 import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../merge-config.js";
 import { sendsTraces } from "../otlp-flags.js";
-import { declaredIn, givenFlags, readFlags } from "../read-flags.js";
+import { contradiction, declaredIn, givenFlags, readFlags } from "../read-flags.js";
 import { RUN_HELP, type RunFlags, runSchema } from "./run-flags.js";
 import { printEstimate, printTotals, terminalProgress } from "./run-output.js";
 
-export const runCommand: Command = {
-  ...declaredIn(runSchema),
+export const runCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(runSchema, usage),
   help: RUN_HELP,
   async run(argv, context) {
     limitHeapGrowth();
@@ -29,7 +29,7 @@ export const runCommand: Command = {
 
     return runInTurn(runs, context);
   },
-};
+});
 
 // BullMQ takes a fifth of a second to load.
 const openQueue: OpenQueue = async (...run) => (await import("../../queue/coordinator.js")).queueAnswerer(...run);
@@ -240,7 +240,7 @@ async function prepareRun(
   const request = { ...flags, queue, tags, given: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   if (flags.watch && flags.dryRun) {
-    throw new UserError("flags_contradict", "--watch and --dry-run are given.", "Nothing runs that could be watched.");
+    throw contradiction("--watch and --dry-run are given.", "Nothing runs that could be watched.");
   }
   sendsTraces(flags);
   if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(flags);

@@ -8,7 +8,6 @@ import { terminalColumns } from "../terminal.js";
 const runName = text.meta({ description: "The run's id, the beginning of it, its name, or latest" });
 
 export const listRunsCommand = defineCommand(
-  "runs list",
   z.object({
     ...runFilterShape,
     tag: text.optional().meta({ description: "Only runs with this tag" }),
@@ -27,7 +26,6 @@ export const listRunsCommand = defineCommand(
 const yesFlag = z.boolean().default(false).meta({ description: "Delete them; without it they are only listed" });
 
 export const pruneRunsCommand = defineCommand(
-  "runs prune",
   z.object({
     ...runFilterShape,
     keep: wholeNumber(0).optional().meta({ description: "Keep the newest that match, as many as this" }),
@@ -49,10 +47,9 @@ export const pruneRunsCommand = defineCommand(
 );
 
 export const tagRunCommand = defineCommand(
-  "runs tag <run> <tags..>",
   z.object({
     run: runName,
-    tags: z.array(z.coerce.string()).min(1, "expected a tag").meta({ description: "One or more tags" }),
+    tags: z.array(text).min(1, "expected a tag").meta({ description: "One or more tags" }),
     remove: z.boolean().default(false).meta({ description: "Take the tags away" }),
   }),
   async ({ run, tags, remove }, context) => {
@@ -66,7 +63,6 @@ export const tagRunCommand = defineCommand(
 const LISTED = 20;
 
 export const showRunCommand = defineCommand(
-  "runs show [run]",
   z.object({
     run: text
       .default("latest")
@@ -84,11 +80,10 @@ export const showRunCommand = defineCommand(
 );
 
 export const renameRunCommand = defineCommand(
-  "runs rename <run> [name]",
   z
     .object({
       run: runName,
-      name: z.coerce.string().optional().meta({ description: "Its name" }),
+      name: text.optional().meta({ description: "Its name" }),
       remove: z.boolean().default(false).meta({ description: "Take the name away" }),
     })
     .refine(({ name, remove }) => (name === undefined) === remove, {
@@ -105,11 +100,10 @@ export const renameRunCommand = defineCommand(
 );
 
 export const noteRunCommand = defineCommand(
-  "runs note <run> [note]",
   z
     .object({
       run: runName,
-      note: z.coerce.string().optional().meta({ description: "The note" }),
+      note: text.optional().meta({ description: "The note" }),
       remove: z.boolean().default(false).meta({ description: "Take the note away" }),
     })
     .refine(({ note, remove }) => (note === undefined) === remove, {
@@ -126,10 +120,9 @@ export const noteRunCommand = defineCommand(
 );
 
 export const deleteRunsCommand = defineCommand(
-  "runs delete <runs..>",
   z.object({
     runs: z.array(text).min(1, "expected a run").meta({ description: "Ids of runs, beginnings of them, or names" }),
-    yes: yesFlag.meta({ description: "Delete them; without it they are only listed" }),
+    yes: yesFlag,
   }),
   async ({ runs, yes }, context) => {
     const { deleteRuns } = await import("../../runs/stored-runs.js");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EXIT } from "../../platform/errors.js";
-import type { Command } from "../command.js";
+import type { CommandDefinition } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";
 import { declaredIn, readFlags, text } from "../read-flags.js";
@@ -16,11 +16,11 @@ const schema = z.object({
   ...configShape,
 });
 
-export const scoreCommand: Command = {
-  ...declaredIn(schema),
+export const scoreCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(schema, usage),
   async run(argv, context) {
     const configured = await readConfig(argv, context, ["judge", "run.scorers"]);
-    const flags = readFlags("score", schema, configured.argv);
+    const flags = readFlags(usage, schema, configured.argv);
     const { settings } = context;
     const { checkOutputs, replayFile } = await import("../../trace-formats/output-files.js");
     checkOutputs(
@@ -37,4 +37,4 @@ export const scoreCommand: Command = {
     if (shortfall !== null) context.note(`${shortfall}. Ask again with the same command.`);
     return EXIT.done;
   },
-};
+});

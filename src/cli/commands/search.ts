@@ -5,11 +5,10 @@ import { day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
-  "search <inbox_address> <words..>",
   z.object({
     inbox_address: text.meta({ description: "The mailbox: its email address" }),
     words: z
-      .array(z.coerce.string())
+      .array(text)
       .min(1, "expected words to look for")
       .meta({ description: "What to look for; a whole question is fine" }),
     limit: wholeNumber(1, 50).default(10).meta({ description: "Mails to show, 1-50", alias: "l" }),

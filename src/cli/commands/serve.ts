@@ -3,7 +3,7 @@ import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
-import { tokenOf } from "../flags.js";
+import { listenShape, tokenOf } from "../flags.js";
 import { otlpShape, sendsTraces } from "../otlp-flags.js";
 import { defineCommand, text, wholeNumber } from "../read-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
@@ -12,14 +12,8 @@ import { reportFault, untilAborted } from "../terminal.js";
 const HEARTBEAT_MS = 15_000;
 
 export const serveCommand = defineCommand(
-  "serve",
   z.object({
-    port: wholeNumber(0, 65_535).default(8787).meta({ description: "0: any that is free" }),
-    host: text
-      .default("127.0.0.1")
-      .meta({ description: "The address to listen on; any but a loopback one needs a token" }),
-    token: text.optional().meta({ description: "The token itself; others on this machine may see it here" }),
-    tokenFile: text.optional().meta({ description: "A file that holds the token [ART_E_TOKEN]" }),
+    ...listenShape(8787),
     cors: text.optional().meta({ description: "An origin whose pages may ask [default: none]" }),
     maxChats: wholeNumber(1, 10_000).default(64).meta({ description: "Chats under way at once" }),
     chatTimeout: wholeNumber(1, 86_400).default(600).meta({ description: "Seconds a chat may take" }),

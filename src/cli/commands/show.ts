@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { formatMail } from "../../mail/email.js";
-import { stripControls } from "../../platform/strings.js";
 import { traceText } from "../../reports/trace-text.js";
 import { defineCommand, text } from "../read-flags.js";
 
@@ -8,7 +7,6 @@ import { defineCommand, text } from "../read-flags.js";
 const LABEL_WIDTH = 11;
 
 export const showCommand = defineCommand(
-  "show <name>",
   z.object({ name: text.meta({ description: "A traceId, RUN/TASK, or the Message-ID of a mail" }) }),
   async ({ name }, { settings, out }) => {
     const { readTrace } = await import("../../runs/stored-runs.js");
@@ -16,7 +14,7 @@ export const showCommand = defineCommand(
     if (name.includes("@")) {
       const mail = await readMail(name, settings);
       const { mailId: _, ...shown } = mail;
-      out.result(shown, () => stripControls(formatMail(mail, LABEL_WIDTH)));
+      out.result(shown, () => formatMail(mail, LABEL_WIDTH));
     } else {
       const trace = await readTrace(name, settings);
       out.result(trace, () => traceText(trace));

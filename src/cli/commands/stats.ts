@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { scorersAmong } from "../../analysis/paired-comparison.js";
-import { EXIT, UserError } from "../../platform/errors.js";
+import { EXIT } from "../../platform/errors.js";
 import { corpusSummary, datasetSummary, runSummary, runTable } from "../../reports/run-text.js";
 import { suiteAnalysisText } from "../../reports/suite-text.js";
 import { sliceTable } from "../../reports/wording.js";
 import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
-import type { Command, CommandContext } from "../command.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
 import { configShape, overwriteShape } from "../flags.js";
 import { readConfig } from "../merge-config.js";
-import { declaredIn, oneOf, readFlags, text } from "../read-flags.js";
+import { contradiction, declaredIn, oneOf, readFlags, text } from "../read-flags.js";
 import { metrics } from "../scoring-flags.js";
 import { datasetSchema } from "../selection-flags.js";
 import { terminalColumns } from "../terminal.js";
@@ -35,12 +35,12 @@ const schema = datasetSchema.extend({
 /** What says which dataset is meant. */
 const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
-export const statsCommand: Command = {
-  ...declaredIn(schema),
+export const statsCommand: CommandDefinition = (usage) => ({
+  ...declaredIn(schema, usage),
   async run(argv, context) {
     const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
     const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };
-    const flags = readFlags("stats", schema, configured.argv);
+    const flags = readFlags(usage, schema, configured.argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(flags);
     refuseCombinations(flags, argv.metric !== undefined);
@@ -50,7 +50,7 @@ export const statsCommand: Command = {
     else await printDatasetFigures(flags, context);
     return EXIT.done;
   },
-};
+});
 
 /** Refuses several kinds of figures at once, and slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {
@@ -61,18 +61,14 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
     flags.dataset !== undefined && "--dataset",
   ].filter((flag) => flag !== false);
   if (kinds.length > 1) {
-    throw new UserError("flags_contradict", `${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
+    throw contradiction(`${kinds.join(" and ")} ask for different figures.`, "Give one at a time.");
   }
   if (flags.csv !== undefined && flags.run === undefined) {
-    throw new UserError("flags_contradict", "--csv goes with --run RUN.", "Give both, or leave it out.");
+    throw contradiction("--csv goes with --run RUN.", "Give both, or leave it out.");
   }
   const incomplete = flags.by === undefined ? hasMetric && "--metric" : flags.run === undefined && "--by";
   if (incomplete !== false) {
-    throw new UserError(
-      "flags_contradict",
-      `${incomplete} goes with --run RUN --by SLICE.`,
-      "Give both, or leave it out.",
-    );
+    throw contradiction(`${incomplete} goes with --run RUN --by SLICE.`, "Give both, or leave it out.");
   }
 }
 
@@ -113,11 +109,7 @@ function checkSlice({ suite, runId }: RunTotals, by: SliceName): void {
   const slices: readonly string[] = suite === undefined ? QUESTION_SLICES : SUITE_SLICES;
   if (slices.includes(by)) return;
   const over = suite === undefined ? "questions about mailboxes" : `tasks of the suite ${suite.name}`;
-  throw new UserError(
-    "flags_contradict",
-    `--by ${by}: ${runId} is a run over ${over}.`,
-    `Give one of ${slices.join(", ")}.`,
-  );
+  throw contradiction(`--by ${by}: ${runId} is a run over ${over}.`, `Give one of ${slices.join(", ")}.`);
 }
 
 /** Also used by `run --stats`. */

@@ -7,16 +7,14 @@ import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";
 import { table } from "../../text/format.js";
 import { defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 import {
-  datasetSchema,
   functionsShape,
-  selectionSchema,
+  questionsSchema,
   suiteDir,
   suiteResourceShape,
   suiteSelectionShape,
 } from "../selection-flags.js";
 
 export const writeImageCommand = defineCommand(
-  "suite image <name>",
   z.object({
     name: text.meta({ description: "The snapshot, such as jupyter" }),
     suite: text.optional().meta({ description: "A suite's folder, whose snapshots.json has its own" }),
@@ -29,7 +27,6 @@ export const writeImageCommand = defineCommand(
 );
 
 export const showTaskCommand = defineCommand(
-  "suite show <dir> <id>",
   z.object({
     dir: suiteDir,
     id: text.meta({ description: "The task's id, or the beginning of it" }),
@@ -102,7 +99,6 @@ function argumentText(args: JsonObject): string {
 const indent = (text: string) => text.replace(/^/gm, "  ");
 
 export const listTasksCommand = defineCommand(
-  "suite list <dir>",
   z.object({ dir: suiteDir, ...suiteSelectionShape, ...suiteResourceShape }),
   async ({ dir, ...flags }, context) => {
     const { listTasks } = await import("../../suites/show-tasks.js");
@@ -151,8 +147,7 @@ function countEach(words: readonly string[]): string {
 const SUITES = ["art-e"] as const;
 
 export const exportSuiteCommand = defineCommand(
-  "suite export <suite>",
-  datasetSchema.extend(selectionSchema.shape).extend({
+  questionsSchema.extend({
     suite: oneOf(SUITES).meta({ description: "art-e: the questions about mailboxes" }),
     limit: wholeNumber(0).default(10).meta({ description: "Max tasks to write; 0 = all", alias: "l" }),
     output: text.meta({ description: "The suite's folder, which must not be there", alias: "o" }),
@@ -172,7 +167,6 @@ export const exportSuiteCommand = defineCommand(
 );
 
 export const checkSuiteCommand = defineCommand(
-  "suite check <dir>",
   z.object({
     dir: suiteDir,
     oracle: text

@@ -3,16 +3,25 @@ import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { stripControls } from "../../platform/strings.js";
+import { firstLine } from "../../reports/wording.js";
 import { table } from "../../text/format.js";
-import { day, defineCommand, jsonObject, numberAbove, oneOf, text, wholeNumber, wordList } from "../read-flags.js";
+import {
+  contradiction,
+  day,
+  defineCommand,
+  jsonObject,
+  numberAbove,
+  oneOf,
+  text,
+  wholeNumber,
+  wordList,
+} from "../read-flags.js";
 import { readText } from "../read-text.js";
 import type { Output } from "../terminal.js";
 
 const toolId = text.meta({ description: "The tool's id" });
 
 export const listToolsCommand = defineCommand(
-  "tools list",
   z.object({ category: text.optional().meta({ description: "Only tools of this category" }) }),
   async ({ category = null }, { settings, out }) => {
     const { listTools } = await import("../../tools/tool.js");
@@ -93,7 +102,6 @@ function readJson(written: string, flag: string): JsonObject {
 }
 
 export const testToolCommand = defineCommand(
-  "tools test <id> [arguments]",
   z.object({
     id: toolId,
     arguments: text.optional().meta({ description: "Its arguments as a JSON object [default: {}]" }),
@@ -108,7 +116,7 @@ export const testToolCommand = defineCommand(
     const { testTool } = await import("../../agents/add-tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const result = await readRegistry(settings, (db) => testTool(db, call, settings, signal));
-    out.result(result, () => stripControls(result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
+    out.result(result, () => (result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   },
 );
@@ -132,7 +140,6 @@ function asText(value: JsonValue): string {
 }
 
 export const setToolCommand = defineCommand(
-  "tools set <id>",
   z.object({ id: toolId, ...toolShape }),
   async ({ id, ...flags }, { settings, out, signal }) => {
     const described = toolDescription(flags);
@@ -143,44 +150,36 @@ export const setToolCommand = defineCommand(
   },
 );
 
-export const deleteToolCommand = defineCommand(
-  "tools delete <id>",
-  z.object({ id: toolId }),
-  async ({ id }, { settings, out }) => {
-    const { changeRegistry } = await import("../../agents/registry-store.js");
-    const { deleteTool } = await import("../../agents/registry.js");
-    await changeRegistry(settings, (db) => deleteTool(db, id));
-    out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
-  },
-);
+export const deleteToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
+  const { changeRegistry } = await import("../../agents/registry-store.js");
+  const { deleteTool } = await import("../../agents/registry.js");
+  await changeRegistry(settings, (db) => deleteTool(db, id));
+  out.result({ id, deleted: true }, () => `Tool ${id} is deleted.`);
+});
 
-export const showToolCommand = defineCommand(
-  "tools show <id>",
-  z.object({ id: toolId }),
-  async ({ id }, { settings, out }) => {
-    const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
-    const { readRegistry } = await import("../../agents/registry-store.js");
-    const { agents, ...tool } = await readRegistry(settings, (db) => ({
-      ...getTool(db, id),
-      agents: listAgentsWithTool(db, id).map((agent) => agent.id),
-    }));
-    const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
-    out.result({ ...tool, agents }, () =>
-      [
-        `${tool.id}: ${tool.name}`,
-        tool.description,
-        "",
-        `Category: ${tool.category}`,
-        `Handler:  ${tool.handlerKey}`,
-        `Agents:   ${agents.length === 0 ? "none" : agents.join(", ")}`,
-        ...config.flatMap((json) => ["", "Config:", json]),
-        "",
-        "Parameters:",
-        JSON.stringify(tool.parametersSchema, null, 2),
-      ].join("\n"),
-    );
-  },
-);
+export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
+  const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
+  const { readRegistry } = await import("../../agents/registry-store.js");
+  const { agents, ...tool } = await readRegistry(settings, (db) => ({
+    ...getTool(db, id),
+    agents: listAgentsWithTool(db, id).map((agent) => agent.id),
+  }));
+  const config = Object.keys(tool.handlerConfig).length === 0 ? [] : [JSON.stringify(tool.handlerConfig, null, 2)];
+  out.result({ ...tool, agents }, () =>
+    [
+      `${tool.id}: ${tool.name}`,
+      tool.description,
+      "",
+      `Category: ${tool.category}`,
+      `Handler:  ${tool.handlerKey}`,
+      `Agents:   ${agents.length === 0 ? "none" : agents.join(", ")}`,
+      ...config.flatMap((json) => ["", "Config:", json]),
+      "",
+      "Parameters:",
+      JSON.stringify(tool.parametersSchema, null, 2),
+    ].join("\n"),
+  );
+});
 
 const addToolSchema = z.object({
   id: text.optional().meta({ description: "The new tool's id; none with --mcp" }),
@@ -198,7 +197,6 @@ const addToolSchema = z.object({
 type AddFlags = z.output<typeof addToolSchema>;
 
 export const addToolCommand = defineCommand(
-  "tools add [id]",
   addToolSchema,
   async ({ id, prefix = null, ...flags }, { settings, out, signal }) => {
     const { kindOf } = await import("../../agents/add-tool.js");
@@ -231,8 +229,7 @@ function refuseNames(flags: AddFlags): void {
   const names = ["id", "name", "description", "parameters", "category"] as const;
   const wrong = names.find((name) => flags[name] !== undefined);
   if (wrong === undefined) return;
-  throw new UserError(
-    "flags_contradict",
+  throw contradiction(
     `--mcp takes names and schemas from its server: ${wrong === "id" ? `"${flags.id}"` : `--${wrong}`} cannot be given too.`,
     "Choose how their ids begin with --prefix.",
   );
@@ -242,15 +239,10 @@ function printImported({ added, skipped }: ImportedTools, out: Output): void {
   out.result({ added: added.map(({ id }) => id), skipped }, () =>
     [
       `${added.length} tools are added${added.length === 0 ? "." : ":"}`,
-      ...added.map(({ id, description }) => `  ${id}: ${firstLine(description)}`),
+      ...added.map(({ id, description }) => `  ${id}: ${firstLine(description, 100)}`),
       ...skipped.map(({ name, why }) => `Left out: ${name}: ${why}`),
     ].join("\n"),
   );
-}
-
-function firstLine(description: string): string {
-  const [line = ""] = description.trim().split("\n");
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
 function printToolChange(id: string, change: "added" | "changed", out: Output): void {

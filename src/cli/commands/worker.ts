@@ -2,10 +2,9 @@ import { hostname } from "node:os";
 import { z } from "zod";
 import type { CorpusServer } from "../../mail/corpus-transfer.js";
 import { limitHeapGrowth } from "../../platform/async.js";
-import { UserError } from "../../platform/errors.js";
 import type { CommandContext } from "../command.js";
 import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags.js";
-import { defineCommand, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, text, wholeNumber } from "../read-flags.js";
 
 const schema = z.object({
   ...queueShape,
@@ -36,7 +35,7 @@ const schema = z.object({
   tokenFile: text.optional().meta({ description: "A file with the token of that server [ART_E_TOKEN]" }),
 });
 
-export const workerCommand = defineCommand("worker", schema, async (flags, context, argv) => {
+export const workerCommand = defineCommand(schema, async (flags, context, argv) => {
   limitHeapGrowth();
   const queue = queueUrlOf(flags, context.settings);
   const corpus = corpusOf(flags, argv.db !== undefined, context);
@@ -54,6 +53,6 @@ function corpusOf(
   if (fetchCorpus !== undefined && !hasDb) return { url: fetchCorpus, token: tokenOf({ tokenFile }, settings) };
   if (fetchCorpus === undefined && tokenFile === undefined) return null;
   throw fetchCorpus === undefined
-    ? new UserError("flags_contradict", "--token-file is for --fetch-corpus.", "Give both, or neither.")
-    : new UserError("flags_contradict", "--fetch-corpus and --db are given.", "Give one of them.");
+    ? contradiction("--token-file is for --fetch-corpus.", "Give both, or neither.")
+    : contradiction("--fetch-corpus and --db are given.", "Give one of them.");
 }
