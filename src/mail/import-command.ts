@@ -33,8 +33,9 @@ interface ImportOptions {
   readonly singleIndex: boolean;
 }
 
-interface ImportOutcome {
+export interface ImportOutcome {
   readonly summary: ImportSummary;
+  readonly seconds: number;
   /** Path of the list of skipped mails; null where none was skipped. */
   readonly skippedFile: string | null;
   /** Some of the mailboxes that can be searched now, the largest first. */
@@ -82,7 +83,7 @@ export async function importMail(
       whileReadable === null || singleIndex || availableParallelism() === 1
         ? null
         : { fromMails: PARALLEL_INDEX_MAILS, whileReadable };
-    const counts = await importCorpus(
+    const summary = await importCorpus(
       file.db,
       { sources, filter, limit, batchSize, ownerMap, parallelIndex, strict, onSkipped: skipped.add },
       (progress) => {
@@ -99,8 +100,8 @@ export async function importMail(
     listenAgain();
     file.finish();
     monitor.stop();
-    const summary = { ...counts, seconds: (performance.now() - started) / 1000 };
-    return { summary, skippedFile: skipped.finish(), mailboxes };
+    const seconds = (performance.now() - started) / 1000;
+    return { summary, seconds, skippedFile: skipped.finish(), mailboxes };
   } catch (error) {
     monitor.stop();
     skipped.abandon();
@@ -111,15 +112,15 @@ export async function importMail(
 }
 
 async function openSources(options: ImportOptions, context: AppContext): Promise<NamedSource[]> {
+  const open = async (path: string, format: CorpusFormat | null, name = path): Promise<NamedSource> => ({
+    name,
+    source: readOnThread(path, await openCorpus(path, format), options.filter),
+  });
   if (options.sources.length === 0) {
-    const path = await download(options.limit, context);
-    const corpus = await openCorpus(path, options.format ?? "parquet");
-    return [{ name: EMAILS_DATASET, source: readOnThread(path, corpus, options.filter) }];
+    return [await open(await download(options.limit, context), options.format ?? "parquet", EMAILS_DATASET)];
   }
   const opened: NamedSource[] = [];
-  for (const path of options.sources) {
-    opened.push({ name: path, source: readOnThread(path, await openCorpus(path, options.format), options.filter) });
-  }
+  for (const path of options.sources) opened.push(await open(path, options.format));
   return opened;
 }
 

@@ -61,7 +61,6 @@ export interface ImportSummary {
   readonly dropped: Readonly<Record<ArtRule, number>> | null;
   readonly inboxes: number;
   readonly unresolvedOwners: number;
-  readonly seconds: number;
 }
 
 /** Bad mails; only the first are listed. */
@@ -83,7 +82,6 @@ export async function importCorpus(
   onProgress: (progress: ImportProgress) => void,
   signal: AbortSignal,
 ): Promise<ImportSummary> {
-  const started = performance.now();
   beginTransaction(db);
   try {
     const before = readCorpusStats(db).distinct;
@@ -96,13 +94,7 @@ export async function importCorpus(
     db.exec("COMMIT");
     const { changed, ...counts } = tally;
     const { distinct, inboxes, unresolvedOwners } = readCorpusStats(db);
-    return {
-      ...counts,
-      distinct: distinct - before,
-      inboxes,
-      unresolvedOwners,
-      seconds: (performance.now() - started) / 1000,
-    };
+    return { ...counts, distinct: distinct - before, inboxes, unresolvedOwners };
   } catch (error) {
     if (db.inTransaction) db.exec("ROLLBACK");
     throw error;
@@ -121,7 +113,7 @@ async function indexCorpus(db: Db, request: ImportRequest, onProgress: IndexProg
   const olderFrom = await buildIndexOnThreads(db, parallelIndex.whileReadable, total, onProgress, signal);
   beginTransaction(db);
   updateFingerprint(db);
-  setOlderFrom(db, olderFrom);
+  db.prepare("UPDATE corpus_state SET older_from = ?").run(olderFrom);
 }
 
 function beginTransaction(db: Db): void {
@@ -281,9 +273,4 @@ export function artFilter(): (finding: ArtFinding) => ArtRule | null {
     passed.add(finding.repeatKey);
     return null;
   };
-}
-
-/** Records the first position of the second index; without one the whole index is the first. */
-function setOlderFrom(db: Db, olderFrom: number): void {
-  db.prepare("UPDATE corpus_state SET older_from = ?").run(olderFrom);
 }

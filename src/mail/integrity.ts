@@ -4,7 +4,7 @@ import { updateFingerprint } from "./corpus.js";
 import { LISTING_SQL, LOOKUP_SQL } from "./mail-lookup.js";
 import { SEARCH_SQL } from "./search.js";
 import { POSTINGS_SQL } from "./search-postings.js";
-import { DATE_RANGE_SQL } from "./search-query.js";
+import { DATE_RANGE_SQL, FTS_TABLES } from "./search-query.js";
 import { rebuildBigrams, rebuildCorpusIndex } from "./store/corpus-index.js";
 
 export interface Finding {
@@ -58,7 +58,7 @@ function foreignKeys(db: Db): Finding {
 function indexIntegrity(db: Db): Finding {
   const check = "Full-text index";
   try {
-    for (const table of ["emails_fts", "emails_fts_older"]) {
+    for (const table of FTS_TABLES) {
       db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', 1)`).run();
     }
     return { check, ok: true, detail: "agrees with the mails" };

@@ -7,7 +7,7 @@ import type { MailQuery } from "./search.js";
 import { largestInboxes, rowidBetween } from "./search-postings.js";
 import { type AddressBook, endOfDay, openAddressBook, openDateRanges, PARTY } from "./search-query.js";
 
-interface MailHead {
+export interface MailHead {
   readonly messageId: string;
   readonly subject: string;
   readonly sender: string;
@@ -16,7 +16,7 @@ interface MailHead {
   readonly cursor: number;
 }
 
-interface MailboxListing {
+export interface MailboxListing {
   /** Newest first, after the cursor. */
   list(cursor: number | null, limit: number): MailHead[];
   /** Message-IDs of the mailbox with a prefix, with or without angle bracket; scans a bounded number. */

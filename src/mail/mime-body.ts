@@ -9,7 +9,6 @@ import {
   normalizeSubject,
   type RawMail,
   readMailFields,
-  replaceControls,
 } from "./mime.js";
 import { MimeFailed } from "./mime-thread-client.js";
 
@@ -146,7 +145,7 @@ function withAttachments(body: string, attachments: readonly Attachment[], secti
 }
 
 function normalizeName(name: string): string {
-  return replaceControls(normalizeSubject(name)).slice(0, MAX_NAME_CHARS);
+  return normalizeSubject(name).slice(0, MAX_NAME_CHARS);
 }
 
 /** A damaged type may hold anything. */
@@ -212,8 +211,8 @@ function westernCharset(contentType: string): string | null {
 
 /**
  * Valid UTF-8 is decoded as such whatever the label: a latin1 mail exported to a UTF-8 CSV keeps its label, and
- * latin1 text is practically never valid multi-byte UTF-8. Otherwise latin1; `mail-text.ts` maps the windows-1252
- * characters.
+ * latin1 text is practically never valid multi-byte UTF-8. Otherwise latin1; `replaceControls` maps the
+ * windows-1252 characters.
  */
 function decodeWestern(bytes: Buffer, charset: string): string {
   if (isAscii(bytes)) return bytes.toString("latin1");

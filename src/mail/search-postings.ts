@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "../store/open-store.js";
 import type { AddressCount } from "./import-owners.js";
-import { PARTY, type PositionRange, termExpression } from "./search-query.js";
+import { FTS_TABLES, PARTY, type PositionRange, termExpression } from "./search-query.js";
 
 /** Whose mail, and when it was sent. Ids are those of the address book; null: any. */
 export interface MailFilter {
@@ -163,10 +163,7 @@ export type PostingLists = readonly (readonly number[])[];
 
 /** The idf of each term. A common term's frequency is not known; a quarter of the mailbox is assumed. */
 export function idfWeights(lists: PostingLists, mails: number): number[] {
-  const documentFrequencies = lists.map((list) =>
-    isRare(list) ? list.length : Math.max(COMMON_TERM_MAILS, mails / 4),
-  );
-  return lists.map((_, term) => idf({ mails, documentFrequencies: documentFrequencies }, term));
+  return lists.map((list) => idf(isRare(list) ? list.length : Math.max(COMMON_TERM_MAILS, mails / 4), mails));
 }
 
 export function isRare(list: readonly number[]): boolean {
@@ -197,19 +194,11 @@ function lowerBound(list: readonly number[], position: number): number {
   return from;
 }
 
-/** Corpus statistics of a query's terms. */
-interface TermStatistics {
-  readonly mails: number;
-  readonly documentFrequencies: readonly number[];
-}
-
 /** Inverse document frequency as BM25 has it, never negative. */
-function idf({ mails, documentFrequencies }: TermStatistics, term: number): number {
-  const n = Math.min(documentFrequencies[term] ?? 0, mails);
+function idf(documentFrequency: number, mails: number): number {
+  const n = Math.min(documentFrequency, mails);
   return Math.log(1 + (mails - n + 0.5) / (n + 0.5));
 }
-
-const FTS_TABLES = ["emails_fts", "emails_fts_older"] as const;
 
 /** How many mails are in the inbox of an address, by its id. */
 export function openMailCount(db: Db): (inboxId: number) => number {

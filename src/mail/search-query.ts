@@ -91,7 +91,7 @@ export interface PositionRange {
   readonly last: number;
 }
 
-const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
+export const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
 const NO_POSITIONS: PositionRange = { first: 1, last: 0 };
 
 export const DATE_RANGE_SQL = {
@@ -122,6 +122,9 @@ export function endOfDay(day: string): string {
   next.setUTCDate(next.getUTCDate() + 1);
   return `${next.toISOString().slice(0, 19)}Z`;
 }
+
+/** The full-text index: of all mails, or of the newer ones and of the older ones. */
+export const FTS_TABLES = ["emails_fts", "emails_fts_older"] as const;
 
 /**
  * Tokens of the index's `parties` column. They end in digits, which the Porter stemmer does not change.

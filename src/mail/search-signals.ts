@@ -1,4 +1,4 @@
-import { type CalendarDay, matchesDay, parseDatesAndTimes } from "../text/dates-and-numbers.js";
+import { type CalendarDay, matchesDay, monthOf, parseDatesAndTimes } from "../text/dates-and-numbers.js";
 import { STOP_WORDS } from "../text/stop-words.js";
 import type { DateRange } from "./search-query.js";
 
@@ -42,13 +42,8 @@ function monthsNamed(words: string): CalendarDay[] {
   const lone = [...(rest.match(LONE_MONTH) ?? []), ...(words.match(LONE_MAY_OR_MARCH) ?? [])];
   return [
     ...days.map(({ year, month }) => ({ year, month, day: null })),
-    ...lone.map((name) => ({ year: null, month: monthOf(name), day: null })),
+    ...lone.map((name) => ({ year: null, month: monthOf(name.toLowerCase()), day: null })),
   ];
-}
-
-/** 1 to 12, of a name or its abbreviation. */
-function monthOf(name: string): number {
-  return MONTHS.findIndex((month) => month.startsWith(name.slice(0, 3).toLowerCase())) + 1;
 }
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@ import { stemOf } from "../text/porter.js";
 import { foldText, isUnsegmentedAt } from "../text/tokenizer.js";
 import { distinctTerms, termMatcher } from "./search-matches.js";
 import type { FtsPostings, MailFilter, PostingLists } from "./search-postings.js";
-import { MAX_QUERY_CHARS, termExpression, tokenize } from "./search-query.js";
+import { ALL_POSITIONS, MAX_QUERY_CHARS, termExpression, tokenize } from "./search-query.js";
 
 /** A word that is in no mail, and what is searched for instead. */
 export interface TermCorrection {
@@ -46,12 +46,7 @@ const MAX_CORRECTIONS = 4;
 /** So many proposed words are looked up in so many mails each, as forms of a word are told apart by their text. */
 const MAX_VERIFIED = 3;
 
-const ALL_MAIL: MailFilter = {
-  inboxId: null,
-  fromIds: null,
-  toIds: null,
-  range: { first: 0, last: Number.MAX_SAFE_INTEGER },
-};
+const ALL_MAIL: MailFilter = { inboxId: null, fromIds: null, toIds: null, range: ALL_POSITIONS };
 
 /**
  * Replaces words that no mail of the mailbox holds by similar ones that mails searched hold; of several, by the one in

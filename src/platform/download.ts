@@ -118,14 +118,6 @@ async function publish(partial: PartialDownload, target: string, record: CacheRe
 /** Bytes so far and in total; null where the total is not known. */
 export type OnProgress = (bytes: number, total: number | null) => void;
 
-interface RangeRequest {
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly expectedSize?: number | undefined;
-  readonly onProgress?: OnProgress | undefined;
-  readonly signal: AbortSignal;
-}
-
 /** Offset of the body in the file, and the file size if the server sent it. */
 interface Extent {
   readonly start: number;
@@ -140,7 +132,7 @@ const PROGRESS_BYTES = 1 << 20;
  * an error stay in the partial file. Resolves to true where bytes of an earlier attempt were reused.
  * @throws RequestFailed
  */
-async function downloadRange(request: RangeRequest, partial: PartialDownload): Promise<boolean> {
+async function downloadRange(request: DownloadRequest, partial: PartialDownload): Promise<boolean> {
   const { size, etag } = await partial.state();
   const resume = size > 0 && etag !== null ? { from: size, etag } : { from: 0, etag: null };
   const range = resume.etag === null ? {} : { range: `bytes=${resume.from}-`, "if-range": resume.etag };
@@ -188,7 +180,7 @@ function readExtent(
 }
 
 async function append(
-  request: RangeRequest,
+  request: DownloadRequest,
   path: string,
   body: ReadableStreamDefaultReader<Uint8Array> | undefined,
   { start, total }: Extent,
@@ -278,8 +270,9 @@ function partialIn(folder: string, target: string): PartialDownload {
     bytesPath,
     async state() {
       const size = await sizeOf(bytesPath);
-      const { etag } = await readState(statePath);
-      return { size, etag };
+      // A missing or damaged state: the download starts over.
+      const state = await readJson(statePath, stateSchema);
+      return { size, etag: state?.etag ?? null };
     },
     async restart(etag) {
       // In this order, so that the ETag never applies to other bytes.
@@ -344,12 +337,6 @@ async function sizeOf(path: string): Promise<number> {
     if (hasCode(error, ["ENOENT"])) return 0;
     throw error;
   }
-}
-
-/** A missing or damaged state: the download starts over. */
-async function readState(path: string): Promise<{ etag: string | null }> {
-  const text = await readFile(path, "utf8").catch(() => "");
-  return stateSchema.safeParse(parseJsonOrNull(text)).data ?? { etag: null };
 }
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 import { parseEnv } from "node:util";
 import { UserError } from "./errors.js";
 import { readNamedFile } from "./files.js";
+import { trimEndOf } from "./strings.js";
 
 /** The path of the `.env` file, in the working folder. */
 const ENV_FILE = Symbol("what .env says");
@@ -82,7 +83,7 @@ export function isFromFile(env: Environment, url: string, value: string): boolea
 
 /** Addresses are compared without trailing slashes. */
 function normalized(value: string): string {
-  return (URL.parse(value)?.href ?? value.trim()).replace(/\/+$/, "");
+  return trimEndOf(URL.parse(value)?.href ?? value.trim(), "/");
 }
 
 /**

@@ -5,7 +5,7 @@ import { commandLine } from "./command-line.js";
 import { type DownloadHints, downloadFile, type OnProgress, readJson, withDownloadHint } from "./download.js";
 import { UserError } from "./errors.js";
 import { replaceFile } from "./files.js";
-import { authorization, getJson, RequestFailed } from "./http.js";
+import { authorization, getJson, parseHttpUrl, RequestFailed } from "./http.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
 import { trimEndOf } from "./strings.js";
 
@@ -22,8 +22,7 @@ export interface Hub {
 
 /** @throws UserError where the address is no plain http(s) address. */
 export function checkedEndpoint(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+  if (parseHttpUrl(address) === null) {
     throw new UserError(
       "endpoint_invalid",
       "the hub's address is not a plain http or https address",
@@ -50,18 +49,21 @@ export async function resolveRevision(
   signal: AbortSignal,
 ): Promise<string> {
   if (/^[0-9a-f]{40}$/.test(revision)) return revision;
-  const url = `${checkedEndpoint(hub.endpoint)}/api/datasets/${dataset}/revision/${encodeURIComponent(revision)}`;
   const schema = z.object({ sha: z.string().regex(/^[0-9a-f]{40}$/) });
+  const { sha } = await askHub(hub, `${dataset}/revision/${encodeURIComponent(revision)}`, schema, signal);
+  return sha;
+}
+
+async function askHub<T>(hub: Hub, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+  const url = `${checkedEndpoint(hub.endpoint)}/api/datasets/${path}`;
   const { value } = await getJson(url, authorization(hub.token), schema, hub.retry ?? DEFAULT_RETRY, signal);
-  return value.sha;
+  return value;
 }
 
 /** A file of a dataset. `sha256` is null for files that are not in LFS. */
-interface HubFile {
-  readonly path: string;
-  readonly size: number;
-  readonly sha256: string | null;
-}
+const hubFileSchema = z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() });
+
+type HubFile = z.output<typeof hubFileSchema>;
 
 const treeSchema = z.array(
   z.object({
@@ -80,9 +82,8 @@ async function listFolder(
   folder: string,
   signal: AbortSignal,
 ): Promise<HubFile[]> {
-  const url = `${checkedEndpoint(hub.endpoint)}/api/datasets/${dataset}/tree/${commit}/${folder}`;
-  const { value } = await getJson(url, authorization(hub.token), treeSchema, hub.retry ?? DEFAULT_RETRY, signal);
-  return value
+  const entries = await askHub(hub, `${dataset}/tree/${commit}/${folder}`, treeSchema, signal);
+  return entries
     .filter((entry) => entry.type === "file")
     .map(({ path, size, lfs }) => ({ path, size, sha256: lfs?.oid ?? null }));
 }
@@ -114,7 +115,7 @@ const pinSchema = z.object({
   dataset: z.literal(EMAILS_DATASET),
   branch: z.literal("main"),
   commit: z.string().regex(/^[0-9a-f]{40}$/),
-  files: z.array(z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() })).min(1),
+  files: z.array(hubFileSchema).min(1),
 });
 
 type Pin = z.output<typeof pinSchema>;

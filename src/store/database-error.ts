@@ -15,9 +15,18 @@ const HINTS: readonly (readonly [code: RegExp, hint: () => string])[] = [
   ],
 ];
 
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** Whether another connection holds the lock that was needed. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error).startsWith("SQLITE_BUSY");
+}
+
 /** The hint for an error; null where the user cannot fix it. */
 export function databaseHint(error: unknown): string | null {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = codeOf(error);
   return HINTS.find(([pattern]) => pattern.test(code))?.[1]() ?? null;
 }
 

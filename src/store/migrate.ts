@@ -4,6 +4,7 @@ import type Database from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
 import { programFile } from "../platform/installation.js";
 import { bigramText } from "../text/tokenizer.js";
+import { isBusy } from "./database-error.js";
 
 const FOLDER = programFile("sql/");
 
@@ -93,8 +94,7 @@ function apply(db: Database.Database, migration: Migration, path: string): void 
   try {
     inTransaction.immediate();
   } catch (cause) {
-    const isBusy = (cause as { code?: string }).code?.startsWith("SQLITE_BUSY") === true;
-    if (!isBusy || migration.number === 1) throw cause;
+    if (!isBusy(cause) || migration.number === 1) throw cause;
     throw new UserError(
       "db_busy",
       `${path} was made by an earlier version of art-e, and cannot be brought to this one: another process is writing to it, or doing the same.`,

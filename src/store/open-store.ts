@@ -5,7 +5,7 @@ import type BetterSqlite3 from "better-sqlite3";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { databaseHint } from "./database-error.js";
+import { databaseHint, isBusy } from "./database-error.js";
 import { migrate } from "./migrate.js";
 import { Database } from "./sqlite.js";
 
@@ -292,10 +292,6 @@ function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
     db.close();
     throw error;
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
 /** Blocks the thread: opening is synchronous, like all of better-sqlite3. */

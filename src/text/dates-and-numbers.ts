@@ -114,7 +114,7 @@ interface DatesAndTimes {
   readonly rest: string;
 }
 
-const NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 /** The months' names and their short forms, as the alternatives of a regular expression. */
 export const MONTH_NAMES =
   "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?";
@@ -206,8 +206,9 @@ function monthFirst(a: string | undefined, b: string | undefined, year: number |
   return validDay(year, Number(a), Number(b)) ?? validDay(year, Number(b), Number(a));
 }
 
-function monthOf(name = ""): number {
-  return NAMES.indexOf(name.slice(0, 3)) + 1;
+/** 1 to 12, of a name or an abbreviation in lower case; 0: it is no month. */
+export function monthOf(name = ""): number {
+  return MONTHS.indexOf(name.slice(0, 3)) + 1;
 }
 
 /** Two digits mean 1950 to 2049. */

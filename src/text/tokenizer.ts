@@ -91,43 +91,46 @@ interface FoldedText {
 }
 
 const SPACE = 0x20;
+/** A combining accent, which is dropped. */
+const MARK = 1;
+const SURROGATE = 2;
 
 export function foldText(text: string): FoldedText {
   // Almost all mail is ASCII; comparing these lengths is the fastest check.
   if (Buffer.byteLength(text) === text.length) return { text: text.toLowerCase(), positions: null };
-  const { basic, mark, surrogate, foldBeyond } = readCharacters();
+  const { basic, foldBeyond } = readCharacters();
   const folded = new Uint16Array(text.length);
   let marks = 0;
   let isInWord = false;
   for (let i = 0; i < text.length; i++) {
     const unit = basic[text.charCodeAt(i)] as number;
-    if (unit === surrogate) {
+    if (unit === SURROGATE) {
       const to = foldBeyond(text.codePointAt(i) as number);
       isInWord = to !== SPACE;
       folded[i] = isInWord ? 0xd800 + ((to - 0x10000) >> 10) : SPACE;
       // A lone surrogate separates words, like the U+FFFD that SQLite makes of it.
       if (!isPairAt(text, i)) continue;
       folded[++i] = isInWord ? 0xdc00 + (to & 0x3ff) : SPACE;
-    } else if (unit !== mark) {
+    } else if (unit !== MARK) {
       folded[i] = unit;
       isInWord = unit !== SPACE;
     } else if (isInWord) {
-      folded[i] = mark;
+      folded[i] = MARK;
       marks++;
     } else {
       folded[i] = SPACE;
     }
   }
-  return marks === 0 ? { text: toText(folded), positions: null } : withoutMarks(folded, marks, mark);
+  return marks === 0 ? { text: toText(folded), positions: null } : withoutMarks(folded, marks);
 }
 
 /** Drops combining accents (`e` and U+0301), which makes the text shorter. */
-function withoutMarks(folded: Uint16Array, marks: number, mark: number): FoldedText {
+function withoutMarks(folded: Uint16Array, marks: number): FoldedText {
   const kept = new Uint16Array(folded.length - marks);
   const positions = new Uint32Array(kept.length + 1);
   let length = 0;
   for (let i = 0; i < folded.length; i++) {
-    if (folded[i] === mark) continue;
+    if (folded[i] === MARK) continue;
     positions[length] = i;
     kept[length++] = folded[i] as number;
   }
@@ -153,17 +156,11 @@ export function isWordUnit(unit: number): boolean {
  * generated from FTS5; a test compares the two.
  */
 interface Characters {
-  /** By code unit: the folded unit, a space for separators, `mark` or `surrogate`. */
+  /** By code unit: the folded unit, a space for separators, `MARK` or `SURROGATE`. */
   readonly basic: Uint16Array;
-  /** Marks combining accents, which are dropped. */
-  readonly mark: number;
-  /** Marks surrogates. */
-  readonly surrogate: number;
   /** Folds a code point beyond the basic plane: to another one there, or a space. */
   foldBeyond(code: number): number;
 }
-const MARK = 1;
-const SURROGATE = 2;
 
 let characters: Characters | undefined;
 
@@ -187,7 +184,7 @@ function toCharacters(file: { separators: string; marks: string; folds: string }
   }
   basic.fill(SURROGATE, 0xd800, 0xe000);
   const foldBeyond = (code: number) => (code < 0x10000 ? SPACE : (beyond.get(code) ?? code));
-  return { basic, mark: MARK, surrogate: SURROGATE, foldBeyond };
+  return { basic, foldBeyond };
 }
 
 function foldAscii(code: number): number {

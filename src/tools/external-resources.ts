@@ -1,6 +1,5 @@
 import type { LookupFunction } from "node:net";
 import { ModuleWorkers } from "../platform/module-workers.js";
-import { startSupervised } from "../platform/processes.js";
 import type { McpConnections } from "./mcp-connections.js";
 
 /** Connections and workers of external tools: one per run, shared by its tasks, closed at its end. */
@@ -18,7 +17,7 @@ export function openExternalResources(env: ExternalResources["env"], lookup?: Lo
   let mcp: Promise<McpConnections> | null = null;
   const connect = async () => {
     const { McpConnections } = await import("./mcp-connections.js");
-    return new McpConnections((argv, server) => startSupervised({ argv, env: server }));
+    return new McpConnections();
   };
   const modules = new ModuleWorkers();
   return {

@@ -57,6 +57,12 @@ export function fillInVariables(
   return missing === null ? { ok: true, values } : { ok: false, missing };
 }
 
+/** The filled-in values; throws for the model where a variable is missing. */
+export function requireFilled(filled: Filled, consequence = "The tool cannot be called"): Record<string, string> {
+  if (filled.ok) return filled.values;
+  throw new ToolFailed(`${consequence}: the environment variable ${filled.missing} is not set`);
+}
+
 /** The values of referenced variables, to be redacted from results. */
 export function secretsIn(
   texts: Readonly<Record<string, string>>,
@@ -213,12 +219,8 @@ export const moduleTool = defineExternalTool({
   config: moduleConfig,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
   async call({ args, context, outside, signal }, { module, env }) {
-    const environment = cleanEnvironment(env, outside.env);
-    if (!environment.ok) {
-      throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
-    }
-    const task = { inbox: context.inbox, cutoff: context.cutoff };
-    return outside.modules.call({ path: module, env: environment.values }, args, task, signal);
+    const start = { path: module, env: requireFilled(cleanEnvironment(env, outside.env)) };
+    return outside.modules.call(start, args, { inbox: context.inbox, cutoff: context.cutoff }, signal);
   },
 });
 
@@ -247,11 +249,7 @@ export const commandTool = defineExternalTool({
   config,
   secrets: ({ env }, outside) => env.flatMap((name) => outside.env[name] ?? []),
   async call({ args, outside, signal, secrets }, { command, env, cwd, maxBytes }) {
-    const environment = cleanEnvironment(env, outside.env);
-    if (!environment.ok) {
-      throw new ToolFailed(`The tool cannot be called: the environment variable ${environment.missing} is not set`);
-    }
-    const start = { argv: command, env: environment.values, cwd };
+    const start = { argv: command, env: requireFilled(cleanEnvironment(env, outside.env)), cwd };
     const input = `${JSON.stringify(args)}\n`;
     const { end, stdout, stderr, tooLong } = await runProcess(start, input, maxBytes, signal, secrets);
     const stderrNote = stderr === "" ? "" : `: ${stderr}`;

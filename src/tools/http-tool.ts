@@ -7,6 +7,7 @@ import {
   headersSchema,
   limitsShape,
   parseJsonText,
+  requireFilled,
   secretsIn,
   ToolFailed,
 } from "./external-tool.js";
@@ -49,9 +50,7 @@ export const httpTool = defineExternalTool({
   },
   secrets: ({ headers }, outside) => secretsIn(headers, outside.env),
   async call({ args, outside, signal, secrets }, { method, url, headers, allowPrivate, maxBytes }) {
-    const filled = fillInVariables(headers, outside.env);
-    if (!filled.ok)
-      throw new ToolFailed(`The tool cannot be called: the environment variable ${filled.missing} is not set`);
+    const filledHeaders = requireFilled(fillInVariables(headers, outside.env));
     const inUrl = new Set(placeholdersIn(url));
     const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !inUrl.has(name)));
     const target = fillUrl(url, args);
@@ -66,7 +65,7 @@ export const httpTool = defineExternalTool({
         headers: {
           accept: "application/json, text/*;q=0.9, */*;q=0.1",
           ...(sendsBody ? { "content-type": "application/json" } : {}),
-          ...filled.values,
+          ...filledHeaders,
         },
         body: sendsBody ? JSON.stringify(rest) : null,
         maxBytes,

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { builtFile } from "../platform/installation.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { WORKSPACE_LIMITS } from "../sandbox/limits.js";
-import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
+import { type CommandResult, HOME, type TaskMachine } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { toolError } from "./mailbox.js";
 import type { ToolContext, ToolResult } from "./tool.js";
@@ -37,23 +37,26 @@ export const runShell = defineHandler({
         },
         context.signal,
       );
-      const [stdout, stderr] = [cutMiddle(run.stdout, outputChars), cutMiddle(run.stderr, outputChars)];
-      return {
-        ok: true,
-        value: {
-          stdout,
-          stderr,
-          exit_code: run.exitCode,
-          timed_out: run.exitCode === null,
-          truncated: stdout !== run.stdout || stderr !== run.stderr,
-          ...(run.exitCode === null
-            ? { stopped: `Stopped after ${seconds} seconds. What shall go on goes to the background, with &.` }
-            : {}),
-        },
-      };
+      const stopped = `Stopped after ${seconds} seconds. What shall go on goes to the background, with &.`;
+      return commandResult(run, outputChars, stopped);
     });
   },
 });
+
+/** `stopped`: what the result says where its time was over. */
+function commandResult({ stdout, stderr, exitCode }: CommandResult, outputChars: number, stopped: string): ToolResult {
+  return {
+    ok: true,
+    value: {
+      stdout: cutMiddle(stdout, outputChars),
+      stderr: cutMiddle(stderr, outputChars),
+      exit_code: exitCode,
+      timed_out: exitCode === null,
+      truncated: Math.max(stdout.length, stderr.length) > outputChars,
+      ...(exitCode === null ? { stopped } : {}),
+    },
+  };
+}
 
 /** For starting the kernel, and for saving. */
 const MARGIN_MS = 60_000;
@@ -135,20 +138,9 @@ export async function runMachinePython(machine: TaskMachine, code: string, signa
     { argv: ["bash", "-c", SCRIPT, "bash", folder], cwd: null, env: {}, timeoutMs: SECONDS * 1_000 },
     signal,
   );
-  const [stdout, stderr] = [run.stdout, run.stderr.replaceAll(`${folder}/main.py`, "main.py")];
-  return {
-    ok: true,
-    value: {
-      stdout: cutMiddle(stdout, OUTPUT_CHARS),
-      stderr: cutMiddle(stderr, OUTPUT_CHARS),
-      exit_code: run.exitCode,
-      timed_out: run.exitCode === null,
-      truncated: Math.max(stdout.length, stderr.length) > OUTPUT_CHARS,
-      ...(run.exitCode === null
-        ? { stopped: `Stopped after ${SECONDS} seconds. Do less in one call, or use run_shell.` }
-        : {}),
-    },
-  };
+  const stderr = run.stderr.replaceAll(`${folder}/main.py`, "main.py");
+  const stopped = `Stopped after ${SECONDS} seconds. Do less in one call, or use run_shell.`;
+  return commandResult({ ...run, stderr }, OUTPUT_CHARS, stopped);
 }
 
 const INSPECT_MS = 30_000;

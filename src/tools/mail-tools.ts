@@ -66,6 +66,18 @@ export const applyOracle = defineHandler({
 
 const day = z.iso.date();
 
+const emailSearchArguments = z.object({
+  query: textArgument(10_000),
+  inbox_id: textArgument(1_000).optional(),
+  limit: z.number().int().min(1).max(50).default(10),
+  from: textArgument(1_000).optional(),
+  to: textArgument(1_000).optional(),
+  sent_after: day.optional(),
+  sent_before: day.optional(),
+});
+
+type SearchArguments = z.output<typeof emailSearchArguments>;
+
 /**
  * ART's search: all keywords, unstemmed; mail from or to the user's address, wherever it was filed; exact
  * addresses; newest first, at most 10. Result: `[{message_id, snippet}]`. Unlike ART's it names a mail by one
@@ -81,24 +93,13 @@ export const searchEmails = defineHandler({
     max_results: z.number().int().min(1).max(10).default(10),
   }),
   config: z.strictObject({}),
-  call(args, context, { mailbox }) {
-    const prepared = prepareQuery(
-      {
-        words: "",
-        from: args.from_addr,
-        to: args.to_addr,
-        sentAfter: args.sent_after,
-        sentBefore: args.sent_before,
-        limit: args.max_results,
-        addressFilter: "exact",
-      },
-      context,
-      mailbox,
-    );
+  call({ keywords, from_addr, to_addr, max_results, ...days }, context, { mailbox }) {
+    const asked = { query: "", from: from_addr, to: to_addr, limit: max_results, ...days };
+    const prepared = prepareQuery(asked, "exact", context, mailbox);
     if (!prepared.ok) return prepared;
     if (prepared.query === null) return { ok: true, value: [] };
     const { inboxId, ...query } = prepared.query;
-    const hits = mailbox.artSearch({ ...query, keywords: args.keywords, namedId: inboxId });
+    const hits = mailbox.artSearch({ ...query, keywords, namedId: inboxId });
     return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
   },
 });
@@ -108,31 +109,10 @@ export const searchEmails = defineHandler({
  * total}`.
  */
 export const emailSearch = defineHandler({
-  args: z.object({
-    query: textArgument(10_000),
-    inbox_id: textArgument(1_000).optional(),
-    limit: z.number().int().min(1).max(50).default(10),
-    from: textArgument(1_000).optional(),
-    to: textArgument(1_000).optional(),
-    sent_after: day.optional(),
-    sent_before: day.optional(),
-  }),
+  args: emailSearchArguments,
   config: z.strictObject({}),
   call(args, context, { mailbox }) {
-    const prepared = prepareQuery(
-      {
-        words: args.query,
-        inbox: args.inbox_id,
-        from: args.from,
-        to: args.to,
-        sentAfter: args.sent_after,
-        sentBefore: args.sent_before,
-        limit: args.limit,
-        addressFilter: "containing",
-      },
-      context,
-      mailbox,
-    );
+    const prepared = prepareQuery(args, "containing", context, mailbox);
     if (!prepared.ok) return prepared;
     if (prepared.query === null) return { ok: true, value: { emails: [], total: 0 } };
     const { hits, total } = mailbox.search.bestFirst(prepared.query);
@@ -160,42 +140,35 @@ export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
   search_emails: searchEmails,
 };
 
-/** A search as a tool call asks for it; days are YYYY-MM-DD. */
-interface MailSearchCall {
-  readonly words: string;
-  readonly inbox?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly sentAfter?: string | undefined;
-  readonly sentBefore?: string | undefined;
-  readonly limit: number;
-  /** `exact`: a filter is an address; `containing`: it may be part of one, or a name. */
-  readonly addressFilter: "exact" | "containing";
-}
+/** `exact`: a filter is an address; `containing`: it may be part of one, or a name. */
+type AddressFilter = "exact" | "containing";
 
 type BoundQuery = MailQuery & { readonly inboxId: number };
 
-type Prepared = { ok: true; query: BoundQuery } | { ok: true; query: null } | ReturnType<typeof toolError>;
-
 /** Binds a call to the task's inbox and cutoff. `query` null: a filter names an address that no mail has. */
-export function prepareQuery(call: MailSearchCall, context: ToolContext, mailbox: Mailbox): Prepared {
-  const inbox = chooseInbox(call.inbox, context, mailbox.addresses);
+export function prepareQuery(
+  call: SearchArguments,
+  filter: AddressFilter,
+  context: ToolContext,
+  mailbox: Mailbox,
+): { ok: true; query: BoundQuery | null } | ToolError {
+  const inbox = chooseInbox(call.inbox_id, context, mailbox.addresses);
   if (!inbox.ok) return inbox;
-  const from = resolveFilter("from", call.from, call.addressFilter, mailbox);
-  const to = resolveFilter("to", call.to, call.addressFilter, mailbox);
+  const from = resolveFilter("from", call.from, filter, mailbox);
+  const to = resolveFilter("to", call.to, filter, mailbox);
   if (!from.ok) return from;
   if (!to.ok) return to;
   if (from.ids?.length === 0 || to.ids?.length === 0) return { ok: true, query: null };
   return {
     ok: true,
     query: {
-      words: call.words,
+      words: call.query,
       inboxId: inbox.id,
       fromIds: from.ids,
       toIds: to.ids,
       period: {
-        after: call.sentAfter === undefined ? null : `${call.sentAfter}T00:00:00Z`,
-        before: earlier(call.sentBefore === undefined ? null : `${call.sentBefore}T00:00:00Z`, context.cutoff),
+        after: startOf(call.sent_after),
+        before: earlier(startOf(call.sent_before), context.cutoff),
       },
       limit: call.limit,
       askedAt: context.cutoff,
@@ -206,9 +179,9 @@ export function prepareQuery(call: MailSearchCall, context: ToolContext, mailbox
 function resolveFilter(
   name: string,
   text: string | undefined,
-  how: MailSearchCall["addressFilter"],
+  how: AddressFilter,
   { addresses }: Mailbox,
-): { ok: true; ids: readonly number[] | null } | ReturnType<typeof toolError> {
+): { ok: true; ids: readonly number[] | null } | ToolError {
   if (text === undefined || text.trim() === "") return { ok: true, ids: null };
   if (how === "exact") {
     const id = addresses.idOf(text);
@@ -223,6 +196,10 @@ function resolveFilter(
   );
 }
 
+function startOf(day: string | undefined): string | null {
+  return day === undefined ? null : `${day}T00:00:00Z`;
+}
+
 function earlier(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b;
   return a < b ? a : b;
@@ -233,7 +210,7 @@ function chooseInbox(
   asked: string | undefined,
   context: ToolContext,
   addresses: AddressBook,
-): { ok: true; address: string; id: number } | ToolError {
+): { ok: true; id: number } | ToolError {
   const wanted = asked?.trim().toLowerCase();
   const address = context.inbox ?? wanted;
   if (address === undefined || address === "")
@@ -246,7 +223,7 @@ function chooseInbox(
   }
   const id = addresses.idOf(address);
   if (id === null) return toolError("failed", `No mail of ${address} has been imported.`);
-  return { ok: true, address, id };
+  return { ok: true, id };
 }
 
 function textArgument(maxChars: number) {

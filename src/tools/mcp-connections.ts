@@ -10,7 +10,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
-import { longestSecret, redact, redactEnd } from "../platform/secrets.js";
+import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
+import { redact } from "../platform/secrets.js";
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -112,8 +113,6 @@ export class McpConnections {
   readonly #transports = new Set<Transport>();
   #closed = false;
 
-  constructor(private readonly startServer: StartServer) {}
-
   /**
    * An open connection. `secrets` are redacted from errors. `signal` aborts only the wait, not the connection, which
    * other callers may share.
@@ -153,7 +152,7 @@ export class McpConnections {
       if (this.#closed) throw new McpFailed("The connections are closed");
       return client;
     } catch (error) {
-      const words = transport instanceof SupervisedStdioTransport ? transport.lastWords : "";
+      const words = transport instanceof SupervisedStdioTransport ? transport.lastWords() : "";
       await client.close().catch(() => undefined);
       await transport.close().catch(() => undefined);
       this.#transports.delete(transport);
@@ -165,7 +164,7 @@ export class McpConnections {
 
   #transport(server: McpServer, secrets: readonly string[]): Transport {
     if ("command" in server) {
-      return new SupervisedStdioTransport(() => this.startServer(server.command, server.env), secrets);
+      return new SupervisedStdioTransport({ argv: server.command, env: server.env }, secrets);
     }
     return new StreamableHTTPClientTransport(new URL(server.url), {
       requestInit: { headers: { ...server.headers } },
@@ -228,19 +227,7 @@ async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-interface ServerProgram {
-  readonly stdin: NodeJS.WritableStream;
-  readonly stdout: NodeJS.ReadableStream;
-  readonly stderr: NodeJS.ReadableStream;
-  readonly ended: Promise<unknown>;
-  kill(): void;
-}
-
-type StartServer = (argv: readonly string[], env: Readonly<Record<string, string>>) => ServerProgram;
-
 const MAX_MESSAGE_BYTES = 20_000_000;
-
-const STDERR_TAIL_CHARS = 1_000;
 
 /** Time for a server to exit after its stdin is closed. */
 const GRACE_MS = 2_000;
@@ -254,28 +241,19 @@ class SupervisedStdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
-  #program: ServerProgram | null = null;
-  #lastWords = "";
-  #isCut = false;
+  /** The end of what the server wrote to stderr. */
+  lastWords = () => "";
+  #program: SupervisedProcess | null = null;
 
   constructor(
-    private readonly begin: () => ServerProgram,
+    private readonly server: ProgramStart,
     private readonly secrets: readonly string[],
   ) {}
 
-  get lastWords(): string {
-    return redactEnd(this.#lastWords, this.#isCut, STDERR_TAIL_CHARS, this.secrets).trim();
-  }
-
   async start(): Promise<void> {
-    const program = this.begin();
+    const program = startSupervised(this.server);
     this.#program = program;
-    program.stderr.on("data", (chunk: Buffer) => {
-      const words = this.#lastWords + chunk.toString("utf8");
-      const tailChars = STDERR_TAIL_CHARS + longestSecret(this.secrets);
-      this.#isCut ||= words.length > tailChars;
-      this.#lastWords = words.slice(-tailChars);
-    });
+    this.lastWords = lastOf(program.stderr, this.secrets);
     program.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     void program.ended.then(() => {
       this.#program = null;

@@ -8,6 +8,7 @@ import {
   fillInVariables,
   headersSchema,
   limitsShape,
+  requireFilled,
   secretsIn,
   ToolFailed,
 } from "./external-tool.js";
@@ -49,13 +50,10 @@ export const mcpTool = defineExternalTool({
 });
 
 export function resolveServer(server: StoredServer, { env }: Pick<ExternalResources, "env">): McpServer {
-  const filled = "command" in server ? cleanEnvironment(server.env, env) : fillInVariables(server.headers, env);
-  if (!filled.ok) {
-    throw new ToolFailed(`The MCP server cannot be reached: the environment variable ${filled.missing} is not set`);
-  }
+  const unreachable = "The MCP server cannot be reached";
   return "command" in server
-    ? { command: server.command, env: filled.values }
-    : { url: server.url, headers: filled.values };
+    ? { command: server.command, env: requireFilled(cleanEnvironment(server.env, env), unreachable) }
+    : { url: server.url, headers: requireFilled(fillInVariables(server.headers, env), unreachable) };
 }
 
 export function secretsOf(server: StoredServer, { env }: Pick<ExternalResources, "env">): readonly string[] {

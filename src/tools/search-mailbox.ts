@@ -7,7 +7,7 @@ import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { emailSearch, prepareQuery, searchEmails, toResult } from "./mail-tools.js";
 import { openMailbox } from "./mailbox.js";
-import { getTool } from "./tool.js";
+import { getTool, type ToolContext } from "./tool.js";
 
 export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
   return withStore(settings, (db) => getMail(db, messageId));
@@ -34,24 +34,7 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
   }
   return withStore(settings, async (db) => {
     const mailbox = openMailbox(db);
-    const prepared = prepareQuery(
-      {
-        words: options.words.join(" "),
-        inbox: undefined,
-        from: options.from,
-        to: options.to,
-        sentAfter: options.after,
-        sentBefore: options.before,
-        limit: options.limit,
-        addressFilter: "containing",
-      },
-      {
-        inbox: resolveInbox(db, options.inbox_address),
-        cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
-        signal: new AbortController().signal,
-      },
-      mailbox,
-    );
+    const prepared = prepareQuery(bestArguments(options), "containing", contextOf(db, options), mailbox);
     if (!prepared.ok) throw refused(prepared.error);
     if (prepared.query === null) return { emails: [], total: 0, corrections: [] };
     const { hits, total, corrections } = mailbox.search.explainBestFirst(prepared.query);
@@ -79,14 +62,9 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
     const isBest = options.order === "best";
     const id = isBest ? "email_search" : "search_emails";
     const handler = isBest ? emailSearch : searchEmails;
-    const inbox = resolveInbox(db, options.inbox_address);
-    const args = handler.args.safeParse(isBest ? bestArguments(inbox, options) : newestArguments(options));
+    const context = contextOf(db, options);
+    const args = handler.args.safeParse(isBest ? bestArguments(options) : newestArguments(options));
     if (!args.success) throw refused(args.error.issues[0]?.message ?? "it cannot be used");
-    const context = {
-      inbox,
-      cutoff: options.cutoff === undefined ? null : endOfDay(options.cutoff),
-      signal: new AbortController().signal,
-    };
     const config = handler.config.parse(getTool(db, id).handlerConfig);
     const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
     if (result.ok) return result.value;
@@ -98,29 +76,25 @@ function refused(why: string): UserError {
   return new UserError("search_refused", why, "See art-e search --help.");
 }
 
-function bestArguments(inbox: string, { words, limit, from, to, after, before }: SearchOptions): JsonValue {
-  return withoutUndefined({
-    query: words.join(" "),
-    inbox_id: inbox,
-    limit,
-    from,
-    to,
-    sent_after: after,
-    sent_before: before,
-  });
+function contextOf(db: Db, { inbox_address, cutoff }: SearchOptions): ToolContext {
+  return {
+    inbox: resolveInbox(db, inbox_address),
+    cutoff: cutoff === undefined ? null : endOfDay(cutoff),
+    signal: new AbortController().signal,
+  };
 }
 
-function newestArguments({ words, limit, from, to, after, before }: SearchOptions): JsonValue {
-  return withoutUndefined({
+function bestArguments({ words, limit, from, to, after, before }: SearchOptions) {
+  return { query: words.join(" "), limit, from, to, sent_after: after, sent_before: before };
+}
+
+function newestArguments({ words, limit, from, to, after, before }: SearchOptions) {
+  return {
     keywords: words,
     max_results: Math.min(limit, 10),
     from_addr: from,
     to_addr: to,
     sent_after: after,
     sent_before: before,
-  });
-}
-
-function withoutUndefined(args: Readonly<Record<string, JsonValue | undefined>>): JsonValue {
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined)) as JsonValue;
+  };
 }

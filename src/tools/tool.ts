@@ -79,7 +79,7 @@ export function listAgentsWithTool(db: Db, toolId: string): { readonly id: strin
 }
 
 /** Parses the JSON columns; an error names the tool and the column. */
-function toTool({ builtin, ...row }: Omit<RawToolRow, "builtin"> & { builtin: number }): StoredTool {
+function toTool({ builtin, ...row }: RawToolRow): StoredTool {
   return {
     ...row,
     builtin: builtin === 1,

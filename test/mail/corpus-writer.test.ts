@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readCorpusStats, readFingerprint } from "../../src/mail/corpus.js";
+import { readFingerprint } from "../../src/mail/corpus.js";
 import type { FiledEmail } from "../../src/mail/email.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { openCorpusWriter, toStorableMail } from "../../src/mail/store/corpus-writer.js";
 import { seeded } from "../bench/random.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
-import { content, idOf, importMails, mail, shuffled } from "./corpus-setup.js";
+import { content, importMails, mail, shuffled } from "./corpus-setup.js";
+import { addressId } from "./small-corpus.js";
 
 let test: TestDb;
 beforeEach(() => {
@@ -132,25 +133,10 @@ describe("what becomes of a mail", () => {
         .prepare("SELECT o.parties FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE m.body = ?")
         .pluck()
         .get(other.body) as string;
-      const inboxes = [...map.values()].map((address) => `in${idOf(fresh.db, address)}`);
+      const inboxes = [...map.values()].map((address) => `in${addressId(fresh.db, address)}`);
       expect(parties.split(" ")).toEqual(expect.arrayContaining(inboxes));
       fresh.close();
     }
-  });
-});
-
-describe("one mail under several Message-IDs", () => {
-  it("is stored once, counted under each, and every id gives it", async () => {
-    const ids = ["<a@x>", "<b@x>", "<c@x>", "<d@x>"];
-    await importMails(
-      test.db,
-      ids.map((messageId) => ({ ...first, messageId })),
-    );
-    expect(readCorpusStats(test.db)).toMatchObject({ messages: 4, distinct: 1 });
-    const mails = openMailLookup(test.db);
-    expect(ids.map((id) => mails.get(id)?.messageId)).toEqual(ids);
-    expect(new Set(ids.map((id) => mails.get(id)?.mailId)).size).toBe(1);
-    expect(test.db.prepare("SELECT count(*) FROM emails_fts").pluck().get()).toBe(1);
   });
 });
 

@@ -50,13 +50,13 @@ export interface Imported {
   readonly progress: readonly ImportProgress[];
 }
 
-type Options = Partial<Omit<ImportRequest, "source">> & {
+export type ImportOptions = Partial<Omit<ImportRequest, "sources">> & {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ImportProgress) => unknown;
 };
 
 /** Imports a source of mail, named by its path or already open. */
-export async function importFrom(db: Db, mail: string | CorpusSource, options: Options = {}): Promise<Imported> {
+export async function importFrom(db: Db, mail: string | CorpusSource, options: ImportOptions = {}): Promise<Imported> {
   const { signal = new AbortController().signal, onProgress, ...asked } = options;
   const skipped: BadEmail[] = [];
   const progress: ImportProgress[] = [];

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkHealth, repairIndex } from "../../src/mail/integrity.js";
-import { content, dump } from "../mail/corpus-setup.js";
+import { content } from "../mail/corpus-setup.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
+import { contentOf } from "./import-setup.js";
 
 let test: TestDb;
 beforeEach(async () => {
@@ -26,9 +27,9 @@ describe("a damaged file is told, and of what", () => {
 
 describe("a whole file", () => {
   it("is found well in every check, and is not changed by that", () => {
-    const before = dump(test.db);
+    const before = contentOf(test.db);
     expect([...checkHealth(test.db)].map(({ ok }) => ok)).toEqual(Array(5).fill(true));
-    expect(dump(test.db)).toEqual(before);
+    expect(contentOf(test.db)).toEqual(before);
   });
 
   it("without mail is well too", () => {

@@ -6,7 +6,6 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { wordFrequency } from "../../src/evals/suggest.js";
 import { openArtSearch } from "../../src/mail/art-search.js";
-import { importCorpus, prepareSource } from "../../src/mail/import.js";
 import { largestMailboxes } from "../../src/mail/import-command.js";
 import { checkHealth, repairIndex } from "../../src/mail/integrity.js";
 import { openMailboxListing } from "../../src/mail/mail-lookup.js";
@@ -18,6 +17,7 @@ import { type Db, openStore } from "../../src/store/open-store.js";
 import { importSource } from "../import-source.js";
 import { never } from "../runs/demo-setup.js";
 import { checkIndex, content, sourceOf } from "./corpus-setup.js";
+import { importFrom } from "./import-setup.js";
 import { anyQuery, PEOPLE, randomMails } from "./random-corpus.js";
 import type { PlainQuery } from "./search-reference.js";
 
@@ -50,23 +50,12 @@ async function importInto(name: string, { onThreads, onIndexed, signal = never }
   const file = openForImport(path(name));
   const { whileReadable } = file;
   try {
-    await importCorpus(
-      file.db,
-      {
-        sources: [{ name: "a test", source: prepareSource(sourceOf(mails), "none") }],
-        filter: "none",
-        limit: 0,
-        batchSize: 100,
-        ownerMap: new Map(),
-        parallelIndex: onThreads && whileReadable !== null ? { fromMails: 1, whileReadable } : null,
-        strict: true,
-        onSkipped: () => undefined,
-      },
-      ({ phase }) => {
-        if (phase === "index") onIndexed?.();
-      },
+    await importFrom(file.db, sourceOf(mails), {
+      parallelIndex: onThreads && whileReadable !== null ? { fromMails: 1, whileReadable } : null,
+      strict: true,
+      onProgress: ({ phase }) => phase === "index" && onIndexed?.(),
       signal,
-    );
+    });
     // On the connection that imported, as the command does.
     largestMailboxes(file.db, 5);
     file.finish();
@@ -162,15 +151,8 @@ describe("an index in two tables", () => {
     await importInto("grown.db", { onThreads: true });
     const db = openStore(path("grown.db"), { mustExist: true });
     const answers = answersOf(db);
-    const query: PlainQuery = {
-      words: "gas",
-      inbox: null,
-      from: null,
-      to: null,
-      after: null,
-      before: null,
-      limit: 300,
-    };
+    const anything = { inbox: null, from: null, to: null, after: null, before: null };
+    const query: PlainQuery = { words: "gas", ...anything, limit: 300 };
     const before = answers(query).newest.map(({ messageId }) => messageId);
     await change();
     expect(olderFrom(db)).toBeNull();
@@ -187,21 +169,7 @@ async function importMore(name: string): Promise<void> {
   const file = openForImport(path(name));
   expect(file.whileReadable).toBeNull();
   const source = sourceOf(randomMails(20, 8).map((email) => ({ ...email, messageId: `<more-${email.messageId}` })));
-  await importCorpus(
-    file.db,
-    {
-      sources: [{ name: "more", source: prepareSource(source, "none") }],
-      filter: "none",
-      limit: 0,
-      batchSize: 100,
-      ownerMap: new Map(),
-      parallelIndex: null,
-      strict: true,
-      onSkipped: () => undefined,
-    },
-    () => undefined,
-    never,
-  );
+  await importFrom(file.db, source, { strict: true });
   file.finish();
 }
 

@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import PostalMime, { type Address } from "postal-mime";
 import { extract } from "tar-stream";
 import { describe, expect, it } from "vitest";
-import { isoSeconds, normalizeBody, normalizeMessageId, normalizeSubject } from "../../src/mail/mime.js";
+import { isoSeconds, normalizeMessageId, normalizeSubject, splitBody } from "../../src/mail/mime.js";
 import { parseEmail } from "../../src/mail/mime-body.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { fixtureMails, mutilatedMails } from "./mutilate.js";
@@ -43,7 +43,7 @@ function byLibrary(mail: LibraryMail): Fields {
     cc: addressesOf(mail.cc).join(", "),
     bcc: addressesOf(mail.bcc).join(", "),
     date: dateOf(mail.date ?? ""),
-    body: normalizeBody(mail.text ?? ""),
+    body: splitBody(mail.text ?? "").body,
   };
 }
 
@@ -158,7 +158,7 @@ const EXPLANATIONS: readonly Explanation[] = [
 const inAscii = (text: string) => text.replace(/[^\n -~]+/g, "?");
 
 const attached = (content: string | Uint8Array | ArrayBuffer) =>
-  normalizeBody(typeof content === "string" ? content : Buffer.from(content as ArrayBuffer).toString("latin1"));
+  splitBody(typeof content === "string" ? content : Buffer.from(content as ArrayBuffer).toString("latin1")).body;
 
 const bodyOf = (raw: Buffer) => raw.subarray(/\n\r?\n/.exec(raw.toString("latin1"))?.index ?? raw.length);
 

@@ -1,18 +1,17 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/mail/corpus-formats.js";
 import { type CsvRecord, CsvRecords, MAX_FIELD_BYTES } from "../../src/mail/readers/csv.js";
 import { openTarball } from "../../src/mail/readers/tar.js";
 import { UserError } from "../../src/platform/errors.js";
 import { downloadEnronEmails, type Hub } from "../../src/platform/huggingface.js";
-import { type Handler, never, QUICK, sendFile, sendJson, startHub } from "../platform/hub-server.js";
+import { hubSetup, never, QUICK, sendFile, sendJson } from "../platform/hub-server.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { mailEntries, readAll, type TarEntry, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
 
@@ -312,24 +311,7 @@ it("a group of more rows than are read at once gives every mail once, in order",
 
 describe("the mail", () => {
   const COMMIT = "0123456789abcdef0123456789abcdef01234567";
-  let folder: string;
-  let open: AsyncDisposable[];
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "hub-"));
-    open = [];
-  });
-
-  afterEach(async () => {
-    for (const server of open) await server[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  async function hub(handler: Handler) {
-    const server = await startHub(handler);
-    open.push(server);
-    return server;
-  }
+  const { folder, hub } = hubSetup();
 
   const SHARDS = [0, 1, 2].map((i) => ({
     path: `data/train-0000${i}-of-00003.parquet`,
@@ -367,7 +349,7 @@ describe("the mail", () => {
       sendJson(res, tree(SHARDS.slice(1)));
       return true;
     });
-    await expect(downloadEnronEmails(at(server.endpoint), folder, never)).rejects.toMatchObject({
+    await expect(downloadEnronEmails(at(server.endpoint), folder(), never)).rejects.toMatchObject({
       message: expect.stringContaining("lists 2 of 3 shards"),
       hint: expect.stringContaining("art-e import FOLDER"),
     });
@@ -381,13 +363,13 @@ describe("the mail", () => {
       sendFile(req, res, other);
       return true;
     });
-    await expect(downloadEnronEmails(at(server.endpoint), folder, never)).rejects.toMatchObject({
+    await expect(downloadEnronEmails(at(server.endpoint), folder(), never)).rejects.toMatchObject({
       message: expect.stringContaining("its SHA-256 is"),
     });
   });
 
   it("is refused where the hub cannot be reached, with what to do by hand", async () => {
-    await expect(downloadEnronEmails(at("http://127.0.0.1:1"), folder, never)).rejects.toMatchObject({
+    await expect(downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).rejects.toMatchObject({
       code: "download_failed",
       hint: expect.stringContaining("art-e import FOLDER"),
     });
@@ -396,26 +378,26 @@ describe("the mail", () => {
   it("comes in three shards of one commit, which is recorded", async () => {
     const server = await mailHub();
     const progress: [number, number | null][] = [];
-    const shards = await downloadEnronEmails(at(server.endpoint), folder, never, (bytes, total) => {
+    const shards = await downloadEnronEmails(at(server.endpoint), folder(), never, (bytes, total) => {
       progress.push([bytes, total]);
     });
-    expect(shards).toBe(join(folder, "corbt", "enron-emails", COMMIT));
+    expect(shards).toBe(join(folder(), "corbt", "enron-emails", COMMIT));
     for (const { path, bytes } of SHARDS) {
       expect(await readFile(join(shards, path.replace("data/", "")))).toEqual(bytes);
     }
     expect((await readdir(shards)).filter((name) => !name.endsWith(".parquet.json"))).toHaveLength(3);
     expect(progress.at(-1)).toEqual([TOTAL, TOTAL]);
     expect(progress.map(([bytes]) => bytes)).toEqual(progress.map(([bytes]) => bytes).sort((a, b) => a - b));
-    expect(JSON.parse(await readFile(join(folder, "corbt", "enron-emails", "main.json"), "utf8"))).toMatchObject({
+    expect(JSON.parse(await readFile(join(folder(), "corbt", "enron-emails", "main.json"), "utf8"))).toMatchObject({
       commit: COMMIT,
     });
   });
 
   it("is not asked for again once it is cached, not even what main stands for", async () => {
     const server = await mailHub();
-    const first = await downloadEnronEmails(at(server.endpoint), folder, never);
+    const first = await downloadEnronEmails(at(server.endpoint), folder(), never);
     expect(server.seen).toHaveLength(5);
-    expect(await downloadEnronEmails(at("http://127.0.0.1:1"), folder, never)).toBe(first);
+    expect(await downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).toBe(first);
   });
 
   it("that failed at a shard stays at its commit and fetches only what is missing", async () => {
@@ -425,10 +407,10 @@ describe("the mail", () => {
       res.writeHead(404).end();
       return true;
     });
-    await expect(downloadEnronEmails(at(server.endpoint), folder, never)).rejects.toThrow(/404/);
+    await expect(downloadEnronEmails(at(server.endpoint), folder(), never)).rejects.toThrow(/404/);
     failing = false;
     const before = server.seen.length;
-    await downloadEnronEmails(at(server.endpoint), folder, never);
+    await downloadEnronEmails(at(server.endpoint), folder(), never);
     expect(server.seen.slice(before).map((seen) => seen.path)).toEqual([
       `/datasets/corbt/enron-emails/resolve/${COMMIT}/data/train-00002-of-00003.parquet`,
     ]);

@@ -1,46 +1,30 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach } from "vitest";
 import type { DownloadRequest } from "../../src/platform/download.js";
 import { hubHints } from "../../src/platform/huggingface.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
-import { type Handler, type HubServer, never, QUICK, startHub } from "./hub-server.js";
+import { hubSetup, never, QUICK } from "./hub-server.js";
 
 export const FILE = parquetOf(questionRows(300));
 export const SHA256 = createHash("sha256").update(FILE).digest("hex");
 export const THIRD = Math.floor(FILE.length / 3);
 
-/** A cache folder of its own for every test of a file, and hubs that are closed after it. */
+/** As `hubSetup`, with downloads into a cache folder. */
 export function downloadSetup() {
-  let folder = "";
-  let servers: HubServer[] = [];
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "download-"));
-    servers = [];
-  });
-
-  afterEach(async () => {
-    for (const server of servers) await server[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
-  });
-
+  const { folder, hub } = hubSetup();
+  /** The folder the target lies in; made by the download. */
+  const cache = () => join(folder(), "cache");
+  const target = () => join(cache(), "test.parquet");
   return {
-    /** The folder the target lies in; made by the download. */
-    cache: () => join(folder, "cache"),
-    target: () => join(folder, "cache", "test.parquet"),
-    async hub(handler: Handler): Promise<HubServer> {
-      const server = await startHub(handler);
-      servers.push(server);
-      return server;
-    },
+    hub,
+    cache,
+    target,
     request(endpoint: string, changes: Partial<DownloadRequest> = {}): DownloadRequest {
       return {
         url: `${endpoint}/data/test.parquet`,
         headers: {},
-        target: join(folder, "cache", "test.parquet"),
+        target: target(),
         revision: "a".repeat(40),
         magic: "PAR1",
         retry: QUICK,
@@ -51,7 +35,7 @@ export function downloadSetup() {
     },
     /** What lies in the target's folder. */
     async left(): Promise<string[]> {
-      return (await readdir(join(folder, "cache"))).sort();
+      return (await readdir(cache())).sort();
     },
   };
 }

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { downloadFile } from "../../src/platform/download.js";
+import { type DownloadRequest, downloadFile } from "../../src/platform/download.js";
 import { downloadSetup, FILE, SHA256, THIRD } from "./download-setup.js";
 import { type Handler, ONCE, QUICK, sendFile, sendUntil, startHub } from "./hub-server.js";
 
@@ -10,84 +10,88 @@ describe("download file", () => {
   const { cache, target, hub, request, left } = downloadSetup();
 
   describe("what is refused", () => {
-    it("a file that is not there, with how to do without", async () => {
-      const server = await hub((_, res) => res.writeHead(404).end("Entry not found"));
-      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
-        name: "UserError",
-        code: "download_failed",
-        message: `could not download ${server.endpoint}/data/test.parquet: the server answered 404 (Not Found)`,
-        hint: expect.stringContaining("--dataset FILE"),
+    interface Refused {
+      readonly handler: Handler;
+      readonly changes?: Partial<DownloadRequest>;
+      /** What the message says. */
+      readonly says: string;
+      readonly hint?: string;
+      /** Requests until it is given up. */
+      readonly asked?: number;
+    }
+
+    const whole: Handler = (req, res) => sendFile(req, res, FILE);
+    const page = Buffer.from("<html><body>Please sign in to the network</body></html>");
+
+    it.each<[string, Refused]>([
+      [
+        "a file that is not there, with how to do without",
+        {
+          handler: (_, res) => res.writeHead(404).end("Entry not found"),
+          says: "/data/test.parquet: the server answered 404 (Not Found)",
+          hint: "--dataset FILE",
+        },
+      ],
+      [
+        "a file one may not read, naming HF_TOKEN and the hub's own reason",
+        {
+          handler: (_, res) => res.writeHead(401, { "x-error-message": "Invalid credentials" }).end(),
+          says: "401 (Invalid credentials)",
+          hint: "HF_TOKEN",
+        },
+      ],
+      [
+        "a page that is no Parquet file, though it came with 200",
+        { handler: (req, res) => sendFile(req, res, page), says: "does not begin and end with PAR1" },
+      ],
+      [
+        "a file whose end is missing, though the server called it whole",
+        {
+          handler: (req, res) => sendFile(req, res, FILE.subarray(0, THIRD)),
+          says: "does not begin and end with PAR1",
+        },
+      ],
+      [
+        "a file of another size than the known one, before it is transferred",
+        { handler: whole, changes: { expectedSize: 999 }, says: `has ${FILE.length} bytes, not 999` },
+      ],
+      [
+        "a file of another SHA-256 than the known one",
+        { handler: whole, changes: { expectedSha256: "0".repeat(64) }, says: SHA256 },
+      ],
+      [
+        "more bytes than the known size, from a server that names no length",
+        {
+          handler: (_, res) => {
+            res.write(FILE);
+            res.end(FILE);
+          },
+          changes: { expectedSize: FILE.length },
+          says: "more than",
+        },
+      ],
+      [
+        "a server that fails again and again, after as many attempts as allowed",
+        { handler: (_, res) => res.writeHead(503).end(), says: "503", asked: QUICK.attempts },
+      ],
+      [
+        "a server that asks to wait longer than the longest wait",
+        {
+          handler: (_, res) => res.writeHead(429, { "retry-after": "3600" }).end(),
+          says: "429",
+          hint: "wait some minutes",
+        },
+      ],
+    ])("%s", async (_, { handler, changes, says, hint = "", asked = 1 }) => {
+      const server = await hub(handler);
+      const error = await downloadFile(request(server.endpoint, changes)).catch((thrown: Error) => thrown);
+      expect(error).toMatchObject({ name: "UserError", code: "download_failed", exitCode: 1 });
+      expect(error).toMatchObject({ message: expect.stringContaining(says), hint: expect.stringContaining(hint) });
+      expect(error).toMatchObject({
+        message: expect.stringContaining(`could not download ${server.endpoint}/data/test.parquet: `),
       });
-      expect(server.seen).toHaveLength(1);
+      expect(server.seen).toHaveLength(asked);
       expect(await left()).toEqual([]);
-    });
-
-    it("a file one may not read, naming HF_TOKEN and the hub's own reason", async () => {
-      const server = await hub((_, res) => res.writeHead(401, { "x-error-message": "Invalid credentials" }).end());
-      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
-        message: expect.stringContaining("401 (Invalid credentials)"),
-        hint: expect.stringContaining("HF_TOKEN"),
-      });
-      expect(server.seen).toHaveLength(1);
-    });
-
-    it("a page that is no Parquet file, though it came with 200", async () => {
-      const page = Buffer.from("<html><body>Please sign in to the network</body></html>");
-      const server = await hub((req, res) => sendFile(req, res, page));
-      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
-        message: expect.stringContaining("does not begin and end with PAR1"),
-      });
-      expect(await left()).toEqual([]);
-    });
-
-    it("a file whose end is missing, though the server called it whole", async () => {
-      const server = await hub((req, res) => sendFile(req, res, FILE.subarray(0, THIRD)));
-      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({ code: "download_failed" });
-      expect(await left()).toEqual([]);
-    });
-
-    it("a file of another size than the known one, before it is transferred", async () => {
-      const server = await hub((req, res) => sendFile(req, res, FILE));
-      await expect(downloadFile(request(server.endpoint, { expectedSize: 999 }))).rejects.toMatchObject({
-        message: expect.stringContaining(`has ${FILE.length} bytes, not 999`),
-      });
-      expect(await left()).toEqual([]);
-    });
-
-    it("a file of another SHA-256 than the known one", async () => {
-      const server = await hub((req, res) => sendFile(req, res, FILE));
-      await expect(downloadFile(request(server.endpoint, { expectedSha256: "0".repeat(64) }))).rejects.toMatchObject({
-        message: expect.stringContaining(SHA256),
-      });
-      expect(await left()).toEqual([]);
-    });
-
-    it("more bytes than the known size, from a server that names no length", async () => {
-      const server = await hub((_, res) => {
-        res.write(FILE);
-        res.end(FILE);
-      });
-      await expect(downloadFile(request(server.endpoint, { expectedSize: FILE.length }))).rejects.toMatchObject({
-        message: expect.stringContaining("more than"),
-      });
-      expect(await left()).toEqual([]);
-    });
-
-    it("a server that fails again and again, after as many attempts as allowed", async () => {
-      const server = await hub((_, res) => res.writeHead(503).end());
-      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
-        code: "download_failed",
-        exitCode: 1,
-      });
-      expect(server.seen).toHaveLength(QUICK.attempts);
-    });
-
-    it("a server that asks to wait longer than the longest wait", async () => {
-      const server = await hub((_, res) => res.writeHead(429, { "retry-after": "3600" }).end());
-      await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
-        hint: expect.stringContaining("wait some minutes"),
-      });
-      expect(server.seen).toHaveLength(1);
     });
 
     it("a host that does not listen", async () => {

@@ -1,5 +1,9 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../src/platform/retry-delay.js";
 
 export interface Seen {
@@ -30,6 +34,31 @@ export async function startHub(handler: Handler): Promise<HubServer> {
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A folder of its own for every test, and hubs that are closed after it. */
+export function hubSetup() {
+  let folder = "";
+  let servers: HubServer[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "hub-"));
+    servers = [];
+  });
+
+  afterEach(async () => {
+    for (const server of servers) await server[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  return {
+    folder: () => folder,
+    async hub(handler: Handler): Promise<HubServer> {
+      const server = await startHub(handler);
+      servers.push(server);
+      return server;
     },
   };
 }

@@ -1,34 +1,16 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkedEndpoint, type Hub, QUESTIONS_REVISION } from "../../src/platform/huggingface.js";
 import { loadQuestions } from "../../src/questions/published-questions.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
-import { type Handler, never, QUICK, sendFile, sendJson, startHub } from "./hub-server.js";
+import { type Handler, hubSetup, never, QUICK, sendFile, sendJson } from "./hub-server.js";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
-let folder: string;
-let open: AsyncDisposable[];
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "hub-"));
-  open = [];
-});
-
-afterEach(async () => {
-  for (const server of open) await server[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function hub(handler: Handler) {
-  const server = await startHub(handler);
-  open.push(server);
-  return server;
-}
+const { folder, hub } = hubSetup();
 
 function load(
   endpoint: string,
@@ -36,7 +18,7 @@ function load(
 ) {
   const { useJson = false, revision = COMMIT, token = null, split = "test" } = changes;
   const where: Hub = { endpoint, rowsEndpoint: endpoint, token, retry: QUICK };
-  return loadQuestions({ split, dataset: null, useJson, hub: { ...where, revision }, cacheDir: folder }, never);
+  return loadQuestions({ split, dataset: null, useJson, hub: { ...where, revision }, cacheDir: folder() }, never);
 }
 
 describe("the hub's address", () => {
@@ -121,63 +103,52 @@ describe("questions from the rows API", () => {
     };
   }
 
-  const refused = (message: string) => ({ code: "download_failed", message: expect.stringContaining(message) });
-
-  it("are refused where the API holds a part only", async () => {
-    const server = await hub((req, res) => sendJson(res, { ...page(req), partial: true }));
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("only a part"));
-  });
-
-  it("are refused where there are none, and that is not cached", async () => {
-    const server = await hub((_, res) => sendJson(res, { rows: [], num_rows_total: 0 }));
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("has no rows"));
-    expect(await readdir(folder)).toEqual([]);
-  });
-
-  it("are refused where a cell was cut short", async () => {
-    const server = await hub((req, res) => {
-      const { rows, ...rest } = page(req);
-      sendJson(res, { ...rest, rows: rows.map((row) => ({ ...row, truncated_cells: ["answer"] })) });
+  it.each<[string, Handler, string]>([
+    ["the API holds a part only", (req, res) => sendJson(res, { ...page(req), partial: true }), "only a part"],
+    ["there are none", (_, res) => sendJson(res, { rows: [], num_rows_total: 0 }), "has no rows"],
+    [
+      "a cell was cut short",
+      (req, res) => {
+        const { rows, ...rest } = page(req);
+        sendJson(res, { ...rest, rows: rows.map((row) => ({ ...row, truncated_cells: ["answer"] })) });
+      },
+      "cut short: answer",
+    ],
+    [
+      "pages end before all rows came",
+      (req, res) => sendJson(res, page(req, 231)),
+      "no rows came from row 230 on, of 231",
+    ],
+    [
+      "a page is another than the one asked for",
+      (req, res, count) => {
+        if (count === 2 && req.url !== undefined) req.url = req.url.replace("offset=100", "offset=0");
+        sendJson(res, page(req));
+      },
+      "row 0 came where row 100 was to come",
+    ],
+    [
+      "the dataset changes between two pages",
+      (req, res, count) => sendJson(res, page(req), { "x-revision": `commit-${count}` }),
+      "changed while it was read",
+    ],
+    ["the answer is no JSON", (_, res) => res.end("<html>"), "not JSON"],
+    ["the answer is another", (_, res) => sendJson(res, { error: "no such config" }), "rows"],
+    [
+      "they came in part only",
+      (req, res, count) => {
+        if (count <= 2) sendJson(res, page(req));
+        else res.writeHead(404).end();
+      },
+      "404",
+    ],
+  ])("are refused where %s, and nothing is cached", async (_, handler, message) => {
+    const server = await hub(handler);
+    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject({
+      code: "download_failed",
+      message: expect.stringContaining(message),
     });
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("cut short: answer"));
-  });
-
-  it("are refused where pages end before all rows came", async () => {
-    const server = await hub((req, res) => sendJson(res, page(req, 231)));
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(
-      refused("no rows came from row 230 on, of 231"),
-    );
-  });
-
-  it("are refused where a page is another than the one asked for", async () => {
-    const server = await hub((req, res, count) => {
-      if (count === 2 && req.url !== undefined) req.url = req.url.replace("offset=100", "offset=0");
-      sendJson(res, page(req));
-    });
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(
-      refused("row 0 came where row 100 was to come"),
-    );
-  });
-
-  it("are refused where the dataset changes between two pages", async () => {
-    const server = await hub((req, res, count) => sendJson(res, page(req), { "x-revision": `commit-${count}` }));
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("changed while it was read"));
-  });
-
-  it("are refused where the answer is no JSON, or another", async () => {
-    const html = await hub((_, res) => res.end("<html>"));
-    await expect(load(html.endpoint, { useJson: true })).rejects.toMatchObject(refused("not JSON"));
-    const other = await hub((_, res) => sendJson(res, { error: "no such config" }));
-    await expect(load(other.endpoint, { useJson: true })).rejects.toMatchObject(refused("rows"));
-  });
-
-  it("that came in part only are not kept", async () => {
-    const server = await hub((req, res, count) => {
-      if (count <= 2) sendJson(res, page(req));
-      else res.writeHead(404).end();
-    });
-    await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject(refused("404"));
-    expect(await readdir(folder)).toEqual([]);
+    expect(await readdir(folder())).toEqual([]);
   });
 
   it("are all of them, page by page, through a 429, a 500 and a cut connection", async () => {
@@ -206,7 +177,7 @@ describe("questions from the rows API", () => {
     const first = await load(server.endpoint, { useJson: true });
     expect(await load(server.endpoint, { useJson: true })).toEqual(first);
     expect(server.seen).toHaveLength(3);
-    const path = join(folder, "corbt", "enron_emails_sample_questions", "rows-api", "test.jsonl");
+    const path = join(folder(), "corbt", "enron_emails_sample_questions", "rows-api", "test.jsonl");
     const lines = (await readFile(path, "utf8")).split("\n");
     await writeFile(path, lines.slice(0, 100).join("\n"));
     expect(await load(server.endpoint, { useJson: true })).toEqual(first);

@@ -14,7 +14,6 @@ import { checkIndex, mail, openWithMails } from "../mail/corpus-setup.js";
 import { openEmpty } from "../runs/demo-setup.js";
 
 describe("open store", () => {
-  const _ROOT = join(import.meta.dirname, "../..");
   const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

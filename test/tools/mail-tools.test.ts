@@ -7,16 +7,16 @@ import { context, type DemoTools, type Found, openDemoTools, type ReadMail, tool
 
 const DUES = "<27689241.1075840308675.JavaMail.demo@kestrel>";
 
+let demo: DemoTools;
+
+beforeAll(async () => {
+  demo = await openDemoTools();
+});
+
+afterAll(() => demo.close());
+
 describe("email search", () => {
   const SEASON = "<14928187.1075840303621.JavaMail.demo@kestrel>";
-  let demo: DemoTools;
-
-  beforeAll(async () => {
-    demo = await openDemoTools();
-  });
-
-  afterAll(() => demo.close());
-
   const search = (args: object) => demo.value<Found>("email_search", { inbox_id: MARCUS, ...args } as never);
   const idsOf = ({ emails }: Found) => emails.map((mail) => mail.message_id);
 
@@ -239,14 +239,6 @@ describe("email search", () => {
 describe("email get", () => {
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
   const DUES_COPY = "<29360411.1075840803805.JavaMail.demo@kestrel>";
-  let demo: DemoTools;
-
-  beforeAll(async () => {
-    demo = await openDemoTools();
-  });
-
-  afterAll(() => demo.close());
-
   const read = (message_id: string, more = {}) => demo.value<ReadMail>("email_get", { message_id, ...more });
 
   describe("email_get refuses", () => {
@@ -400,14 +392,6 @@ describe("email get", () => {
 });
 
 describe("return_final_answer", () => {
-  let demo: DemoTools;
-
-  beforeAll(async () => {
-    demo = await openDemoTools();
-  });
-
-  afterAll(() => demo.close());
-
   test.each([
     [{}, "answer"],
     [{ answer: "42" }, "sources"],

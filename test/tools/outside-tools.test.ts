@@ -3,7 +3,6 @@ import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
-import { startSupervised } from "../../src/platform/processes.js";
 import { httpTool } from "../../src/tools/http-tool.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 import { listenMcp } from "../../src/tools/mcp-server.js";
@@ -167,7 +166,7 @@ describe("connections", () => {
 
   beforeEach(() => {
     db = openEmpty();
-    mcp = new McpConnections((argv, environment) => startSupervised({ argv, env: environment }));
+    mcp = new McpConnections();
   });
 
   afterEach(async () => {

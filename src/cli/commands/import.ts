@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
-import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
+import type { ImportProgress, Skipped } from "../../mail/import.js";
+import type { ImportOutcome } from "../../mail/import-command.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
@@ -49,15 +50,14 @@ export const importCommand = defineCommand(
     }
     const sources = csvPath === undefined ? source : [csvPath];
     const { importMail } = await import("../../mail/import-command.js");
-    const { summary, skippedFile, mailboxes } = await importMail(
+    const outcome = await importMail(
       { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict, singleIndex },
       context,
       { ...importBars(settings), letSignalsEnd },
     );
-    out.result({ db: settings.db, ...summary, skippedFile, mailboxes }, () =>
-      [importSummary(summary, settings.db, skippedFile), ...mailboxLines(mailboxes, summary.inboxes, settings)].join(
-        "\n",
-      ),
+    const { summary, seconds, skippedFile, mailboxes } = outcome;
+    out.result({ db: settings.db, ...summary, seconds, skippedFile, mailboxes }, () =>
+      [importSummary(outcome, settings.db), ...mailboxLines(mailboxes, summary.inboxes, settings)].join("\n"),
     );
     return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
   },
@@ -83,7 +83,7 @@ function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Set
   ];
 }
 
-function importSummary(summary: ImportSummary, file: string, skippedFile: string | null): string {
+function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: string): string {
   const { dropped, skipped } = summary;
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
@@ -103,7 +103,7 @@ function importSummary(summary: ImportSummary, file: string, skippedFile: string
       ? ""
       : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
-  rows.push(["Time", `${summary.seconds.toFixed(1)} s`]);
+  rows.push(["Time", `${seconds.toFixed(1)} s`]);
   const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
   if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");

@@ -20,15 +20,8 @@ export function brokenSource(name: string, where: string, cause: unknown): UserE
 export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (code === "ENOENT" || code === "ENOTDIR") {
-    return new UserError(
-      "no_such_source",
-      `${path} does not exist`,
-      "Check the path of the mail to import.",
-      undefined,
-      {
-        cause,
-      },
-    );
+    const hint = "Check the path of the mail to import.";
+    return new UserError("no_such_source", `${path} does not exist`, hint, undefined, { cause });
   }
   return new UserError(
     "unreadable_source",

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { parseJsonOrNull } from "../../platform/json.js";
-import type { CorpusSource, Email } from "../email.js";
+import type { CorpusFormat, CorpusSource, Email } from "../email.js";
 import { buildEmailFromRow, type EmailFields, parseIsoDate, parseMailDate } from "../mime.js";
 import { parseEmail, TOO_LARGE } from "../mime-body.js";
 import { batchMails, fileEmail, isSystemError, locateMail, type ReadResult, readHead, unreadable } from "./batches.js";
@@ -17,13 +17,21 @@ export async function openParsedCsv(path: string): Promise<CorpusSource> {
   const names = (await readCsvHeader(path)) ?? [];
   const columns = mailColumns(names, path);
   const positions = new Map([...columns].map(([column, name]) => [column, names.indexOf(name)]));
+  return openCsv("parsed-csv", path, (csv) => readParsedMails(csv, positions, names.length));
+}
+
+async function openCsv(
+  format: CorpusFormat,
+  path: string,
+  read: (csv: CsvFile) => AsyncIterable<ReadResult | readonly ReadResult[]>,
+): Promise<CorpusSource> {
   const { size } = await stat(path);
   return {
-    format: "parsed-csv",
+    format,
     totalBytes: size,
     batches(signal) {
       const csv = new CsvFile(path);
-      return batchMails(readParsedMails(csv, positions, names.length), () => csv.bytesRead, signal);
+      return batchMails(read(csv), () => csv.bytesRead, signal);
     },
   };
 }
@@ -87,15 +95,7 @@ export async function openKaggleCsv(path: string): Promise<CorpusSource> {
       "Leave --format out to have the form recognised.",
     );
   }
-  const { size } = await stat(path);
-  return {
-    format: "kaggle-csv",
-    totalBytes: size,
-    batches(signal) {
-      const csv = new CsvFile(path);
-      return batchMails(readMails(csv, names), () => csv.bytesRead, signal);
-    },
-  };
+  return openCsv("kaggle-csv", path, (csv) => readMails(csv, names));
 }
 
 export function isKaggleHeader(names: readonly string[]): boolean {

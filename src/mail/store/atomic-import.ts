@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { UserError } from "../../platform/errors.js";
+import { isBusy } from "../../store/database-error.js";
 import {
   checkDatabaseFile,
   type Db,
@@ -202,7 +203,7 @@ function lockLeftOver(db: Db, partial: string, path: string): void {
     db.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     // Any other error: a file cut off so early that it is not a database.
-    if (cause instanceof Database.SqliteError && cause.code.startsWith("SQLITE_BUSY")) throw busy(partial, path);
+    if (isBusy(cause)) throw busy(partial, path);
   }
 }
 

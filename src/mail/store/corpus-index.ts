@@ -1,14 +1,11 @@
 import type { Db } from "../../store/open-store.js";
 import { bigramText } from "../../text/tokenizer.js";
-import { PARTY } from "../search-query.js";
+import { FTS_TABLES, PARTY } from "../search-query.js";
 
 /** Mails indexed between two calls of the listener. */
 const CHUNK = 5_000;
 
-/** The full-text index: of all mails, or of the newer ones and of the older ones. */
-export type FtsTable = "emails_fts" | "emails_fts_older";
-
-const FTS_TABLES: readonly FtsTable[] = ["emails_fts", "emails_fts_older"];
+export type FtsTable = (typeof FTS_TABLES)[number];
 
 /** The tables in which FTS5 stores an index; copied as they are, they are the index. */
 export function ftsStorageTables(table: FtsTable): string[] {

@@ -4,6 +4,7 @@ import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { type Db, openDatabaseFile } from "../../store/open-store.js";
 import { bigramText } from "../../text/tokenizer.js";
 import type { CorpusFormat, Email, FiledEmail } from "../email.js";
+import { FTS_TABLES } from "../search-query.js";
 import { copyTables, ftsStorageTables } from "./corpus-index.js";
 
 /**
@@ -141,8 +142,7 @@ const MAIL_TABLES = [
   "mail_bigrams",
   "corpus_state",
   // The index as it is: building it anew takes as long as an import.
-  ...ftsStorageTables("emails_fts"),
-  ...ftsStorageTables("emails_fts_older"),
+  ...FTS_TABLES.flatMap(ftsStorageTables),
 ];
 
 export interface MailCopy {
