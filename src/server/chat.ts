@@ -30,6 +30,7 @@ import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-form
 import { getSession, saveChat, sessionMessages } from "../traces/chats-store.js";
 import type { ChatTrace, MailboxBinding } from "../traces/trace.js";
 import { ServedModels } from "./served-models.js";
+import type { ChatLimits } from "./sse-writer.js";
 
 interface ChatTimeouts {
   readonly chatMs: number;
@@ -174,27 +175,12 @@ export interface ChatRequest {
   readonly modelId?: string | null | undefined;
 }
 
-/** Admits chats: so many at once, and one at a time in a session. */
-export interface ChatAdmission {
-  /** Throws where the chat is not admitted. */
-  admit(sessionId: string): AdmittedChat;
-}
-
-/** One chat under way. */
-export interface AdmittedChat {
-  readonly signal: AbortSignal;
-  /** Aborts the chat because its client has disconnected. */
-  abandon(reason: string): void;
-  /** Lets another chat in. */
-  release(): void;
-}
-
 /** What all chats of a process share. */
 export interface ChatServices {
   readonly db: Db;
   readonly resources: ToolResources;
   readonly models: ServedModels;
-  readonly chats: ChatAdmission;
+  readonly chats: ChatLimits;
   readonly chatTimeoutMs: number;
   /** Null: traces are not sent anywhere. */
   readonly live: LiveTraces | null;

@@ -10,7 +10,7 @@ import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { ApiError } from "./api-error.js";
 import type { ChatServices } from "./chat.js";
 import { errorShape, openaiErrorShape } from "./response-shapes.js";
-import type { ChatLimits, StreamLimits } from "./sse-writer.js";
+import type { StreamLimits } from "./sse-writer.js";
 
 interface FileToSend {
   readonly path: string;
@@ -47,7 +47,6 @@ function askedStart(header: (name: string) => string | undefined, etag: string):
 /** What the requests of one server share. */
 export interface Services extends ChatServices {
   readonly version: string;
-  readonly chats: ChatLimits;
   readonly stream: StreamLimits;
   readonly corpus: CorpusCopies;
   /** Whether tools may be made that run programs here, read the environment or reach private addresses. */

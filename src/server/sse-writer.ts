@@ -1,5 +1,4 @@
 import { ApiError } from "./api-error.js";
-import type { AdmittedChat, ChatAdmission } from "./chat.js";
 
 /** Time limits of an event stream. */
 export interface StreamLimits {
@@ -117,8 +116,17 @@ class ChatEnded extends Error {
   }
 }
 
+/** One chat under way. */
+interface AdmittedChat {
+  readonly signal: AbortSignal;
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /** Lets another chat in. */
+  release(): void;
+}
+
 /** Limits chats to so many at once, and to one at a time in a session. */
-export class ChatLimits implements ChatAdmission {
+export class ChatLimits {
   private readonly open = new Set<AbortController>();
   private readonly sessions = new Set<string>();
   private stopping = false;
