@@ -9,8 +9,8 @@ import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.
 import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
-/** As OpenPipe published them with ART-E; without intervals or denominators. */
-export const PUBLISHED: PublishedResults = {
+/** As OpenPipe published them with ART-E; without intervals or denominators. Null: not published. */
+export const PUBLISHED = {
   figures: [
     { model: "ART-E 14B", accuracy: 0.96, secondsPerTask: 1.1, usdPerThousand: 0.85 },
     { model: "o3", accuracy: 0.9, secondsPerTask: 5.6, usdPerThousand: 55.19 },
@@ -21,6 +21,8 @@ export const PUBLISHED: PublishedResults = {
   protocol:
     "agent art-e over the first 100 test questions with one gold mail each, seven known bad ones left out; mail through ART's import filter, no cutoff; gemini-2.0-flash as judge, which says True or False; no intervals",
 };
+
+export type PublishedResults = typeof PUBLISHED;
 
 const QUESTIONS = 100;
 const JUDGE = "gemini-2.0-flash";
@@ -328,19 +330,6 @@ function findFlips(
     lost: largest(changed.filter(({ gain }) => gain < 0)),
     won: largest(changed.filter(({ gain }) => gain > 0)),
   };
-}
-
-/** A published ART-E result. Latency and cost are null where none was published. */
-interface PublishedResult {
-  readonly model: string;
-  readonly accuracy: number;
-  readonly secondsPerTask: number | null;
-  readonly usdPerThousand: number | null;
-}
-
-export interface PublishedResults {
-  readonly protocol: string;
-  readonly figures: readonly PublishedResult[];
 }
 
 /** What comparing and gating read of a results file; what other versions write beside it does not matter. */

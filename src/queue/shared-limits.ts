@@ -5,6 +5,7 @@ import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { parseModelName } from "../models/model-names.js";
 import { connectionOf } from "../models/open-model.js";
+import type { SharedLimiter } from "../models/rate-limiter.js";
 import type { Environment } from "../platform/environment.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { limitKey, pauseKey } from "./redis.js";
@@ -22,14 +23,14 @@ interface SharedLimitsOptions {
 const PAUSE_MS = 1_000;
 
 /** Limits on model calls that all workers keep together, counted in Redis. */
-export class SharedLimits {
+export class SharedLimits implements SharedLimiter {
   private readonly requestsKey: string;
   private readonly tokensKey: string;
   private readonly requests: RateLimiterAbstract | null;
   private readonly tokens: RateLimiterAbstract | null;
   /** Calls of this worker go one by one, so that those that wait do not all ask Redis again and again. */
   private readonly gate = pLimit(1);
-  private waitingFor: "rate" | "tokens" | "server" | null = null;
+  private waitingFor: ReturnType<SharedLimiter["state"]>["why"] = null;
 
   constructor(
     private readonly redis: Redis,
@@ -45,7 +46,7 @@ export class SharedLimits {
   }
 
   /** Calls that wait here, and why. */
-  state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null } {
+  state(): ReturnType<SharedLimiter["state"]> {
     const waiting = this.gate.activeCount + this.gate.pendingCount;
     return { waiting, why: waiting > 0 ? this.waitingFor : null };
   }

@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Spending } from "../models/call-budget.js";
+import { LIMIT_REASONS } from "../models/model.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import { LIMIT_FLAGS, type LimitFlag, type LimitReached, type RunSpending } from "../runs/budget.js";
 import { questionSchema } from "../tasks/question.js";
@@ -216,7 +217,7 @@ const runOfWorkerSchema = z.strictObject({
   /** Answered in the last half minute. */
   perSecond: z.number().nonnegative(),
   /** What its requests wait for; null where none does. */
-  waitingFor: z.enum(["concurrency", "rate", "tokens", "server"]).nullable(),
+  waitingFor: z.enum(LIMIT_REASONS).nullable(),
 });
 
 const faultSchema = z.strictObject({ by: z.enum(["key", "model", "server"]), why: z.string() });

@@ -34,26 +34,19 @@ export async function calibrateJudge(options: JudgeOptions & { readonly labels: 
   const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note });
   const bar = context.progress("Judging");
   const showProgress = (judged: number) => bar.update(judged, items.length, `${count(judged)}/${count(items.length)}`);
-  const figures = await calibrate(items, created.judge, JUDGE_CONCURRENCY, showProgress, signal).finally(() =>
-    bar.stop(),
-  );
+  const figures = await calibrate(items, created.judge, showProgress, signal).finally(() => bar.stop());
   return { judge, figures, shortfall: created.shortfall() };
-}
-
-interface CalibrationRun extends Calibration {
-  readonly costUsd: number | null;
 }
 
 async function calibrate(
   items: readonly Labelled[],
   judge: Judge,
-  concurrency: number,
   onProgress: (judged: number) => void,
   signal: AbortSignal,
-): Promise<CalibrationRun> {
+) {
   let judged = 0;
   let costUsd: number | null = 0;
-  const rows = await pLimit(concurrency).map([...items], async (item): Promise<LabelledVerdict> => {
+  const rows = await pLimit(JUDGE_CONCURRENCY).map([...items], async (item): Promise<LabelledVerdict> => {
     signal.throwIfAborted();
     const { verdict, reason, agreement, costUsd: cost } = await judge.judge(item, signal);
     costUsd = addCost(costUsd, cost);

@@ -300,21 +300,12 @@ const GUESS: AverageTask = {
 /** Tasks at once that `auto` is taken to reach. */
 const AUTO_CONCURRENCY = 20;
 
-function usageOf(each: AverageTask, tasks: number): Usage {
+function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => tokens): Usage {
   return {
-    inputTokens: each.inputTokens * tasks,
-    outputTokens: each.outputTokens * tasks,
-    cachedInputTokens: each.cachedInputTokens * tasks,
-    ...cacheWrites(each.cacheWriteTokens * tasks),
-  };
-}
-
-function rounded(usage: Usage): Usage {
-  return {
-    inputTokens: Math.round(usage.inputTokens),
-    outputTokens: Math.round(usage.outputTokens),
-    cachedInputTokens: Math.round(usage.cachedInputTokens),
-    ...cacheWrites(Math.round(usage.cacheWriteTokens ?? 0)),
+    inputTokens: round(each.inputTokens * tasks),
+    outputTokens: round(each.outputTokens * tasks),
+    cachedInputTokens: round(each.cachedInputTokens * tasks),
+    ...cacheWrites(round(each.cacheWriteTokens * tasks)),
   };
 }
 
@@ -325,7 +316,7 @@ async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
   const known = averageTask(db, settings.agentId, settings.model);
   const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
-  const usage = rounded(usageOf(each, tasks));
+  const usage = usageOf(each, tasks, Math.round);
   // Priced call by call, as it is billed: a higher price for long prompts does not apply to many short ones.
   const calls = Math.max(1, each.turns);
   const costOfCall = model.priceOf(usageOf(each, 1 / calls));

@@ -71,7 +71,6 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
         evals: evalsAmong(db, scorers, settings),
         judge: judge?.judge ?? null,
       }),
-      concurrency: JUDGE_CONCURRENCY,
       worker: thisProcess,
       onProgress: (scored: number) => bar.update(scored, run.totalTasks, `${count(scored)} scored`),
     };
@@ -130,7 +129,6 @@ interface ScoredRun {
 interface ScoreRunRequest {
   readonly scoring: Scoring;
   readonly scorers: readonly string[];
-  readonly concurrency: number;
   readonly worker: RunOwner;
   readonly onProgress: (scored: number) => void;
 }
@@ -141,7 +139,7 @@ interface ScoreRunRequest {
  */
 export async function scoreRun(db: Db, run: RunRow, request: ScoreRunRequest, signal: AbortSignal): Promise<ScoredRun> {
   const { worker, scoring, scorers, onProgress } = request;
-  const limit = pLimit(request.concurrency);
+  const limit = pLimit(JUDGE_CONCURRENCY);
   acquireRunLock(db, run.id, worker);
   try {
     const score = async (traces: readonly Trace[]) =>

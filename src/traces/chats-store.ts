@@ -42,12 +42,14 @@ function countSessions(db: Db, agentId: string | null): number {
   return db.prepare(`SELECT count(*) FROM sessions WHERE ${OF_AGENT}`).pluck().get({ agentId }) as number;
 }
 
+const NOT_FAILED = "ending NOT IN ('model_error', 'timeout', 'interrupted')";
+
 /** The messages of a session without the system prompt and without failed chats. */
 export function sessionMessages(db: Db, sessionId: string): Message[] {
   const trace = db
     .prepare(
-      `SELECT trace FROM traces WHERE session_id = ? AND run_id IS NULL
-         AND ending NOT IN ('model_error', 'timeout', 'interrupted') ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+      `SELECT trace FROM traces WHERE session_id = ? AND run_id IS NULL AND ${NOT_FAILED}
+       ORDER BY started_at DESC, rowid DESC LIMIT 1`,
     )
     .pluck()
     .get(sessionId) as string | undefined;
@@ -61,7 +63,7 @@ export interface SessionDetails extends ChatSession {
   readonly chats: number;
 }
 
-const CONTINUED = "session_id = s.id AND run_id IS NULL AND ending NOT IN ('model_error', 'timeout', 'interrupted')";
+const CONTINUED = `session_id = s.id AND run_id IS NULL AND ${NOT_FAILED}`;
 const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
 const DETAILS = `SELECT ${COLUMNS}, (SELECT trace ->> '$.model' ${NEWEST}) AS model,
   (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats

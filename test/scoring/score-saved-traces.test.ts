@@ -53,7 +53,7 @@ function grade(
   worker = WORKER,
 ) {
   const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: NO_EVALS, judge: made };
-  const request = { scoring, scorers, concurrency: 4, worker, onProgress };
+  const request = { scoring, scorers, worker, onProgress };
   return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }
 

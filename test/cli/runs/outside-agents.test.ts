@@ -24,8 +24,13 @@ describe("agent command", () => {
   const commandOf = (log: string, behaviour = "answer") =>
     `"${process.execPath}" '${AGENT}' "${path(log)}" ${behaviour}`;
 
-  const run = (command: string, ...more: string[]) =>
-    artE(["run", "--agent-command", command, "--dataset", QUESTIONS, "--quiet", ...more]);
+  /** As arguments: the command holds blanks, the flags hold none. */
+  const args = (command: string, flags: string) => [
+    ...["run", "--agent-command", command, "--quiet"],
+    ...flags.split(" "),
+  ];
+
+  const run = (command: string, flags: string) => artE(args(command, `--dataset ${QUESTIONS} ${flags}`));
 
   /** A zombie that nobody has fetched is as good as gone. */
   function isRunning(pid: number): boolean {
@@ -36,19 +41,7 @@ describe("agent command", () => {
   const logLines = (name: string) => readFileSync(path(name), "utf8").trim().split("\n");
 
   it("a program answers with our tools, is used again, and everything it called is in the trace", async () => {
-    const { code, stderr } = await run(
-      commandOf("a.log"),
-      "-a",
-      "mine",
-      "-l",
-      "6",
-      "--concurrency",
-      "2",
-      "-o",
-      path("a.json"),
-      "--price",
-      "1,2",
-    );
+    const { code, stderr } = await run(commandOf("a.log"), "-a mine -l 6 --concurrency 2 -o a.json --price 1,2");
     expect([code, stderr]).toEqual([0, ""]);
     const results = resultsSchema.parse(readJson("a.json"));
     expect(results).toMatchObject({
@@ -82,7 +75,7 @@ describe("agent command", () => {
   });
 
   it("a program that dies is started again for the next question, and says why it died", async () => {
-    const { code } = await run(commandOf("b.log", "crash"), "-l", "2", "--concurrency", "1", "-o", path("b.json"));
+    const { code } = await run(commandOf("b.log", "crash"), "-l 2 --concurrency 1 -o b.json");
     expect(code).toBe(3);
     const { taskResults } = readJson("b.json");
     expect(taskResults).toHaveLength(2);
@@ -94,17 +87,7 @@ describe("agent command", () => {
   });
 
   it("a program that hangs is ended at the task's time, with all that it has started", async () => {
-    const { code } = await run(
-      commandOf("c.log", "hang"),
-      "-l",
-      "2",
-      "--concurrency",
-      "2",
-      "--task-timeout",
-      "15",
-      "-o",
-      path("c.json"),
-    );
+    const { code } = await run(commandOf("c.log", "hang"), "-l 2 --concurrency 2 --task-timeout 15 -o c.json");
     expect(code).toBe(3);
     expect(readJson("c.json").endings).toEqual({ timeout: 2 });
     const pids = new Set(logLines("c.log").map((line) => Number(line.split(" ")[0])));
@@ -113,16 +96,7 @@ describe("agent command", () => {
   });
 
   it("Ctrl-C ends the programs too, and the run can go on", async () => {
-    const { child, ended } = start([
-      "run",
-      "--agent-command",
-      commandOf("g.log", "hang"),
-      "--dataset",
-      QUESTIONS,
-      "-l",
-      "2",
-      "--quiet",
-    ]);
+    const { child, ended } = start(args(commandOf("g.log", "hang"), `--dataset ${QUESTIONS} -l 2`));
     await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
     await interruptTwice(child);
     expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining("0 of 2 tasks are saved") });
@@ -131,7 +105,7 @@ describe("agent command", () => {
   }, 120_000);
 
   it("a program that answers with garbage, an error or nothing ends its task as that", async () => {
-    await run(commandOf("d.log", "garbage,error,silent"), "--ids", "1,2,3", "--concurrency", "1", "-o", path("d.json"));
+    await run(commandOf("d.log", "garbage,error,silent"), "--ids 1,2,3 --concurrency 1 -o d.json");
     expect(readJson("d.json").taskResults).toMatchObject([
       { ending: "model_error", error: expect.stringMatching(/no answer \(answer: .*\): \{"id": 5/) },
       { ending: "model_error", error: expect.stringContaining("my model is down") },
@@ -141,29 +115,21 @@ describe("agent command", () => {
   });
 
   it("a program that cannot be started stops the run, which goes on with the right one only by force", async () => {
-    const first = await run("no-such-program --x", "-l", "1");
+    const first = await run("no-such-program --x", "-l 1");
     expect(first.code).toBe(1);
     expect(first.stderr).toContain("no-such-program cannot be started: ENOENT");
     expect(first.stderr).toContain(
       "See that the program is there and can be started; then go on with: art-e run --resume",
     );
     expect(first.stderr).not.toContain("a model that the server has");
-    const other = await artE(["run", "--resume", "latest", "--agent-command", commandOf("e.log"), "--quiet"]);
+    const other = await artE(args(commandOf("e.log"), "--resume latest"));
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("elsewhere was ") });
-    const forced = await artE([
-      "run",
-      "--resume",
-      "latest",
-      "--force",
-      "--agent-command",
-      commandOf("e.log"),
-      "--quiet",
-    ]);
+    const forced = await artE(args(commandOf("e.log"), "--resume latest --force"));
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
   });
 
   it("a run of a program is repeated and resumed as it was begun", async () => {
-    await run(commandOf("f.log"), "-a", "mine", "--ids", "1");
+    await run(commandOf("f.log"), "-a mine --ids 1");
     const again = await artE("run --repeat latest --json --quiet");
     expect([again.code, JSON.parse(again.stdout).completedTasks]).toEqual([0, 1]);
     const more = await artE("run --resume latest --json --quiet");
@@ -177,15 +143,15 @@ describe("agent command", () => {
     ["--model-id openai/gpt-4.1", "--model-id does not reach"],
     ["--record r.jsonl", "--record does not reach"],
     ["-w ws", "--workspace is for --api-url"],
-  ])("with %s it is refused", async (more, message) => {
-    const { code, stderr } = await run("true", ...more.split(" "));
+  ])("with %s it is refused", async (flags, message) => {
+    const { code, stderr } = await run("true", flags);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
 describe("api url", () => {
   // No mail here: the server has it.
-  const { artE, start, readJson, path } = workFolder();
+  const { artE, start, readJson } = workFolder();
   let server: FakePlayground | null = null;
 
   afterEach(async () => {
@@ -198,7 +164,7 @@ describe("api url", () => {
     return server;
   }
 
-  const RUN = ["run", "-a", "agent_1", "--dataset", QUESTIONS, "--quiet"];
+  const RUN = `run -a agent_1 --dataset ${QUESTIONS} --quiet`;
 
   /** Answers every question as its gold answer says. */
   function golden({ body }: SeenChat): Script {
@@ -209,17 +175,7 @@ describe("api url", () => {
 
   it("runs an agent of a server: the same results, scores and traces as of one that lives here", async () => {
     const { url, seen } = await serving(golden);
-    const { code, stderr } = await artE([
-      ...RUN,
-      "-l",
-      "12",
-      "--api-url",
-      `${url}/`,
-      "-w",
-      "ws_1",
-      "-o",
-      path("a.json"),
-    ]);
+    const { code, stderr } = await artE(`${RUN} -l 12 --api-url ${url}/ -w ws_1 -o a.json`);
     expect([code, stderr]).toEqual([0, ""]);
     expect(seen.every(({ headers }) => headers["x-workspace-id"] === "ws_1")).toBe(true);
     const results = resultsSchema.parse(readJson("a.json"));
@@ -246,10 +202,7 @@ describe("api url", () => {
   it("takes the server and the workspace from the environment, and says so", async () => {
     const { url, seen } = await serving(golden);
     const variables = { API_URL: url, WORKSPACE_ID: "ws_env", API_TOKEN: "token-of-the-server" };
-    const { code, stderr } = await artE(
-      ["run", "-a", "agent_1", "--dataset", QUESTIONS, "-l", "1", "--no-progress"],
-      variables,
-    );
+    const { code, stderr } = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --no-progress`, variables);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`The agent is one of ${url}, as API_URL says.`)]);
     expect(seen[0]?.headers).toMatchObject({ "x-workspace-id": "ws_env", authorization: "Bearer token-of-the-server" });
   });
@@ -261,7 +214,7 @@ describe("api url", () => {
         ? { chunks: [frame({ type: "error", errorText: "boom", retryable: false }), DONE] }
         : golden(chat),
     );
-    const first = await artE([...RUN, "-l", "4", "--api-url", url, "-o", path("b.json")]);
+    const first = await artE(`${RUN} -l 4 --api-url ${url} -o b.json`);
     expect(first.code).toBe(0);
     expect(readJson("b.json")).toMatchObject({ completedTasks: 3, failedTasks: 1 });
     expect(readJson("b.json").taskResults[2]).toMatchObject({
@@ -269,15 +222,14 @@ describe("api url", () => {
       error: "playground/agent_1: boom",
     });
     down = false;
-    for (const other of [["--api-url", "http://127.0.0.1:9"], ["-w", "ws_2"], ["-a", "agent_2"], ["--tell-task"]]) {
-      const refused = await artE(["run", "--resume", "latest", "--retry-failed", "--quiet", ...other]);
+    const resume = "run --resume latest --retry-failed --quiet";
+    for (const other of ["--api-url http://127.0.0.1:9", "-w ws_2", "-a agent_2", "--tell-task"]) {
+      const refused = await artE(`${resume} ${other}`);
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot go on as it was begun") });
     }
     const before = seen.length;
     // What the environment says is of no account to a run that knows its server.
-    const again = await artE(["run", "--resume", "latest", "--retry-failed", "--quiet", "-o", path("b.json")], {
-      API_URL: "http://127.0.0.1:9",
-    });
+    const again = await artE(`${resume} -o b.json`, { API_URL: "http://127.0.0.1:9" });
     expect([again.code, again.stderr]).toEqual([0, ""]);
     expect(seen.length - before).toBe(1);
     expect(readJson("b.json")).toMatchObject({ completedTasks: 4, failedTasks: 0 });
@@ -288,7 +240,7 @@ describe("api url", () => {
       status: 404,
       body: '{"error":{"code":"NOT_FOUND","message":"Agent not found"}}',
     }));
-    const { code, stderr } = await artE([...RUN, "-l", "0", "--concurrency", "1", "--api-url", url]);
+    const { code, stderr } = await artE(`${RUN} -l 0 --concurrency 1 --api-url ${url}`);
     expect(code).toBe(1);
     expect(stderr).toContain("404 Agent not found (NOT_FOUND)");
     expect(seen).toHaveLength(1);
@@ -298,7 +250,7 @@ describe("api url", () => {
     const { url, seen, open } = await serving((chat, number) =>
       number < 2 ? golden(chat) : { chunks: [frame({ type: "text-delta", text: "…" })], last: "hang" },
     );
-    const { child, ended } = start([...RUN, "-l", "6", "--concurrency", "2", "--api-url", url]);
+    const { child, ended } = start(`${RUN} -l 6 --concurrency 2 --api-url ${url}`);
     await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(4);
     await interruptTwice(child);
     const { code, stderr } = await ended;
@@ -308,8 +260,8 @@ describe("api url", () => {
 
   it("sends another model along, and the mailbox in the question, where asked to", async () => {
     const { url, seen } = await serving(golden);
-    const more = ["--model-id", "openai/gpt-4.1", "--tell-task", "--max-turns", "4"];
-    const { code } = await artE([...RUN, "-l", "1", "--api-url", url, ...more, "-o", path("c.json")]);
+    const more = "--model-id openai/gpt-4.1 --tell-task --max-turns 4";
+    const { code } = await artE(`${RUN} -l 1 --api-url ${url} ${more} -o c.json`);
     expect(code).toBe(0);
     expect(seen[0]?.body).toMatchObject({
       modelProvider: "openai",
@@ -330,7 +282,7 @@ describe("api url", () => {
       };
       return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(reply) };
     });
-    const line = [...RUN, "-l", "5", "--agent-url", `${url}/v1`, "--price", "2,10", "-o", path("d.json")];
+    const line = `${RUN} -l 5 --agent-url ${url}/v1 --price 2,10 -o d.json`;
     const { code, stderr } = await artE(line, { OPENAI_API_KEY: "key-of-the-endpoint" });
     expect([code, stderr]).toEqual([0, ""]);
     expect(seen[0]?.body.model).toBe("agent_1");
@@ -347,14 +299,14 @@ describe("api url", () => {
   });
 
   it.each([
-    [["--api-url", "ftp://x"], "expected the address of a server"],
-    [["--api-url", "http://user:secret@x.example"], "expected the address of a server"],
-    [["--api-url", "http://x.example", "--max-cost", "1"], "--max-cost does not reach"],
-    [["--api-url", "http://x.example", "--cutoff", "off"], "--cutoff off has no say"],
-    [["--agent-url", "http://x.example", "--max-cost", "1"], "the price of endpoint/agent_1 is not known"],
-    [["--tell-task"], "--tell-task is for --api-url"],
-  ])("%j is refused before anything is asked", async (more, message) => {
-    const { code, stderr } = await artE([...RUN, ...more]);
+    ["--api-url ftp://x", "expected the address of a server"],
+    ["--api-url http://user:secret@x.example", "expected the address of a server"],
+    ["--api-url http://x.example --max-cost 1", "--max-cost does not reach"],
+    ["--api-url http://x.example --cutoff off", "--cutoff off has no say"],
+    ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is not known"],
+    ["--tell-task", "--tell-task is for --api-url"],
+  ])("%s is refused before anything is asked", async (flags, message) => {
+    const { code, stderr } = await artE(`${RUN} ${flags}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(stderr).not.toContain("secret");
   });
@@ -387,7 +339,7 @@ describe.each([
   ["real Enron mail", join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, slow(needs("real-mail"))],
 ])("agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
   describe("asked by art-e run", options, () => {
-    const { artE, start, readJson, path } = workFolder({ mail });
+    const { artE, start, readJson } = workFolder({ mail });
     let server: Started;
     let url = "";
     let here: Results;
@@ -412,20 +364,8 @@ describe.each([
     });
 
     const run = async (file: string, ...where: string[]): Promise<Results> => {
-      const line = [
-        "run",
-        "-a",
-        "baseline",
-        "--dataset",
-        questions,
-        "-l",
-        `${tasks}`,
-        "--quiet",
-        "-o",
-        path(file),
-        ...where,
-      ];
-      const { code, stderr } = await artE(line);
+      const line = `run -a baseline -l ${tasks} --quiet -o ${file}`;
+      const { code, stderr } = await artE([...line.split(" "), "--dataset", questions, ...where]);
       expect([code, stderr]).toEqual([0, ""]);
       return readJson(file);
     };
