@@ -92,6 +92,12 @@ describe("a process that grades", () => {
     const grades = await Promise.all(["a,b\n1,2\n", "a,b\n1,3\n", "", "a\n"].map((text) => gradeCsv(text)));
     expect(grades.map(({ score }) => score)).toEqual([1, 0, 0, 0]);
     expect(grades[2]?.reason).toContain("compare_csv: ");
+    const { task, folder, machine } = prepare("flowbook", CSV, {}, { "a.csv": "a\n" });
+    expect(await graders.evaluate(task, machine, join(folder, "work"), never)).toEqual({
+      score: null,
+      state: "missing_files",
+      reason: "the gold file gold.csv is missing in the task's folder",
+    });
   });
 
   it("is ended where what was left takes too much memory, and the next grading gets another", async () => {
