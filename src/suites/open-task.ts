@@ -14,7 +14,7 @@ import { chooseMachineHost, openDockerMachine, openTaskMachine } from "../sandbo
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import type { Grade, SuiteTask } from "../tasks/suite-task.js";
-import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./account-settings.js";
+import { ACCOUNT_PREFIX, AccountSettings, redactedMachine } from "./account-settings.js";
 import { isGradedByAnswer } from "./email-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import type { EvaluationOptions } from "./grading-function.js";
@@ -202,6 +202,6 @@ async function openedTask(
         : await graders.evaluate(task, machine, workFolder, signal);
     return { ...grade, reason: redact(grade.reason, secrets) };
   };
-  const shown = secrets.length === 0 ? machine : new RedactedMachine(machine, secrets);
+  const shown = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
   return { task, machine: shown, secrets, steps, grade, close };
 }
