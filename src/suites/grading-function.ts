@@ -72,8 +72,17 @@ export function refuseOptions(options: JsonObject): void {
 /** Gives 0 or 1. The runner scores 0 where one throws. */
 export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
 
-/** The two files of a comparison. */
+/** The two files of a comparison, as Flowbook's functions name them. */
 export const filePair = z.looseObject({ local_expected: z.string(), vm_result: z.string() });
+export const textFilePair = z.looseObject({ local_expected_file: z.string(), vm_result_file: z.string() });
+export const imagePair = z.looseObject({
+  local_expected_image: z.string(),
+  vm_result_image: z.string(),
+  similarity_threshold: z.number().default(0.95),
+});
+
+/** A script of the task, and the log that it writes in the machine. */
+export const scriptWithLog = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
 
 /** Fetches a file of the machine into the result folder under its own name. */
 export async function collectResult({ machine, options }: EvaluationContext, path: string): Promise<string> {

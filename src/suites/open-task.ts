@@ -23,7 +23,7 @@ import { HarborMachines } from "./harbor-machine.js";
 import { harborOracle } from "./harbor-trial.js";
 import { customFunctions } from "./load-custom-functions.js";
 import { openOracle } from "./oracle.js";
-import { runSetUp, type SetUpRefusal, type SetUpStep } from "./setup.js";
+import { runSetUp, type SetUpRefusal } from "./setup.js";
 import { ACCOUNT_TAG, type SuiteFolder } from "./suite-folder.js";
 import { findObstacle, type TaskSources } from "./task-needs.js";
 
@@ -135,13 +135,10 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
  * task's set-up names is all that is in the machine while an agent works.
  */
 interface OpenedSuiteTask {
-  readonly task: SuiteTask;
   /** As an agent sees it: without the values of account settings. */
   readonly machine: TaskMachine;
   /** These values, which nothing that is kept may hold. */
   readonly secrets: readonly string[];
-  /** What set-up did, and what it passed over for want of a screen. */
-  readonly steps: readonly SetUpStep[];
   /** Collects and grades what is in the machine, where what the agent started still runs, or the answer. */
   grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
   /** Ends what runs in the machine and removes it, with what was collected. */
@@ -171,10 +168,10 @@ export async function openSuiteTask(
     return { ok: false, state: "setup_error", reason: `its machine did not start: ${(error as Error).message}` };
   }
   try {
-    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root, accounts, custom }, signal });
-    if (setUp.ok) return { ok: true, opened: await openedTask(task, sources, machine, secrets, setUp.steps) };
+    const refusal = await runSetUp({ task, machine, options: { suiteRoot: suite.root, accounts, custom }, signal });
+    if (refusal === null) return { ok: true, opened: await openedTask(task, sources, machine, secrets) };
     await machine.close();
-    return { ...setUp, reason: redact(setUp.reason, secrets) };
+    return { ...refusal, reason: redact(refusal.reason, secrets) };
   } catch (error) {
     await machine.close();
     throw error;
@@ -186,7 +183,6 @@ async function openedTask(
   { suite: { root: suiteRoot }, accounts, custom, graders }: OpenedTaskSources,
   machine: OpenedMachine,
   secrets: readonly string[],
-  steps: readonly SetUpStep[],
 ): Promise<OpenedSuiteTask> {
   const work = await makeTemporaryFolder("task");
   const close = async () => {
@@ -203,5 +199,5 @@ async function openedTask(
     return { ...grade, reason: redact(grade.reason, secrets) };
   };
   const shown = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
-  return { task, machine: shown, secrets, steps, grade, close };
+  return { machine: shown, secrets, grade, close };
 }

@@ -46,6 +46,9 @@ function isFile(path: string): boolean {
   }
 }
 
+/** What a function takes. */
+export type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
+
 /** A function's arguments as the origin would take them: a missing one is an error. */
 export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
   const parsed = schema.safeParse(args);

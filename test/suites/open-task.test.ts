@@ -41,8 +41,7 @@ async function run(machine: TaskMachine, ...argv: string[]): Promise<string> {
 
 describe("a task that is opened in a sandboxed machine", needs("sandbox", machinesStart), () => {
   it("is set up, holds no gold file and no script that grades, and is graded by one", async () => {
-    const { machine, steps, grade } = await open(LAMPS);
-    expect(steps).toEqual([{ func: "upload_script_and_execute", state: "done" }]);
+    const { machine, grade } = await open(LAMPS);
     expect(await run(machine, "ls", "lamps")).toBe("east.conf\nnorth.conf\nsouth.conf");
     expect(await run(machine, "find", "/", "-xdev", "-name", "eval.sh", "-o", "-name", "*_gold*")).toBe("");
     expect(await run(machine, "ls", suite.root)).toBe("");
@@ -53,7 +52,6 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
 
   it("is graded with what the agent left running, which ends when it is closed", async () => {
     const opened = await open(WEATHER);
-    expect(opened.steps.at(-1)).toEqual({ func: "launch", state: "passed_over" });
     expect(await run(opened.machine, "cat", "weather/today.txt")).toBe("wind 5\ntide high");
     expect(await opened.grade(signal)).toMatchObject({ score: 0, state: "success" });
     const server = "cd weather; python3 -m http.server 8036 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 2";
