@@ -51,7 +51,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
   });
 
   test("the container has no network, nothing of this machine but the guest, no rights, and bounded means", () => {
-    const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", MACHINE_LIMITS);
+    const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", false);
     const given = (flag: string) => args.filter((_, i) => args[i - 1] === flag);
     expect(args.slice(0, args.indexOf("lake:1"))).toEqual(
       expect.arrayContaining(["run", "--rm", "--interactive", "--read-only"]),
@@ -86,7 +86,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
   });
 
   test("a container whose files may be changed is its image's own, and as shut off", () => {
-    const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", MACHINE_LIMITS, { writable: true });
+    const args = dockerMachineArguments("art-e-1", "lake:1", "/guest", true);
     const given = (flag: string) => args.filter((_, i) => args[i - 1] === flag);
     for (const flag of ["--read-only", "--user", "--tmpfs", "--privileged", "--volume"])
       expect(args).not.toContain(flag);
