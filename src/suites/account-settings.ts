@@ -6,7 +6,7 @@ import { isShallow, type JsonValue } from "../platform/json.js";
 import { redact, redactBytes } from "../platform/secrets.js";
 import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";
+import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder, stateOf } from "./suite-folder.js";
 
 /** The machine as an agent sees it: everything but the values of account settings, which it can use there. */
 export function redactedMachine(machine: TaskMachine, secrets: readonly string[]): TaskMachine {
@@ -227,13 +227,7 @@ function findPlaceholders(value: JsonValue, field = ""): string[] {
 
 const PLACEHOLDER = /^\s*$|x{4}|\byour_|^USER_NAME$|^YOUR_|\{\w+\}|<\w+>/;
 
-function isFile(path: string): boolean {
-  try {
-    return lstatSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
+const isFile = (path: string) => stateOf(path) === "file";
 
 /** Replaces `// comments` outside of strings by nothing, as settings templates hold them. Line numbers stay. */
 export function stripJsonComments(text: string): string {

@@ -7,6 +7,7 @@ import type { ObstacleState, SuiteTask } from "../tasks/suite-task.js";
 import type { AccountSettings } from "./account-settings.js";
 import type { CustomCall, CustomFunctions } from "./custom-functions.js";
 import { placeInFolder, readCollectedFile, resolveSuiteFile } from "./suite-files.js";
+import { isJsonObject } from "./suite-folder.js";
 
 /** A file that a getter fetched. */
 export class CollectedFile {
@@ -59,7 +60,7 @@ function isFileList(collected: Collected): collected is readonly (CollectedFile 
 
 export function requireObject(collected: Collected | undefined, name: string): JsonObject {
   const value = requireValue(collected, name);
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as JsonObject;
+  if (isJsonObject(value)) return value;
   throw new Error(`${name} is not an object`);
 }
 

@@ -114,7 +114,7 @@ export function fileStateOf(folder: string, path: string): FileState {
   return state;
 }
 
-function stateOf(path: string): FileState {
+export function stateOf(path: string): FileState {
   try {
     const stats = lstatSync(path);
     if (stats.isSymbolicLink()) return "link";
