@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { runSetUp } from "../../src/suites/setup.js";
 import type { FunctionCall, SuiteTask } from "../../src/tasks/suite-task.js";
 import { RunningMachine } from "./running-machine.js";
-import { temporaryFolder } from "./temporary-folder.js";
+import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 function createMachine() {
   const folder = temporaryFolder();
@@ -69,10 +69,7 @@ async function setUp(config: readonly FunctionCall[], setting: Setting = {}) {
   const folder = temporaryFolder();
   const [root, suite] = [join(folder, "root"), join(folder, "suite")];
   for (const path of [root, suite]) mkdirSync(path);
-  for (const [path, text] of Object.entries(setting.suite ?? {})) {
-    mkdirSync(dirname(join(suite, path)), { recursive: true });
-    writeFileSync(join(suite, path), text);
-  }
+  writeFiles(suite, setting.suite ?? {});
   symlinkSync("/etc/passwd", join(suite, "link"));
   const machine = new (setting.runs === false ? FolderMachine : RunningMachine)(root);
   const task = { dialect: "flowbook", folder: suite, tags: [], config, ...setting } as unknown as SuiteTask;
