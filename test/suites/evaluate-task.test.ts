@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
-import { Database } from "../../src/store/sqlite.js";
 import { evaluateTask } from "../../src/suites/evaluate-task.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { evaluationNeed, isImplemented, SPIDER2V_FUNCTIONS } from "../../src/suites/function-table.js";
@@ -16,6 +15,7 @@ import { jsonLines } from "../cli/art-e.js";
 import { isMissing, needs, SUITES } from "../machine-requirements.js";
 import { RunningMachine } from "./running-machine.js";
 import { temporaryFolder, writeFiles } from "./temporary-folder.js";
+import { writeDatabase } from "./write-database.js";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -325,7 +325,7 @@ interface Vector {
   readonly note?: string;
 }
 
-const FILE_KINDS = ["text", "json", "file", "duckdb", "sqlite"];
+const FILE_KINDS = ["text", "json", "file", "duckdb", "sqlite"] as const;
 /** Inputs with the score that the origin's own code gives them. */
 const vectors: Vector[] = isMissing("suites")
   ? []
@@ -342,18 +342,7 @@ async function writeInput(value: JsonValue, path: string): Promise<string | null
   if (kind === "text") writeFileSync(path, String(input));
   else if (kind === "json") writeFileSync(path, JSON.stringify(input));
   else if (kind === "file") copyFileSync(join(SUITES, "oracle", "vectors", "files", String(input)), path);
-  else if (kind === "sqlite") {
-    const database = new Database(path);
-    for (const sql of input as string[]) database.exec(sql);
-    database.close();
-  } else {
-    const { DuckDBInstance } = await import("@duckdb/node-api");
-    const instance = await DuckDBInstance.create(path);
-    const connection = await instance.connect();
-    for (const sql of input as string[]) await connection.run(sql);
-    connection.closeSync();
-    instance.closeSync();
-  }
+  else await writeDatabase(path, kind, input as string[]);
   return path;
 }
 

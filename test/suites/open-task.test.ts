@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/app-context.js";
@@ -14,6 +13,7 @@ import { readSuite } from "../../src/suites/task-file.js";
 import { findObstacle, type TaskSources } from "../../src/suites/task-needs.js";
 import { needs, SUITES } from "../machine-requirements.js";
 import { machinesStart } from "./machines-start.js";
+import { temporaryFolder } from "./temporary-folder.js";
 import { DEMO_SUITE, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 const context = { settings: { db: "/nowhere/art-e.db" } } as unknown as AppContext;
@@ -71,8 +71,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
 
   it("says which step failed, and leaves no machine", async () => {
     const task = { ...taskOf(LAMPS), config: [{ func: "upload_script_and_execute", arguments: BROKEN }] };
-    const folder = mkdtempSync(join(tmpdir(), "art-e-broken-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     cpSync(join(task.folder, "eval.sh"), join(folder, "broken.sh"));
     const broken = { ...task, folder, evaluation: null };
     const machines = await findSandboxedMachines(suite, context);
