@@ -244,23 +244,14 @@ export interface MachineHost {
   /** The source files of the machine's first process, by name. */
   readonly guest: Readonly<Record<string, string>>;
   readonly cgroups: CgroupParent | null;
-  /** How the limit on memory is kept. */
-  readonly memory: string;
 }
 
 export type MachineHostChoice =
   | { readonly ok: true; readonly host: MachineHost }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
-let found: Promise<MachineHostChoice> | undefined;
-
-/** Looked for once per process. Whether machines do start here only a start can tell. */
-export function findMachineHost(): Promise<MachineHostChoice> {
-  found ??= look();
-  return found;
-}
-
-async function look(): Promise<MachineHostChoice> {
+/** Whether machines do start here only a start can tell. */
+export async function findMachineHost(): Promise<MachineHostChoice> {
   const filter = seccompFilter(arch(), { loopback: true });
   if (platform() !== "linux" || filter === null) {
     return { ok: false, why: `bubblewrap is not used on ${platform()} ${arch()}`, hint: "Use Linux on x64 or arm64." };
@@ -278,7 +269,6 @@ async function look(): Promise<MachineHostChoice> {
       filter,
       guest: await readGuest(),
       cgroups: cgroups.ok ? cgroups.parent : null,
-      memory: cgroups.ok ? "hard (cgroup v2)" : `watched, as there is no cgroup for it: ${cgroups.why}`,
     },
   };
 }

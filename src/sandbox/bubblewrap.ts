@@ -17,6 +17,7 @@ import {
   type SandboxChoice,
 } from "./python.js";
 import { seccompFilter } from "./seccomp-filter.js";
+import { outputStart } from "./task-machine.js";
 import { INSIDE, makeFolder, remove, type WorkspaceFolders } from "./workspace.js";
 
 /** A sandbox that Python has been started in and in which it waits for its program. */
@@ -250,12 +251,9 @@ async function runTool(
   user: WorkspaceFolders["owner"],
 ): Promise<void> {
   const child = spawn(name, [...args], { cwd: "/", ...(user ?? {}), stdio: ["ignore", "ignore", "pipe", handed.fd] });
-  let stderr = "";
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    stderr = (stderr + text).slice(0, 500);
-  });
+  const stderr = outputStart(child.stderr as Readable);
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`${name} could not copy the workspace: ${stderr.trim()}`);
+  if (code !== 0) throw new Error(`${name} could not copy the workspace: ${stderr().slice(0, 500).trim()}`);
 }
 
 /** What bwrap says on descriptor 4, and the program in the sandbox on 5. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { builtFile } from "../platform/installation.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
-import { type MachineLimits, SHIMS } from "./limits.js";
+import { MACHINE_LIMITS, SHIMS } from "./limits.js";
 import { GUEST, guestLimits } from "./machine-guest.js";
 import type { Snapshot } from "./machine-snapshots.js";
 import { HOME, outputStart } from "./task-machine.js";
@@ -50,15 +50,10 @@ export function hasImage(image: string): Promise<boolean> {
  * Starts the machine's first process in a container. It is the same program as under bubblewrap, and its memory is
  * bound by Docker. Whether it works shows with the first thing that it is asked.
  */
-export async function startDockerGuest(
-  image: string,
-  limits: MachineLimits,
-  signal: AbortSignal,
-  files?: ContainerFiles,
-): Promise<StartedGuest> {
+export async function startDockerGuest(image: string, writable: boolean, signal: AbortSignal): Promise<StartedGuest> {
   signal.throwIfAborted();
   const name = `art-e-machine-${randomUUID()}`;
-  const args = dockerMachineArguments(name, image, GUEST_FOLDER, limits, files);
+  const args = dockerMachineArguments(name, image, GUEST_FOLDER, writable);
   const child = spawn("docker", args, { cwd: "/", detached: true, stdio: ["pipe", "pipe", "pipe"] });
   let failure = "";
   const closed = once(child, "close").catch((error: Error) => {
@@ -123,22 +118,13 @@ const imageWord = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-
 const SPARE_PROCESSES = 16;
 const SHARED_MEMORY = "/dev/shm";
 
-/** `writable`: files lie in the image, as its user leaves them, and may be changed. Else only those in memory can. */
-export interface ContainerFiles {
-  readonly writable: boolean;
-}
-
 /**
  * Nothing of this machine but the program of the first process; loopback alone; file systems in memory of a size that
- * cannot be passed; no rights and no new ones.
+ * cannot be passed; no rights and no new ones. `writable`: files lie in the image, as its user leaves them, and may be
+ * changed. Else only those in memory can.
  */
-export function dockerMachineArguments(
-  name: string,
-  image: string,
-  guestFolder: string,
-  limits: MachineLimits,
-  { writable }: ContainerFiles = { writable: false },
-): string[] {
+export function dockerMachineArguments(name: string, image: string, guestFolder: string, writable: boolean): string[] {
+  const limits = MACHINE_LIMITS;
   const memory = String(limits.memoryBytes);
   return [
     ["run", "--rm", "--interactive", "--pull", "never", "--name", name, "--network", "none"],

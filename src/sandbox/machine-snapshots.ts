@@ -1,25 +1,23 @@
 import { execFile } from "node:child_process";
-import { access, constants, open, readFile } from "node:fs/promises";
+import { constants, open, readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { builtFile } from "../platform/installation.js";
+import { findProgram } from "./python.js";
 
 const NAME = "snapshots.json";
 const MOST_BYTES = 2 ** 20;
 
 /** All snapshots by name: the built-in ones, and those of a suite's own file, which go before them. */
 export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyMap<string, Snapshot>> {
-  const builtIn = snapshotsSchema.parse(
-    JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8")),
-  );
-  const file = suiteRoot === null ? null : join(suiteRoot, NAME);
-  const text = file === null ? null : await readRegular(file);
-  const own = text === null ? {} : parse(text, file as string);
-  const entries = new Map(Object.entries({ ...builtIn, ...own }));
-  const builtInEntries = new Map(Object.entries(builtIn));
-  return new Map([...entries.keys()].map((name) => [name, resolve(name, entries, builtInEntries, file ?? NAME)]));
+  const written: unknown = JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8"));
+  const builtIn = new Map(Object.entries(snapshotsSchema.parse(written)));
+  const file = join(suiteRoot ?? "", NAME);
+  const text = suiteRoot === null ? null : await readRegular(file);
+  const entries = new Map([...builtIn, ...Object.entries(text === null ? {} : parse(text, file))]);
+  return new Map([...entries.keys()].map((name) => [name, resolve(name, entries, builtIn, file)]));
 }
 
 /** Throws a UserError that lists what there is, where the task's file names one that is not known. */
@@ -175,7 +173,7 @@ async function missingEntries({ commands, modules, shims, env, unavailable }: Sn
   if (unavailable !== null) return [];
   const path = env.PATH?.split(":") ?? PATH;
   const wanted = Object.entries(commands).filter(([name]) => !(name in shims));
-  const found = await Promise.all(wanted.map(async ([name]) => (await findOnPath(name, path)) !== null));
+  const found = await Promise.all(wanted.map(async ([name]) => (await findProgram(name, path)) !== null));
   const absent = await missingModules(Object.keys(modules), path, env.PYTHONPATH?.split(":") ?? []);
   return [...wanted.filter((_, i) => !found[i]), ...Object.entries(modules).filter(([name]) => absent.has(name))];
 }
@@ -189,7 +187,7 @@ export async function missingOptional(
   const called = Object.entries(optional).filter(
     ([name]) => !(name in shims) && scripts.some((script) => callsProgram(script, name)),
   );
-  const found = await Promise.all(called.map(([name]) => findOnPath(name, path)));
+  const found = await Promise.all(called.map(([name]) => findProgram(name, path)));
   return called.filter((_, i) => found[i] === null);
 }
 
@@ -202,17 +200,6 @@ function callsProgram(script: string, program: string): boolean {
   return new RegExp(`${begin}${name}(?=[\\s;&|)]|$)`, "m").test(code);
 }
 
-async function findOnPath(name: string, path: readonly string[]): Promise<string | null> {
-  for (const folder of path) {
-    const isThere = await access(`${folder}/${name}`, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return `${folder}/${name}`;
-  }
-  return null;
-}
-
 /** Asked of the Python that a task gets, without the packages of whoever runs this program. */
 async function missingModules(
   names: readonly string[],
@@ -220,7 +207,7 @@ async function missingModules(
   folders: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set();
-  const python = await findOnPath("python3", path);
+  const python = await findProgram("python3", path);
   if (python === null) return new Set(names);
   try {
     const asked = [JSON.stringify(names), JSON.stringify(folders)];

@@ -10,7 +10,7 @@ import {
   type StartedGuest,
   startGuest,
 } from "./bubblewrap-machine.js";
-import { type ContainerFiles, startDockerGuest } from "./docker-machine.js";
+import { startDockerGuest } from "./docker-machine.js";
 import { MACHINE_LIMITS, type MachineLimits, SHIMS, socketBytesOf, usageOfTree } from "./limits.js";
 import {
   type BuiltInFile,
@@ -122,14 +122,17 @@ export async function openTaskMachine(
   return await furnish(started, snapshot, limits, signal);
 }
 
-/** The same over Docker, of a snapshot that names an image: of this machine nothing shows in it. */
+/**
+ * The same over Docker, of a snapshot that names an image: of this machine nothing shows in it. `writable`: the image's
+ * own files may be changed.
+ */
 export async function openDockerMachine(
   snapshot: Snapshot & { readonly image: string },
   signal: AbortSignal,
-  { limits = MACHINE_LIMITS, writable = false }: Partial<ContainerFiles> & { readonly limits?: MachineLimits } = {},
+  { writable = false } = {},
 ): Promise<SandboxedMachine> {
-  const started = await startDockerGuest(snapshot.image, limits, signal, { writable });
-  return await furnish(started, snapshot, limits, signal);
+  const started = await startDockerGuest(snapshot.image, writable, signal);
+  return await furnish(started, snapshot, MACHINE_LIMITS, signal);
 }
 
 /** Its folders, files and set-up. */
@@ -207,8 +210,8 @@ export class SandboxedMachine implements TaskMachine {
   }
 
   /** Creates missing folders, and replaces what is there. */
-  writeFile(path: string, content: string, mode = 0o644): Promise<void> {
-    return writeIntoMachine(this.#guest, path, mode, [Buffer.from(content)]);
+  writeFile(path: string, content: string): Promise<void> {
+    return writeIntoMachine(this.#guest, path, 0o644, [Buffer.from(content)]);
   }
 
   async makeFolder(path: string): Promise<void> {

@@ -156,9 +156,12 @@ export async function findPython(): Promise<FoundPython | null> {
   return null;
 }
 
-/** An absolute path of a program among those where systems put it, or null. */
-export async function findProgram(name: string): Promise<string | null> {
-  for (const folder of ["/usr/bin", "/usr/local/bin", "/bin"]) {
+/** The absolute path of a program in the first of the folders that has it, or null. By default those of the system. */
+export async function findProgram(
+  name: string,
+  folders: readonly string[] = ["/usr/bin", "/usr/local/bin", "/bin"],
+): Promise<string | null> {
+  for (const folder of folders) {
     try {
       await access(`${folder}/${name}`, constants.X_OK);
       return `${folder}/${name}`;

@@ -4,41 +4,28 @@ import { join, normalize, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { isShallow, type JsonValue } from "../platform/json.js";
 import { redact, redactBytes } from "../platform/secrets.js";
-import { type CommandResult, HOME, type MachineCommand, type TaskMachine } from "../sandbox/task-machine.js";
+import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
-import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder } from "./suite-folder.js";
+import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder, stateOf } from "./suite-folder.js";
 
-/** A machine of which an agent is shown everything but the values of account settings. It can use them there. */
-export class RedactedMachine implements TaskMachine {
-  constructor(
-    private readonly machine: TaskMachine,
-    private readonly secrets: readonly string[],
-  ) {}
-
-  get canRun(): boolean {
-    return this.machine.canRun;
-  }
-
-  get workdir(): string {
-    return this.machine.workdir ?? HOME;
-  }
-
-  copyIn(from: string, path: string): Promise<void> {
-    return this.machine.copyIn(from, path);
-  }
-
-  async copyOut(path: string, to: string): Promise<boolean> {
-    if (!(await this.machine.copyOut(path, to))) return false;
-    const bytes = await readFile(to, "latin1");
-    const clean = redactBytes(bytes, this.secrets);
-    if (clean !== bytes) await writeFile(to, clean, "latin1");
-    return true;
-  }
-
-  async run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult> {
-    const { exitCode, stdout, stderr } = await this.machine.run(command, signal);
-    return { exitCode, stdout: redact(stdout, this.secrets), stderr: redact(stderr, this.secrets) };
-  }
+/** The machine as an agent sees it: everything but the values of account settings, which it can use there. */
+export function redactedMachine(machine: TaskMachine, secrets: readonly string[]): TaskMachine {
+  return {
+    canRun: machine.canRun,
+    workdir: machine.workdir ?? HOME,
+    copyIn: (from, path) => machine.copyIn(from, path),
+    async copyOut(path, to) {
+      if (!(await machine.copyOut(path, to))) return false;
+      const bytes = await readFile(to, "latin1");
+      const clean = redactBytes(bytes, secrets);
+      if (clean !== bytes) await writeFile(to, clean, "latin1");
+      return true;
+    },
+    async run(command, signal) {
+      const { exitCode, stdout, stderr } = await machine.run(command, signal);
+      return { exitCode, stdout: redact(stdout, secrets), stderr: redact(stderr, secrets) };
+    },
+  };
 }
 
 /** What a task that takes an account lacks of its settings; null: nothing, or it takes none. */
@@ -240,13 +227,7 @@ function findPlaceholders(value: JsonValue, field = ""): string[] {
 
 const PLACEHOLDER = /^\s*$|x{4}|\byour_|^USER_NAME$|^YOUR_|\{\w+\}|<\w+>/;
 
-function isFile(path: string): boolean {
-  try {
-    return lstatSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
+const isFile = (path: string) => stateOf(path) === "file";
 
 /** Replaces `// comments` outside of strings by nothing, as settings templates hold them. Line numbers stay. */
 export function stripJsonComments(text: string): string {

@@ -1,36 +1,26 @@
 import { z } from "zod";
 import { didYouMean } from "../platform/command-line.js";
-import { ATTACH_INBOX, attachInboxSchema, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
-import { filePair } from "./grading-function.js";
-import { GETTER_ARGUMENTS } from "./result-getters.js";
-import { SETUP_ARGUMENTS } from "./setup.js";
-import { fieldPath, type SuiteFinding } from "./suite-folder.js";
+import { ATTACH_INBOX, EMAIL_ANSWER, emailAnswerSchema } from "./email-task.js";
+import { filePair, imagePair, scriptWithLog, textFilePair } from "./grading-function.js";
+import { GETTERS } from "./result-getters.js";
+import { setupArguments } from "./setup.js";
+import { type ArgumentSchema, fieldPath, type SuiteFinding } from "./suite-folder.js";
 import type { LocatedCall } from "./task-file.js";
 
 const text = z.string();
 const flag = z.boolean().optional();
 const cells = { version: z.number().optional(), cell_type: text.optional() };
-const filesOnly = filePair;
 
 /** Arguments of evaluation functions: Flowbook's. */
 const FLOWBOOK: Readonly<Record<string, z.ZodObject>> = {
   are_jupyter_outputs_cleared: z.looseObject({ vm_result: text, expected: z.unknown(), ...cells }),
   compare_csv: filePair.extend({ ignore_order: flag, ignore_case: flag, strict: flag }),
-  compare_ipynb_files: filesOnly,
-  compare_jupyterlab_images: z.looseObject({
-    local_expected_image: text,
-    vm_result_image: text,
-    similarity_threshold: z.number().optional(),
-  }),
-  compare_notebook_cells: filesOnly,
-  compare_notebook_outputs: filesOnly,
-  compare_script_logs: z.looseObject({ eval_script: text, vm_eval_logs: text, rules: z.unknown() }),
-  compare_text_file: z.looseObject({
-    local_expected_file: text,
-    vm_result_file: text,
-    ignore_blanks: flag,
-    ignore_case: flag,
-  }),
+  compare_ipynb_files: filePair,
+  compare_jupyterlab_images: imagePair,
+  compare_notebook_cells: filePair,
+  compare_notebook_outputs: filePair,
+  compare_script_logs: scriptWithLog.extend({ rules: z.unknown() }),
+  compare_text_file: textFilePair.extend({ ignore_blanks: flag, ignore_case: flag }),
   evaluate_multiple_notebooks: z.looseObject({ operator: text.optional(), comparisons: z.array(z.unknown()) }),
   is_jupyter_cell_executed: z.looseObject({ vm_result: text, expected: z.unknown(), ...cells }),
 };
@@ -60,19 +50,12 @@ const SPIDER2V: Readonly<Record<string, z.ZodObject>> = {
   literal_match: z.looseObject({ type: text.optional(), ignore_case: flag, ignore_order: flag }),
 };
 
-const MAIL: Readonly<Record<string, z.ZodObject>> = {
-  [ATTACH_INBOX]: attachInboxSchema,
-  [EMAIL_ANSWER]: emailAnswerSchema,
-};
-
-type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
-
 function schemaOf({ role, func }: LocatedCall, dialect: string): ArgumentSchema | null {
-  const own = (table: Readonly<Record<string, ArgumentSchema>>) => (Object.hasOwn(table, func) ? table[func] : null);
-  if (own(MAIL)) return own(MAIL) ?? null;
-  if (role === "config" || role === "postconfig") return own(SETUP_ARGUMENTS) ?? null;
-  if (role !== "metric") return own(GETTER_ARGUMENTS) ?? null;
-  return own(dialect === "flowbook" ? FLOWBOOK : SPIDER2V) ?? null;
+  if (func === EMAIL_ANSWER) return emailAnswerSchema;
+  if (role === "config" || role === "postconfig") return setupArguments(func);
+  if (role !== "metric") return Object.hasOwn(GETTERS, func) ? (GETTERS[func]?.takes ?? null) : null;
+  const options = dialect === "flowbook" ? FLOWBOOK : SPIDER2V;
+  return Object.hasOwn(options, func) ? (options[func] ?? null) : null;
 }
 
 /** What is wrong or odd about arguments of a call: one is missing, of another type than is taken, or misspelt. */
@@ -96,7 +79,8 @@ export function argumentProblems(
     };
   });
   // What art-e writes into tasks about mail, and other programs into theirs, may hold more.
-  const odd = Object.hasOwn(MAIL, func) ? [] : Object.keys(args).filter((name) => !known.includes(name));
+  const odd =
+    func === ATTACH_INBOX || func === EMAIL_ANSWER ? [] : Object.keys(args).filter((name) => !known.includes(name));
   const unknown = odd.map((name) => {
     const hint =
       didYouMean(name, known).trim() || (known.length === 0 ? "It takes none." : `It takes ${known.join(", ")}.`);

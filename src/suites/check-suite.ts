@@ -9,6 +9,7 @@ import { readSettingsState, type SettingsState, TEMPLATE_ENDING } from "./accoun
 import { argumentProblems } from "./check-arguments.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
+import type { FunctionNeed } from "./function-table.js";
 import { customFunctions } from "./load-custom-functions.js";
 import { findSetupFunction } from "./setup.js";
 import {
@@ -250,8 +251,8 @@ const checkFunctions: TaskCheck = (read, context) => {
   const { custom } = context;
   const { error, warning } = findingsOf(read, context);
   const findings: SuiteFinding[] = [];
-  for (const call of calls) {
-    if (needOf(call, task.dialect, custom) !== null) continue;
+  const needing = (need: FunctionNeed | null) => calls.filter((call) => needOf(call, task.dialect, custom) === need);
+  for (const call of needing(null)) {
     const other: SuiteDialect = task.dialect === "flowbook" ? "spider2v" : "flowbook";
     const hint = needOf(call, other) === null ? "" : `; ${ORIGINS[other]} has one, and writes its tasks otherwise`;
     const message = `${call.func} is no ${KINDS[call.role]} of ${ORIGINS[task.dialect]}${hint}`;
@@ -262,14 +263,12 @@ const checkFunctions: TaskCheck = (read, context) => {
     findings.push(warning("function_old_spelling", call.funcField, message));
   }
   for (const need of ["account", "server", "screen"] as const) {
-    const needing = calls.filter((call) => needOf(call, task.dialect, custom) === need);
-    const [first] = needing;
+    const [first] = needing(need);
     if (first === undefined) continue;
-    const message = `${named(needing)}: needs ${need === "account" ? "an" : "a"} ${need}`;
+    const message = `${named(needing(need))}: needs ${need === "account" ? "an" : "a"} ${need}`;
     findings.push(warning(`needs_${need}`, first.funcField, message));
   }
-  const unsupported = calls.filter((call) => needOf(call, task.dialect, custom) === "unsupported");
-  for (const { func, funcField } of unsupported) {
+  for (const { func, funcField } of needing("unsupported")) {
     findings.push(warning("function_unsupported", funcField, `${func} cannot be run here`));
   }
   const windows = calls.filter(

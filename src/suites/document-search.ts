@@ -37,10 +37,8 @@ export class SuiteDocuments {
     return {
       async search(query, limit, signal) {
         const hits = (await indexes(signal)).flatMap((index) => index.search(query, limit));
-        const [all, any] = (["all_words", "best_match"] as const).map((kind) =>
-          hits.filter((hit) => hit.match === kind),
-        );
-        return [...(all ?? []), ...(any ?? [])].slice(0, limit);
+        const of = (kind: DocumentHit["match"]) => hits.filter(({ match }) => match === kind);
+        return [...of("all_words"), ...of("best_match")].slice(0, limit);
       },
       async read(path, offset, signal) {
         for (const index of await indexes(signal)) {
@@ -347,10 +345,8 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 
 /** The text between tags, in one pass. Not for showing as markup again. */
 export function textOfHtml(html: string): string {
-  const text = contentOf(html).replace(/&(#x?[0-9a-f]{1,6}|[a-z]{2,6});/gi, (whole, name: string) => {
-    return characterOf(whole, name);
-  });
-  return text
+  return contentOf(html)
+    .replace(/&(#x?[0-9a-f]{1,6}|[a-z]{2,6});/gi, characterOf)
     .split("\n")
     .map((line) => line.trim())
     .filter((line, i, lines) => line !== "" || (i > 0 && lines[i - 1] !== ""))

@@ -112,9 +112,9 @@ async function evaluateMetric({ func, ...metric }: Metric, context: EvaluationCo
 async function collect({ func, arguments: args }: FunctionCall, context: EvaluationContext): Promise<Collected> {
   const custom = context.options.custom?.getters.get(func);
   if (custom !== undefined) return await callForValue(custom, args, customCall(context));
-  const get = GETTERS[func];
-  if (get === undefined) throw new CannotGrade("unsupported", `getter ${func} is not known`);
-  return await get(args, context);
+  const getter = GETTERS[func];
+  if (getter === undefined) throw new CannotGrade("unsupported", `getter ${func} is not known`);
+  return await getter.get(args, context);
 }
 
 /** A collected file is its path to a user's function. */

@@ -32,7 +32,7 @@ export class FolderMachine implements TaskMachine {
       await pipeline(file.createReadStream({ autoClose: false }), createWriteStream(to));
       return true;
     } catch (error) {
-      if (["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EISDIR"].some((code) => hasCode(error, code))) return false;
+      if (hasCode(error, "ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EISDIR")) return false;
       throw error;
     }
   }
@@ -54,7 +54,7 @@ export class FolderMachine implements TaskMachine {
     for (const name of names.slice(0, -1)) {
       current = join(current, name);
       const stat = await lstat(current).catch((error) => {
-        if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return null;
+        if (hasCode(error, "ENOENT", "ENOTDIR")) return null;
         throw error;
       });
       if (stat?.isSymbolicLink()) return null;

@@ -5,7 +5,7 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import { similarity } from "../scoring/scorers.js";
-import { type Grade, OBSTACLE_STATES, type SuiteTask, type TaskState } from "../tasks/suite-task.js";
+import { type Grade, OBSTACLE_STATES, type SuiteTask } from "../tasks/suite-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import { folderMachines } from "./folder-machine.js";
 import type { EvaluationOptions } from "./grading-function.js";
@@ -21,7 +21,7 @@ interface GradedLine {
   readonly state: string;
   readonly expected: number;
   readonly score: number | null;
-  readonly status: TaskState;
+  readonly status: Grade["state"];
   readonly reason: string;
 }
 
@@ -81,20 +81,14 @@ export async function gradeOracle(
 
 /** Whether it cannot be graded here, so that its score says nothing. */
 export function isSkipped({ status }: GradedLine): boolean {
-  return (OBSTACLE_STATES as readonly TaskState[]).includes(status);
+  return (OBSTACLE_STATES as readonly Grade["state"][]).includes(status);
 }
 
 export function isEqual({ score, expected }: GradedLine): boolean {
   return score !== null && Math.abs(score - expected) < 1e-9;
 }
 
-interface LineGrade {
-  readonly state: TaskState;
-  readonly score: number | null;
-  readonly reason: string;
-}
-
-const failed = (reason: string): LineGrade => ({ state: "setup_error", score: null, reason });
+const failed = (reason: string): Grade => ({ state: "setup_error", score: null, reason });
 
 const UNKNOWN_TASK = failed("the suite has no such task");
 
@@ -109,7 +103,7 @@ async function gradeOracleLine(
   task: SuiteTask,
   sources: LineSources,
   signal: AbortSignal,
-): Promise<LineGrade> {
+): Promise<Grade> {
   try {
     const takesCommands = line.grading !== "files" || line.processes.length > 0;
     return await (takesCommands ? gradeInMachine : gradeInFolder)(line, task, sources, signal);
@@ -125,7 +119,7 @@ async function gradeInFolder(
   task: SuiteTask,
   { suite, derivedFolder, custom }: LineSources,
   signal: AbortSignal,
-): Promise<LineGrade> {
+): Promise<Grade> {
   const machine = await folderMachines.open(task.snapshot, signal);
   const workFolder = await makeTemporaryFolder("oracle");
   try {
@@ -145,7 +139,7 @@ async function gradeInMachine(
   task: SuiteTask,
   { derivedFolder, ...sources }: LineSources,
   signal: AbortSignal,
-): Promise<LineGrade> {
+): Promise<Grade> {
   const opening = await openSuiteTask(task, sources, signal);
   if (!opening.ok) return { state: opening.state, score: null, reason: opening.reason };
   const { machine, grade, close } = opening.opened;
@@ -161,7 +155,7 @@ function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAn
   return answer === undefined ? {} : { scoreAnswer: (gold) => similarity(answer, gold) };
 }
 
-function graded({ state, score, reason }: Grade, missing: readonly string[]): LineGrade {
+function graded({ reason, ...grade }: Grade, missing: readonly string[]): Grade {
   const left = missing.length === 0 ? "" : `not in place, as missing: ${missing.join(", ")}`;
-  return { state, score, reason: [reason, left].filter((part) => part !== "").join("; ") };
+  return { ...grade, reason: [reason, left].filter((part) => part !== "").join("; ") };
 }

@@ -7,6 +7,7 @@ import type { ObstacleState, SuiteTask } from "../tasks/suite-task.js";
 import type { AccountSettings } from "./account-settings.js";
 import type { CustomCall, CustomFunctions } from "./custom-functions.js";
 import { placeInFolder, readCollectedFile, resolveSuiteFile } from "./suite-files.js";
+import { isJsonObject } from "./suite-folder.js";
 
 /** A file that a getter fetched. */
 export class CollectedFile {
@@ -59,7 +60,7 @@ function isFileList(collected: Collected): collected is readonly (CollectedFile 
 
 export function requireObject(collected: Collected | undefined, name: string): JsonObject {
   const value = requireValue(collected, name);
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as JsonObject;
+  if (isJsonObject(value)) return value;
   throw new Error(`${name} is not an object`);
 }
 
@@ -72,8 +73,17 @@ export function refuseOptions(options: JsonObject): void {
 /** Gives 0 or 1. The runner scores 0 where one throws. */
 export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
 
-/** The two files of a comparison. */
+/** The two files of a comparison, as Flowbook's functions name them. */
 export const filePair = z.looseObject({ local_expected: z.string(), vm_result: z.string() });
+export const textFilePair = z.looseObject({ local_expected_file: z.string(), vm_result_file: z.string() });
+export const imagePair = z.looseObject({
+  local_expected_image: z.string(),
+  vm_result_image: z.string(),
+  similarity_threshold: z.number().default(0.95),
+});
+
+/** A script of the task, and the log that it writes in the machine. */
+export const scriptWithLog = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
 
 /** Fetches a file of the machine into the result folder under its own name. */
 export async function collectResult({ machine, options }: EvaluationContext, path: string): Promise<string> {

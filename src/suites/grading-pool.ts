@@ -6,7 +6,8 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { builtFile } from "../platform/installation.js";
 import type { CommandResult, MachineCommand, TaskMachine } from "../sandbox/task-machine.js";
-import type { Grade, SuiteTask } from "../tasks/suite-task.js";
+import { gradeSchema } from "../tasks/question.js";
+import { type Grade, OBSTACLE_STATES, type SuiteTask } from "../tasks/suite-task.js";
 import type { SuiteFolder } from "./suite-folder.js";
 
 interface Waiting {
@@ -217,16 +218,12 @@ const machineCallSchema = z.discriminatedUnion("op", [
 
 type MachineCall = z.output<typeof machineCallSchema>;
 
-const gradeSchema: z.ZodType<Grade> = z.object({
-  score: z.number().nullable(),
-  state: z.enum(["success", "eval_error", "unsupported", "needs_account"]),
-  reason: z.string(),
-});
-
 /** From it. `alive` comes as long as its event loop runs. */
 const fromGraderSchema = z.union([
   z.object({ id: z.number(), call: machineCallSchema }),
-  z.object({ grade: gradeSchema }),
+  z.object({
+    grade: gradeSchema.extend({ state: z.enum(["success", "setup_error", "eval_error", ...OBSTACLE_STATES]) }),
+  }),
   z.object({ alive: z.literal(true) }),
 ]);
 

@@ -10,7 +10,7 @@ import { MACHINE_LIMITS, SHIMS } from "../sandbox/limits.js";
 import type { BuiltInFile } from "../sandbox/machine-guest.js";
 import { checkSnapshots, EMPTY_SNAPSHOT, type Snapshot } from "../sandbox/machine-snapshots.js";
 import { openDockerMachine, openTaskMachine } from "../sandbox/open-task-machine.js";
-import type { CommandResult, MachineCommand, OpenedMachine, TaskMachines } from "../sandbox/task-machine.js";
+import type { OpenedMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { DEFAULT_PATH, type FileCopy } from "./harbor/dockerfile.js";
 import { type HarborEnvironment, imageOf, readEnvironment, writableMount } from "./harbor-task.js";
 import { TRIAL_FOLDERS } from "./harbor-trial.js";
@@ -136,37 +136,17 @@ async function furnished(
       else for (const name of names.sort()) await machine.copyIn(join(from, name), posix.join(to, name));
     }
     for (const { path, mode } of modes.filter((one) => isWritable(one.path))) await run("chmod", mode, path);
-    return new MachineAtWorkdir(machine, workdir);
+    return {
+      canRun: machine.canRun,
+      workdir,
+      copyIn: (from, path) => machine.copyIn(from, path),
+      copyOut: (path, to) => machine.copyOut(path, to),
+      run: (command, stop) => machine.run({ ...command, cwd: command.cwd ?? workdir }, stop),
+      close: () => machine.close(),
+    };
   } catch (error) {
     await machine.close();
     throw error;
-  }
-}
-
-class MachineAtWorkdir implements OpenedMachine {
-  readonly canRun: boolean;
-
-  constructor(
-    private readonly machine: OpenedMachine,
-    readonly workdir: string,
-  ) {
-    this.canRun = machine.canRun;
-  }
-
-  copyIn(from: string, path: string): Promise<void> {
-    return this.machine.copyIn(from, path);
-  }
-
-  copyOut(path: string, to: string): Promise<boolean> {
-    return this.machine.copyOut(path, to);
-  }
-
-  run(command: MachineCommand, signal: AbortSignal): Promise<CommandResult> {
-    return this.machine.run({ ...command, cwd: command.cwd ?? this.workdir }, signal);
-  }
-
-  close(): Promise<void> {
-    return this.machine.close();
   }
 }
 

@@ -109,6 +109,14 @@ export function readSettings(folder: string): SettingsReading {
 const seconds = z.number("expected a number of seconds").positive("expected more than 0 seconds").max(86_400);
 const variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "expected the name of a variable"), z.string());
 
+export const healthcheckSchema = z.object({
+  command: z.string().min(1),
+  interval_sec: z.number().min(0).max(3600).default(5),
+  timeout_sec: seconds.default(30),
+  start_period_sec: z.number().min(0).max(3600).default(0),
+  retries: z.int().min(1).max(1000).default(3),
+});
+
 /** Versions 1.0 to 1.4. Unknown keys are passed over, as Harbor does. */
 const settingsSchema = z.looseObject({
   task: z.looseObject({ name: z.string() }).optional(),
@@ -138,15 +146,7 @@ const settingsSchema = z.looseObject({
       workdir: z.string().startsWith("/", "expected an absolute path").optional(),
       env: variables.default({}),
       mcp_servers: z.array(z.unknown()).default([]),
-      healthcheck: z
-        .object({
-          command: z.string().min(1),
-          interval_sec: z.number().min(0).max(3600).default(5),
-          timeout_sec: seconds.default(30),
-          start_period_sec: z.number().min(0).max(3600).default(0),
-          retries: z.int().min(1).max(1000).default(3),
-        })
-        .optional(),
+      healthcheck: healthcheckSchema.optional(),
     })
     .prefault({}),
   solution: z.looseObject({ env: variables.default({}) }).prefault({}),

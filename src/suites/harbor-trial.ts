@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
 import { type CommandResult, lastLine, type TaskMachine } from "../sandbox/task-machine.js";
 import { CannotGrade, type EvaluationContext } from "./grading-function.js";
-import { plainVariables, readSettings } from "./harbor-task.js";
+import { type healthcheckSchema, plainVariables, readSettings } from "./harbor-task.js";
 import { describeFailure } from "./machine-commands.js";
 import type { SuiteOracle } from "./oracle.js";
 import { fileStateOf, parseArguments } from "./suite-folder.js";
@@ -13,17 +13,12 @@ import { fileStateOf, parseArguments } from "./suite-folder.js";
 /** The folders of a trial, which the task's machine has from its start. */
 export const TRIAL_FOLDERS = ["/logs/agent", "/logs/verifier", "/logs/artifacts", "/tests", "/solution"];
 
-const healthcheckSchema = z.object({
-  command: z.string(),
-  interval_sec: z.number(),
-  timeout_sec: z.number(),
-  start_period_sec: z.number(),
-  retries: z.number(),
-});
-
 /** Runs a task's healthcheck until it succeeds. Gives why it never did, or null. */
-export async function checkHealth(args: JsonObject, machine: TaskMachine, signal: AbortSignal): Promise<string | null> {
-  const { command, interval_sec, timeout_sec, start_period_sec, retries } = parseArguments(healthcheckSchema, args);
+export async function checkHealth(
+  { command, interval_sec, timeout_sec, start_period_sec, retries }: z.output<typeof healthcheckSchema>,
+  machine: TaskMachine,
+  signal: AbortSignal,
+): Promise<string | null> {
   const within = Date.now() + start_period_sec * 1000;
   for (let failures = 0; ; ) {
     const result = await bash(machine, command, { env: {}, timeoutSec: timeout_sec }, signal);

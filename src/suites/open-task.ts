@@ -14,7 +14,7 @@ import { chooseMachineHost, openDockerMachine, openTaskMachine } from "../sandbo
 import type { OpenedMachine, TaskMachine, TaskMachines } from "../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../sandbox/workspace.js";
 import type { Grade, SuiteTask } from "../tasks/suite-task.js";
-import { ACCOUNT_PREFIX, AccountSettings, RedactedMachine } from "./account-settings.js";
+import { ACCOUNT_PREFIX, AccountSettings, redactedMachine } from "./account-settings.js";
 import { isGradedByAnswer } from "./email-task.js";
 import { evaluateTask } from "./evaluate-task.js";
 import type { EvaluationOptions } from "./grading-function.js";
@@ -23,7 +23,7 @@ import { HarborMachines } from "./harbor-machine.js";
 import { harborOracle } from "./harbor-trial.js";
 import { customFunctions } from "./load-custom-functions.js";
 import { openOracle } from "./oracle.js";
-import { runSetUp, type SetUpRefusal, type SetUpStep } from "./setup.js";
+import { runSetUp, type SetUpRefusal } from "./setup.js";
 import { ACCOUNT_TAG, type SuiteFolder } from "./suite-folder.js";
 import { findObstacle, type TaskSources } from "./task-needs.js";
 
@@ -135,13 +135,10 @@ function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image:
  * task's set-up names is all that is in the machine while an agent works.
  */
 interface OpenedSuiteTask {
-  readonly task: SuiteTask;
   /** As an agent sees it: without the values of account settings. */
   readonly machine: TaskMachine;
   /** These values, which nothing that is kept may hold. */
   readonly secrets: readonly string[];
-  /** What set-up did, and what it passed over for want of a screen. */
-  readonly steps: readonly SetUpStep[];
   /** Collects and grades what is in the machine, where what the agent started still runs, or the answer. */
   grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
   /** Ends what runs in the machine and removes it, with what was collected. */
@@ -171,10 +168,10 @@ export async function openSuiteTask(
     return { ok: false, state: "setup_error", reason: `its machine did not start: ${(error as Error).message}` };
   }
   try {
-    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root, accounts, custom }, signal });
-    if (setUp.ok) return { ok: true, opened: await openedTask(task, sources, machine, secrets, setUp.steps) };
+    const refusal = await runSetUp({ task, machine, options: { suiteRoot: suite.root, accounts, custom }, signal });
+    if (refusal === null) return { ok: true, opened: await openedTask(task, sources, machine, secrets) };
     await machine.close();
-    return { ...setUp, reason: redact(setUp.reason, secrets) };
+    return { ...refusal, reason: redact(refusal.reason, secrets) };
   } catch (error) {
     await machine.close();
     throw error;
@@ -186,7 +183,6 @@ async function openedTask(
   { suite: { root: suiteRoot }, accounts, custom, graders }: OpenedTaskSources,
   machine: OpenedMachine,
   secrets: readonly string[],
-  steps: readonly SetUpStep[],
 ): Promise<OpenedSuiteTask> {
   const work = await makeTemporaryFolder("task");
   const close = async () => {
@@ -202,6 +198,6 @@ async function openedTask(
         : await graders.evaluate(task, machine, workFolder, signal);
     return { ...grade, reason: redact(grade.reason, secrets) };
   };
-  const shown = secrets.length === 0 ? machine : new RedactedMachine(machine, secrets);
-  return { task, machine: shown, secrets, steps, grade, close };
+  const shown = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
+  return { machine: shown, secrets, grade, close };
 }

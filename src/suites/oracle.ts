@@ -109,7 +109,7 @@ tail -n 1 "$4" >&2
 exit 1`;
 
 /** Starts what an agent would have left running. Gives why one is not ready, or null. */
-export async function startProcesses(
+async function startProcesses(
   processes: readonly OracleProcess[],
   machine: TaskMachine,
   signal: AbortSignal,

@@ -1,32 +1,46 @@
 import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";
-import type { JsonObject } from "../platform/json.js";
+import type { JsonObject, JsonValue } from "../platform/json.js";
 import type { CommandResult } from "../sandbox/task-machine.js";
 import { CannotGrade, type Collected, CollectedFile, type EvaluationContext, runCommand } from "./grading-function.js";
 import { argvOf, commandSchema, describeFailure, expandHome } from "./machine-commands.js";
 import { placeInFolder, resolveSharedFile } from "./suite-files.js";
+import type { ArgumentSchema } from "./suite-folder.js";
+
+/** Gets what a comparison looks at; null where it is not there. */
+interface Getter {
+  readonly takes: ArgumentSchema;
+  get(args: JsonObject, context: EvaluationContext): Promise<Collected>;
+}
+
+function getter<Args>(
+  takes: ArgumentSchema & z.ZodType<Args>,
+  get: (args: Args, context: EvaluationContext) => Promise<Collected>,
+): Getter {
+  return { takes, get: async (args, context) => get(takes.parse(args), context) };
+}
 
 /** `rule`: what the task's file says. */
-const getRule: Getter = async (args) => {
-  if (args.rules === undefined) throw new Error("the rule has no rules");
-  return args.rules;
-};
+const rule = getter(z.looseObject({ rules: z.unknown() }), async ({ rules }) => {
+  if (rules === undefined) throw new Error("the rule has no rules");
+  return rules as JsonValue;
+});
 
 /** `list`. */
-const getList: Getter = async (args) => {
+const list = getter(z.looseObject({ list: z.unknown() }), async (args) => {
   if (args.list === undefined) throw new Error("the list is missing");
-  return args.list;
-};
+  return args.list as JsonValue;
+});
 
-const localFileSchema = z.looseObject({ path: z.string().min(1), dest: z.string().optional() });
+const name = z.string().min(1);
 
 /**
  * `local_file`: a gold file of the suite, its path from the suite's root. It is copied beside what was collected, as at
  * the origin: with the same `dest` it replaces the result, and is compared with itself.
  */
-const getLocalFile: Getter = async (args, { options }) => {
-  const { path, dest } = localFileSchema.parse(args);
+const localFile = getter(z.looseObject({ path: name, dest: z.string().optional() }), async (args, { options }) => {
+  const { path, dest } = args;
   const source = await resolveSharedFile(options.suiteRoot, path);
   if (source === null) throw new CannotGrade("missing_files", `the gold file ${path} is missing in the suite`);
   if (!(await stat(source)).isFile())
@@ -34,7 +48,7 @@ const getLocalFile: Getter = async (args, { options }) => {
   const target = await placeInFolder(options.workFolder, dest ?? posix.basename(path));
   await copyFile(source, target);
   return new CollectedFile(target);
-};
+});
 
 const pad = (value: number, width = 2) => String(value).padStart(width, "0");
 
@@ -58,8 +72,6 @@ export function formatTime(time: Date, format: string): string {
   });
 }
 
-const name = z.string().min(1);
-
 const single = z.looseObject({
   path: name,
   dest: name,
@@ -76,15 +88,12 @@ const several = z.looseObject({
   gives: z.array(z.int()).default([0]),
 });
 
-const vmFileSchema = z.union([single, several]);
-
 /**
  * `vm_file`: files of the machine into the folder of collected files, under the names of `dest`; a file fetched later
  * under the same name replaces it. `gives` says which are compared: one is a file, more are a list. `time_suffix` puts
  * the day before the extension of both names.
  */
-const getVmFile: Getter = async (args, { machine, options }) => {
-  const config = vmFileSchema.parse(args);
+const vmFile = getter(z.union([single, several]), async (config, { machine, options }) => {
   const files =
     config.multi === true
       ? config.path.slice(0, config.dest.length).map((path, i) => [path, config.dest[i] ?? path] as const)
@@ -96,7 +105,7 @@ const getVmFile: Getter = async (args, { machine, options }) => {
     if (config.gives.includes(i)) given.push(isThere ? new CollectedFile(local) : null);
   }
   return given.length === 1 ? (given[0] ?? null) : given;
-};
+});
 
 /** As at the origin, everything between the first and the second dot is the extension. */
 function addSuffix(path: string, config: z.output<typeof single>): string {
@@ -108,11 +117,8 @@ function addSuffix(path: string, config: z.output<typeof single>): string {
 /** The origin's server ends commands after 300 s, and then gives no output. */
 const TIMEOUT_MS = 300_000;
 
-const script = z.looseObject({ src: z.string().min(1), dest: z.string().min(1) });
-
 /** `vm_script_output`: uploads a script of the suite, runs it with bash, gives its stdout, whatever its exit code. */
-const getVmScriptOutput: Getter = async (args, context) => {
-  const { src, dest } = script.parse(args);
+const vmScriptOutput = getter(z.looseObject({ src: name, dest: name }), async ({ src, dest }, context) => {
   if (/^https?:/.test(src)) throw new CannotGrade("unsupported", `the script ${src} would have to be downloaded`);
   const source = await resolveSharedFile(context.options.suiteRoot, src);
   if (source === null) throw new CannotGrade("missing_files", `the script ${src} is missing in the suite`);
@@ -124,17 +130,16 @@ const getVmScriptOutput: Getter = async (args, context) => {
   const result = await runCommand(context, ["/bin/bash", path], TIMEOUT_MS);
   noteFailure(posix.basename(path), result, context);
   return result.exitCode === null ? null : result.stdout;
-};
+});
 
 /** `vm_command_line` and `vm_command_error`: what a command writes; null: it reached its time limit. */
-const getVmCommand =
-  (stream: "stdout" | "stderr"): Getter =>
-  async (args, context) => {
-    const argv = argvOf(commandSchema.parse(args));
+const vmCommand = (stream: "stdout" | "stderr") =>
+  getter(commandSchema, async (command, context) => {
+    const argv = argvOf(command);
     const result = await runCommand(context, argv, TIMEOUT_MS);
     noteFailure(argv.join(" "), result, context);
     return result.exitCode === null ? null : result[stream];
-  };
+  });
 
 /** As at the origin a script's exit code does not count; a program that it did not find explains its output. */
 function noteFailure(command: string, result: CommandResult, { notes }: EvaluationContext): void {
@@ -143,21 +148,19 @@ function noteFailure(command: string, result: CommandResult, { notes }: Evaluati
   else if (notFound !== undefined) notes.push(notFound.trim());
 }
 
-const dbtProfilesSchema = z.looseObject({ dirs: z.array(z.string()), dest: z.string().min(1) });
-
 /** `dbt_profiles`: the first profiles.yml of a list of folders; one that starts with `$` is asked of the machine. */
-const getDbtProfiles: Getter = async (args, context) => {
-  const { dirs, dest } = dbtProfilesSchema.parse(args);
+const dbtProfiles = getter(z.looseObject({ dirs: z.array(z.string()), dest: name }), async (args, context) => {
+  const { dirs, dest } = args;
   for (const dir of dirs) {
     const folder = dir.startsWith("$") ? await readVariable(dir, context) : dir;
     if (folder === "") continue;
-    const file = await getVmFile({ path: `${folder}/profiles.yml`, dest }, context);
+    const file = await vmFile.get({ path: `${folder}/profiles.yml`, dest }, context);
     if (file !== null) return file;
   }
   return null;
-};
+});
 
-async function readVariable(text: string, context: Parameters<Getter>[1]): Promise<string> {
+async function readVariable(text: string, context: EvaluationContext): Promise<string> {
   if (!/^\$\w+$/.test(text)) throw new CannotGrade("unsupported", `${text} is not the name of a variable`);
   // A machine that only holds files has no environment, in which the variable would be unset.
   if (!context.machine.canRun) return "";
@@ -166,27 +169,12 @@ async function readVariable(text: string, context: Parameters<Getter>[1]): Promi
 }
 
 export const GETTERS: Readonly<Record<string, Getter>> = {
-  dbt_profiles: getDbtProfiles,
-  list: getList,
-  local_file: getLocalFile,
-  rule: getRule,
-  vm_command_error: getVmCommand("stderr"),
-  vm_command_line: getVmCommand("stdout"),
-  vm_file: getVmFile,
-  vm_script_output: getVmScriptOutput,
+  dbt_profiles: dbtProfiles,
+  list,
+  local_file: localFile,
+  rule,
+  vm_command_error: vmCommand("stderr"),
+  vm_command_line: vmCommand("stdout"),
+  vm_file: vmFile,
+  vm_script_output: vmScriptOutput,
 };
-
-/** What they take. */
-export const GETTER_ARGUMENTS = {
-  dbt_profiles: dbtProfilesSchema,
-  list: z.looseObject({ list: z.unknown() }),
-  local_file: localFileSchema,
-  rule: z.looseObject({ rules: z.unknown() }),
-  vm_command_error: commandSchema,
-  vm_command_line: commandSchema,
-  vm_file: vmFileSchema,
-  vm_script_output: script,
-} as const;
-
-/** Gets what a comparison looks at; null where it is not there. */
-type Getter = (args: JsonObject, context: EvaluationContext) => Promise<Collected>;

@@ -7,19 +7,13 @@ import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { FunctionCall, ObstacleState, SuiteDialect, SuiteTask } from "../tasks/suite-task.js";
 import { type AccountSettings, readAccountSettings, settingsName } from "./account-settings.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
-import { attachInboxSchema } from "./email-task.js";
+import { ATTACH_INBOX, attachInboxSchema } from "./email-task.js";
 import type { FunctionNeed } from "./function-table.js";
-import { HEALTHCHECK } from "./harbor-task.js";
+import { HEALTHCHECK, healthcheckSchema } from "./harbor-task.js";
 import { checkHealth } from "./harbor-trial.js";
 import { argvOf, commandSchema, describeFailure, expandHome, runFlowbookScript } from "./machine-commands.js";
 import { resolveSharedFile, resolveSuiteFile } from "./suite-files.js";
-import { parseArguments } from "./suite-folder.js";
-
-/** A function of `config` that has been run, or passed over for want of a screen. */
-export interface SetUpStep {
-  readonly func: string;
-  readonly state: "done" | "passed_over";
-}
+import { type ArgumentSchema, parseArguments } from "./suite-folder.js";
 
 export interface SetUpRefusal {
   readonly ok: false;
@@ -28,20 +22,18 @@ export interface SetUpRefusal {
   readonly reason: string;
 }
 
-/** Runs the functions of a task's `config` in order, up to the first that fails. Throws only where `signal` aborts. */
-export async function runSetUp(
-  context: SetupContext,
-): Promise<{ readonly ok: true; readonly steps: readonly SetUpStep[] } | SetUpRefusal> {
-  const steps: SetUpStep[] = [];
+/**
+ * Runs the functions of a task's `config` in order, up to the first that fails. Null: none did. Throws only where
+ * `signal` aborts.
+ */
+export async function runSetUp(context: SetupContext): Promise<SetUpRefusal | null> {
   for (const [i, call] of context.task.config.entries()) {
     const { state, reason } = await runStep(call, context);
-    if (state !== "done" && state !== "passed_over") {
-      const line = `set-up step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
-      return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
-    }
-    steps.push({ func: call.func, state });
+    if (state === "done" || state === "passed_over") continue;
+    const line = `set-up step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
+    return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
   }
-  return { ok: true, steps };
+  return null;
 }
 
 async function runStep({ func, arguments: args }: FunctionCall, context: SetupContext): Promise<ActionOutcome> {
@@ -80,8 +72,24 @@ interface ActionOutcome {
   readonly reason: string;
 }
 
-/** A function of `config` or `postconfig`. What it throws is a failure too. */
-type SetupAction = (args: JsonObject, context: SetupContext) => Promise<ActionOutcome>;
+/** A function of `config` or `postconfig`. */
+interface SetupFunction {
+  readonly need: FunctionNeed;
+  /** Left out where what it needs is not there, and the task goes on: it only opens a window. */
+  readonly isPassedOver: boolean;
+  /** Null: the origin has it, and it cannot be done here. What it throws is a failure too. */
+  readonly run: ((args: JsonObject, context: SetupContext) => Promise<ActionOutcome>) | null;
+  /** What it takes, if it is looked at before it is run. */
+  readonly takes?: ArgumentSchema;
+}
+
+function setUp<Args>(
+  need: FunctionNeed,
+  takes: ArgumentSchema & z.ZodType<Args>,
+  act: (args: Args, context: SetupContext) => Promise<ActionOutcome>,
+): SetupFunction {
+  return { need, isPassedOver: false, run: async (args, context) => act(parseArguments(takes, args), context), takes };
+}
 
 const DONE: ActionOutcome = { state: "done", reason: "" };
 
@@ -101,35 +109,33 @@ function outcomeOf(argv: readonly string[], result: CommandResult): ActionOutcom
 const uploadFileSchema = z.looseObject({ local_path: z.string().min(1), remote_path: z.string().min(1) });
 
 /** Flowbook's `upload_file_to_vm`: a file of the task's folder; missing folders are created. */
-const uploadFile: SetupAction = async (args, { task, machine }) => {
-  const { local_path, remote_path } = parseArguments(uploadFileSchema, args);
+const uploadFile = setUp("files", uploadFileSchema, async ({ local_path, remote_path }, { task, machine }) => {
   const source = await resolveSuiteFile(task.folder, local_path);
   if (source === null) return missingFile(local_path, "the task's folder");
   await machine.copyIn(source, expandHome(remote_path));
   return DONE;
-};
+});
 
 /**
  * Flowbook's `upload_script_and_execute`. `remote_path` is the script, as at the origin's commit 485a525, or a folder
  * for it where it ends in a slash.
  */
-const uploadScript: SetupAction = async (args, { task, machine, signal }) => {
-  const { local_path, remote_path } = parseArguments(uploadFileSchema, args);
+const uploadScript = setUp("script", uploadFileSchema, async (args, { task, machine, signal }) => {
+  const { local_path, remote_path } = args;
   const source = await resolveSuiteFile(task.folder, local_path);
   if (source === null) return missingFile(local_path, "the task's folder");
   if (!machine.canRun) return NEEDS_COMMANDS;
   const place = expandHome(remote_path);
   const path = place.endsWith("/") ? posix.join(place, posix.basename(local_path)) : place;
   return outcomeOf([path], await runFlowbookScript(source, path, machine, signal));
-};
+});
 
 const sleepSchema = z.looseObject({ seconds: z.number().min(0).max(3600) });
 
-const sleepAction: SetupAction = async (args, { options, signal }) => {
-  const { seconds } = parseArguments(sleepSchema, args);
+const sleepAction = setUp("files", sleepSchema, async ({ seconds }, { options, signal }) => {
   await sleep(seconds * 1000 * (options.timeScale ?? 1), undefined, { signal });
   return DONE;
-};
+});
 
 const EXECUTE_TIMEOUT_MS = 300_000;
 const MAX_TRIES = 5;
@@ -143,8 +149,7 @@ const untilSchema = z.looseObject({
 const executeSchema = commandSchema.extend({ until: untilSchema.optional() });
 
 /** `execute` and `command`. With `until`, repeated until it holds. */
-const execute: SetupAction = async (args, { machine, signal, options }) => {
-  const { until, ...command } = parseArguments(executeSchema, args);
+const execute = setUp("script", executeSchema, async ({ until, ...command }, { machine, signal, options }) => {
   const argv = argvOf(command);
   if (isForScreen(argv)) return NEEDS_SCREEN;
   if (!machine.canRun) return NEEDS_COMMANDS;
@@ -159,7 +164,7 @@ const execute: SetupAction = async (args, { machine, signal, options }) => {
     }
     await sleep(300 * (options.timeScale ?? 1), undefined, { signal });
   }
-};
+});
 
 /** Keys and clicks: they save what is open on a screen. */
 const isForScreen = (argv: readonly string[]) => argv.some((word) => /\b(pyautogui|xdotool|wmctrl)\b/.test(word));
@@ -177,8 +182,8 @@ const runScriptSchema = z.looseObject({
 });
 
 /** `script_and_execute`: the script is deleted after it has run. */
-const runScript: SetupAction = async (args, { machine, options, signal }) => {
-  const { src, dest, options: words } = parseArguments(runScriptSchema, args);
+const runScript = setUp("script", runScriptSchema, async (args, { machine, options, signal }) => {
+  const { src, dest, options: words } = args;
   const source = await resolveSharedFile(options.suiteRoot, src);
   if (source === null) return missingFile(src, "the suite");
   if (!machine.canRun) return NEEDS_COMMANDS;
@@ -190,7 +195,7 @@ const runScript: SetupAction = async (args, { machine, options, signal }) => {
   const result = await run(argv);
   await run(["rm", "-f", path]);
   return outcomeOf(argv, result);
-};
+});
 
 const TIMEOUT_MS = 60_000;
 
@@ -204,8 +209,7 @@ const copyFileSchema = z.looseObject({
 const WRITE = 'mkdir -p "$(dirname "$1")" && printf %s "$CONTENT" > "$1"';
 
 /** `copyfile_from_host_to_guest`: a file of the suite, or account settings. `json_encode` writes values in base64. */
-const copyFile: SetupAction = async (args, context) => {
-  const { src, dest, json_encode } = parseArguments(copyFileSchema, args);
+const copyFile = setUp("files", copyFileSchema, async ({ src, dest, json_encode }, context) => {
   const path = expandHome(dest);
   const name = settingsName(src);
   if (name !== null) {
@@ -217,7 +221,7 @@ const copyFile: SetupAction = async (args, context) => {
   if (json_encode) return await write(encodeValues(await readFile(source, "utf8")), path, context);
   await context.machine.copyIn(source, path);
   return DONE;
-};
+});
 
 /** A JSON object with its values in base64. */
 function encodeValues(text: string): string {
@@ -236,38 +240,14 @@ async function write(text: string, path: string, { machine, signal }: { machine:
 }
 
 /** ART-E's `attach_inbox`: the mail is in the database, and the tools are bound to what the arguments name. */
-const attachInbox: SetupAction = async (args) => {
-  parseArguments(attachInboxSchema, args);
-  return DONE;
-};
+const attachInbox = setUp("mailbox", attachInboxSchema, async () => DONE);
 
-/** What the functions that are done here take. */
-export const SETUP_ARGUMENTS = {
-  upload_file_to_vm: uploadFileSchema,
-  upload_script_and_execute: uploadFileSchema,
-  copyfile_from_host_to_guest: copyFileSchema,
-  script_and_execute: runScriptSchema,
-  execute: executeSchema,
-  command: executeSchema,
-  sleep: sleepSchema,
-} as const;
-
-interface SetupFunction {
-  readonly need: FunctionNeed;
-  /** Left out where what it needs is not there, and the task goes on: it only opens a window. */
-  readonly isPassedOver: boolean;
-  /** Null: the origin has it, and it cannot be done here. */
-  readonly run: SetupAction | null;
-}
-
-const waitForHealth: SetupAction = async (args, { machine, signal }) => {
+const waitForHealth = setUp("script", healthcheckSchema, async (healthcheck, { machine, signal }) => {
   if (!machine.canRun) return NEEDS_COMMANDS;
-  const reason = await checkHealth(args, machine, signal);
+  const reason = await checkHealth(healthcheck, machine, signal);
   return reason === null ? DONE : { state: "failed", reason };
-};
+});
 
-const FILES = (run: SetupAction): SetupFunction => ({ need: "files", isPassedOver: false, run });
-const SCRIPT = (run: SetupAction): SetupFunction => ({ need: "script", isPassedOver: false, run });
 const needing = (need: FunctionNeed): SetupFunction => ({ need, isPassedOver: false, run: null });
 
 const WINDOW: SetupFunction = { need: "screen", isPassedOver: true, run: async () => NEEDS_SCREEN };
@@ -279,18 +259,18 @@ const UNSUPPORTED = needing("unsupported");
 /** The functions of `config` and `postconfig` that each dialect's origin has. */
 const SETUP_FUNCTIONS: Readonly<Record<SuiteDialect, Readonly<Record<string, SetupFunction>>>> = {
   flowbook: {
-    upload_file_to_vm: FILES(uploadFile),
-    upload_script_and_execute: SCRIPT(uploadScript),
+    upload_file_to_vm: uploadFile,
+    upload_script_and_execute: uploadScript,
     // Of ART-E's own tasks, which are written in Flowbook's form.
-    attach_inbox: { need: "mailbox", isPassedOver: false, run: attachInbox },
+    [ATTACH_INBOX]: attachInbox,
   },
-  harbor: { [HEALTHCHECK]: SCRIPT(waitForHealth) },
+  harbor: { [HEALTHCHECK]: waitForHealth },
   spider2v: {
-    copyfile_from_host_to_guest: FILES(copyFile),
-    script_and_execute: SCRIPT(runScript),
-    execute: SCRIPT(execute),
-    command: SCRIPT(execute),
-    sleep: FILES(sleepAction),
+    copyfile_from_host_to_guest: copyFile,
+    script_and_execute: runScript,
+    execute,
+    command: execute,
+    sleep: sleepAction,
     google_chrome_browser: WINDOW,
     launch: WINDOW,
     open: WINDOW,
@@ -344,10 +324,19 @@ export function findSetupFunction(
 ): SetupFunction | null {
   const call = custom.setUp.get(name);
   if (call === undefined) return findBuiltIn(dialect, name);
-  return SCRIPT(async (args, { task, machine, options: { accounts }, signal }) => {
-    await callCustomFunction(call, args, { task, machine, accounts, signal });
-    return DONE;
-  });
+  return {
+    need: "script",
+    isPassedOver: false,
+    async run(args, { task, machine, options: { accounts }, signal }) {
+      await callCustomFunction(call, args, { task, machine, accounts, signal });
+      return DONE;
+    },
+  };
+}
+
+/** What a function of Flowbook or Spider2-V takes that can be done here; null: it is none. */
+export function setupArguments(name: string): ArgumentSchema | null {
+  return (findBuiltIn("flowbook", name) ?? findBuiltIn("spider2v", name))?.takes ?? null;
 }
 
 /** Whether the dialect has it, and it can be done here. */

@@ -4,7 +4,7 @@ import { checkSuite } from "./check-suite.js";
 import { openTaskSources, type TaskSourceOptions } from "./open-task.js";
 import { findTask, type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
 import { openSuiteFolder, type SuiteFinding } from "./suite-folder.js";
-import { readSuite } from "./task-file.js";
+import { type ReadTask, readSuite } from "./task-file.js";
 import { classifyTask, findObstacle, type TaskRequirement } from "./task-needs.js";
 
 export interface ShownTask {
@@ -29,10 +29,10 @@ export async function showTask(
   const sources = await openTaskSources(suite, options, context);
   const all = read.tasks.map(({ task }) => task);
   const task = findTask(all, id);
-  const found = read.tasks.find((one) => one.task === task);
+  const found = read.tasks[all.indexOf(task)] as ReadTask;
   return {
     task,
-    takes: found === undefined ? "unknown" : classifyTask(found, sources.custom),
+    takes: classifyTask(found, sources.custom),
     obstacle: await findObstacle(task, sources),
     pairedWith: pairTasks(all).get(task.id) ?? null,
     findings: checkSuite(read, sources.custom).filter((finding) => finding.task === task.id),
@@ -62,23 +62,21 @@ export async function listTasks(
   const { tasks, problems } = readSuite(suite);
   const all = tasks.map(({ task }) => task);
   const selected = await selectSuiteTasks(all, options, sources);
-  const obstacles = await Promise.all(selected.map((task) => findObstacle(task, sources)));
-  const classes = new Map(tasks.map((read) => [read.task, classifyTask(read, sources.custom)]));
+  const readOf = new Map(tasks.map((read) => [read.task, read]));
   const pairs = pairTasks(all);
+  const list = async (task: SuiteTask): Promise<ListedSuiteTask> => ({
+    id: task.id,
+    tool: task.tool,
+    tags: task.tags,
+    actionNumber: task.actionNumber,
+    evaluation: nameEvaluation(task.evaluation),
+    counterpart: pairs.get(task.id) ?? null,
+    takes: classifyTask(readOf.get(task) as ReadTask, sources.custom),
+    obstacle: await findObstacle(task, sources),
+  });
   return {
     suite: suite.name,
-    tasks: selected.map(
-      (task, i): ListedSuiteTask => ({
-        id: task.id,
-        tool: task.tool,
-        tags: task.tags,
-        actionNumber: task.actionNumber,
-        evaluation: nameEvaluation(task.evaluation),
-        counterpart: pairs.get(task.id) ?? null,
-        takes: classes.get(task) ?? "unknown",
-        obstacle: obstacles[i] ?? null,
-      }),
-    ),
+    tasks: await Promise.all(selected.map(list)),
     /** Files and folders of tasks that cannot be read. */
     unreadable: new Set(problems.map(({ file }) => file)).size,
   };

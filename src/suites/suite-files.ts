@@ -14,7 +14,7 @@ export async function resolveSuiteFile(root: string, path: string): Promise<stri
     if (!file.startsWith(folder + sep)) throw new Error(`${path} leaves the suite through a link`);
     return file;
   } catch (error) {
-    if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return null;
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return null;
     throw error;
   }
 }
@@ -49,6 +49,6 @@ export async function readCollectedFile(path: string): Promise<Buffer> {
   return await file.readFile();
 }
 
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }

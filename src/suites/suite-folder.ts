@@ -46,6 +46,9 @@ function isFile(path: string): boolean {
   }
 }
 
+/** What a function takes. */
+export type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
+
 /** A function's arguments as the origin would take them: a missing one is an error. */
 export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
   const parsed = schema.safeParse(args);
@@ -111,7 +114,7 @@ export function fileStateOf(folder: string, path: string): FileState {
   return state;
 }
 
-function stateOf(path: string): FileState {
+export function stateOf(path: string): FileState {
   try {
     const stats = lstatSync(path);
     if (stats.isSymbolicLink()) return "link";

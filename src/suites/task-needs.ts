@@ -73,23 +73,10 @@ function spiderKind(key: string, path: string, { func, role }: LocatedCall): Nam
 
 /**
  * Whether a task can be run here, and by what it is graded: by `files`, by a `script` in its machine, by the answer
- * to a question about a `mailbox`. Others need a
- * `screen`, a `server` or an `account`, name an `unsupported` or an `unknown` function, or have `none` to be graded by.
+ * to a question about a `mailbox`. Others need a `screen`, a `server`, an `account` or `docker`, name an `unsupported`
+ * or an `unknown` function, or have `none` to be graded by.
  */
-const TASK_REQUIREMENTS = [
-  "files",
-  "script",
-  "mailbox",
-  "screen",
-  "server",
-  "account",
-  "docker",
-  "unsupported",
-  "unknown",
-  "none",
-] as const;
-
-export type TaskRequirement = (typeof TASK_REQUIREMENTS)[number];
+export type TaskRequirement = FunctionNeed | "docker" | "unknown" | "none";
 
 /** What a function needs; null: unknown. Set-up that is passed over needs nothing. */
 export function needOf(

@@ -91,14 +91,8 @@ export function isQuestion(task: Question | { readonly instruction: string }): t
   return "question" in task;
 }
 
-/** Where a set of questions came from, recorded with every run so that it can be had again. */
-export interface QuestionSet {
-  /** Dataset name with its revision, or the path of a local file. */
-  readonly source: string;
-  /** The pinned revision; null for local files. */
-  readonly revision: string | null;
-  /** SHA-256 of the bytes read. */
-  readonly sha256: string;
+/** Questions, and where they came from. */
+export interface QuestionSet extends TaskSet {
   readonly split: Split;
   readonly questions: readonly Question[];
 }

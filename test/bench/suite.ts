@@ -8,7 +8,7 @@ import pLimit from "p-limit";
 import type { AppContext } from "../../src/platform/app-context.js";
 import { GradingPool } from "../../src/suites/grading-pool.js";
 import { findSandboxedMachines } from "../../src/suites/open-task.js";
-import { type OracleLine, placeFiles, readOracle, startProcesses } from "../../src/suites/oracle.js";
+import { applyOracleLine, type OracleLine, readOracle } from "../../src/suites/oracle.js";
 import { runSetUp } from "../../src/suites/setup.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { readSuite } from "../../src/suites/task-file.js";
@@ -57,14 +57,10 @@ export async function benchSuite(tasks: number, atOnce: number): Promise<SuiteBe
     };
     const machine = await machines.open(task.snapshot, never);
     mark("sandbox start");
-    const setUp = await runSetUp({ task, machine, options: { suiteRoot: suite.root }, signal: never });
-    if (!setUp.ok) throw new Error(setUp.reason);
+    const refusal = await runSetUp({ task, machine, options: { suiteRoot: suite.root }, signal: never });
+    if (refusal !== null) throw new Error(refusal.reason);
     mark("set-up");
-    await placeFiles(line, task, DEMO, machine);
-    if (line.remove.length > 0) {
-      await machine.run({ argv: ["rm", "-rf", "--", ...line.remove], cwd: null, env: {}, timeoutMs: 60_000 }, never);
-    }
-    await startProcesses(line.processes, machine, never);
+    await applyOracleLine(line, task, DEMO, machine, never);
     mark("agent's files");
     const { score, reason } = await graders.evaluate(task, machine, join(work, String(i)), never);
     if (score !== line.expected_score) throw new Error(`${task.id} ${line.state}: ${score} (${reason})`);

@@ -1,27 +1,16 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
-import { Database } from "../../src/store/sqlite.js";
 import { checkLocalDatabase } from "../../src/suites/functions/spider2v-databases.js";
 import { compareTable } from "../../src/suites/functions/spider2v-tables.js";
 import { CollectedFile } from "../../src/suites/grading-function.js";
 import { relationships, sheetData, workbookParts, zipParts } from "./make-workbook.js";
 import { temporaryFolder } from "./temporary-folder.js";
+import { writeDatabase } from "./write-database.js";
 
 async function create(path: string, type: string, statements: readonly string[]): Promise<CollectedFile> {
-  if (type === "sqlite3") {
-    const database = new Database(path);
-    for (const sql of statements) database.exec(sql);
-    database.close();
-    return new CollectedFile(path);
-  }
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  for (const sql of statements) await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
+  await writeDatabase(path, type === "sqlite3" ? "sqlite" : "duckdb", statements);
   return new CollectedFile(path);
 }
 

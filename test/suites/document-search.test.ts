@@ -1,25 +1,17 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SuiteDocuments, textOfHtml } from "../../src/suites/document-search.js";
-import { temporaryFolder } from "./temporary-folder.js";
+import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 const { signal } = new AbortController();
-
-function writeFiles(files: Readonly<Record<string, string | Buffer>>): string {
-  const root = temporaryFolder();
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-  }
-  return root;
-}
 
 const TASK = "examples/dbt/one";
 
 /** A suite of its own, and its first task's documents. */
 function openSuite(files: Readonly<Record<string, string | Buffer>>, cacheFolder: string | null = null) {
-  const root = writeFiles({ [`${TASK}/one.json`]: "{}", ...files });
+  const root = temporaryFolder();
+  writeFiles(root, { [`${TASK}/one.json`]: "{}", ...files });
   const suite = new SuiteDocuments(root, cacheFolder);
   return { root, suite, documents: suite.open(join(root, TASK)) };
 }
@@ -69,16 +61,14 @@ test("what was retrieved for the task comes first, and neither golds, inputs nor
 });
 
 test("links, binary files and what is no UTF-8 are left out", async () => {
-  const root = writeFiles({
+  const { root, documents } = openSuite({
     "documents/good.txt": "word",
     "documents/binary.bin": Buffer.from([0, 119, 111, 114, 100]),
     "documents/latin.txt": Buffer.from([119, 111, 114, 100, 32, 0xe4]),
-    [`${TASK}/one.json`]: "{}",
     "secret.txt": "word",
   });
   symlinkSync(join(root, "secret.txt"), join(root, "documents/link.txt"));
   symlinkSync(root, join(root, "documents/folder"));
-  const documents = new SuiteDocuments(root, null).open(join(root, TASK));
   expect((await documents.search("word", 10, signal)).map(({ path }) => path)).toEqual(["documents/good.txt"]);
 });
 

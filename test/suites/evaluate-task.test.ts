@@ -1,9 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
-import { Database } from "../../src/store/sqlite.js";
 import { evaluateTask } from "../../src/suites/evaluate-task.js";
 import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { evaluationNeed, isImplemented, SPIDER2V_FUNCTIONS } from "../../src/suites/function-table.js";
@@ -11,19 +10,12 @@ import { scoreLog } from "../../src/suites/functions/flowbook-files.js";
 import { combineScores } from "../../src/suites/functions/flowbook-notebooks.js";
 import { CollectedFile } from "../../src/suites/grading-function.js";
 import { formatTime } from "../../src/suites/result-getters.js";
-import type {
-  FunctionCall,
-  Grade,
-  Metric,
-  SuiteDialect,
-  SuiteTask,
-  TaskEvaluation,
-} from "../../src/tasks/suite-task.js";
-import { needs, SUITES } from "../machine-requirements.js";
-import { readTaskForGrading } from "./read-task.js";
+import type { FunctionCall, Grade, Metric, SuiteTask, TaskEvaluation } from "../../src/tasks/suite-task.js";
+import { jsonLines } from "../cli/art-e.js";
+import { isMissing, needs, SUITES } from "../machine-requirements.js";
 import { RunningMachine } from "./running-machine.js";
-import { readSuiteLines } from "./suite-data.js";
-import { temporaryFolder } from "./temporary-folder.js";
+import { temporaryFolder, writeFiles } from "./temporary-folder.js";
+import { writeDatabase } from "./write-database.js";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -31,13 +23,6 @@ const call = (func: string, args: JsonObject = {}): FunctionCall => ({ func, arg
 const vmFile = (path: string, more: JsonObject = {}) => call("vm_file", { path, dest: "result", ...more });
 const gold = (path: string) => call("local_file", { path: `suite/${path}`, dest: "gold" });
 const rule = (rules: JsonObject | JsonObject[string]) => call("rule", { rules });
-
-function writeFiles(root: string, files: Files): void {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-}
 
 interface Setting {
   readonly dialect?: SuiteTask["dialect"];
@@ -340,9 +325,11 @@ interface Vector {
   readonly note?: string;
 }
 
-const FILE_KINDS = ["text", "json", "file", "duckdb", "sqlite"];
+const FILE_KINDS = ["text", "json", "file", "duckdb", "sqlite"] as const;
 /** Inputs with the score that the origin's own code gives them. */
-const vectors = readSuiteLines<Vector>("oracle", "vectors", "vectors.jsonl");
+const vectors: Vector[] = isMissing("suites")
+  ? []
+  : jsonLines(readFileSync(join(SUITES, "oracle/vectors/vectors.jsonl"), "utf8"));
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -355,18 +342,7 @@ async function writeInput(value: JsonValue, path: string): Promise<string | null
   if (kind === "text") writeFileSync(path, String(input));
   else if (kind === "json") writeFileSync(path, JSON.stringify(input));
   else if (kind === "file") copyFileSync(join(SUITES, "oracle", "vectors", "files", String(input)), path);
-  else if (kind === "sqlite") {
-    const database = new Database(path);
-    for (const sql of input as string[]) database.exec(sql);
-    database.close();
-  } else {
-    const { DuckDBInstance } = await import("@duckdb/node-api");
-    const instance = await DuckDBInstance.create(path);
-    const connection = await instance.connect();
-    for (const sql of input as string[]) await connection.run(sql);
-    connection.closeSync();
-    instance.closeSync();
-  }
+  else await writeDatabase(path, kind, input as string[]);
   return path;
 }
 
@@ -436,62 +412,4 @@ describe("the evaluation functions against scores of the origin's own code", nee
   });
 
   it("there are hundreds", () => expect(vectors.length).toBeGreaterThan(300));
-});
-
-interface OracleLine {
-  readonly suite: SuiteDialect;
-  readonly tool: string;
-  readonly uuid: string;
-  readonly state: string;
-  readonly files: Readonly<Record<string, string>>;
-  readonly derived?: Readonly<Record<string, string>>;
-  readonly remove?: readonly string[];
-  readonly expected_score: number;
-  readonly grading: "files" | "script" | "process";
-  readonly func: string;
-}
-
-/** What an agent would have left behind, with the score of it. */
-const lines = readSuiteLines<OracleLine>("oracle", "oracle.jsonl");
-const onlyFiles = lines.filter(({ grading }) => grading === "files");
-
-async function grade(line: OracleLine) {
-  const suiteRoot = join(SUITES, line.suite);
-  const task = readTaskForGrading(suiteRoot, line.suite, line.tool, line.uuid);
-  const folder = temporaryFolder();
-  const root = join(folder, "machine");
-  mkdirSync(root);
-  const machine = new FolderMachine(root);
-  for (const [path, file] of Object.entries(line.files)) {
-    const source = join(task.folder, file);
-    // The shared data leaves out archives and scripts, which untouched tasks start with.
-    if (existsSync(source) || line.state !== "initial") await machine.copyIn(source, path);
-  }
-  for (const [path, file] of Object.entries(line.derived ?? {})) {
-    await machine.copyIn(join(SUITES, "oracle", file), path);
-  }
-  for (const path of line.remove ?? []) rmSync(join(root, path), { recursive: true, force: true });
-  return await evaluateTask(
-    task,
-    machine,
-    { workFolder: join(folder, "collected"), suiteRoot, timeScale: 0 },
-    new AbortController().signal,
-  );
-}
-
-describe("tasks of the real suites, left as an agent would leave them", needs("suites"), () => {
-  it.for(onlyFiles)("$suite $func $uuid $state gives $expected_score", async (line) => {
-    expect(await grade(line)).toMatchObject({ score: line.expected_score, state: "success" });
-  });
-
-  it.for(lines.filter(({ grading }) => grading !== "files"))(
-    "$suite $func $uuid $state is not graded in a folder",
-    async (line) => {
-      const { score, state, reason } = await grade(line);
-      expect({ score, state }).toEqual({ score: null, state: "missing_files" });
-      expect(reason).toMatch(/script|runs/);
-    },
-  );
-
-  it("there are hundreds", () => expect(onlyFiles.length).toBeGreaterThan(200));
 });

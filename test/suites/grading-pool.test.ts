@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
@@ -10,7 +10,7 @@ import { FolderMachine } from "../../src/suites/folder-machine.js";
 import { GradingPool } from "../../src/suites/grading-pool.js";
 import type { Grade, SuiteTask, TaskEvaluation } from "../../src/tasks/suite-task.js";
 import { importSource } from "../import-source.js";
-import { temporaryFolder } from "./temporary-folder.js";
+import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 /** Grading in processes of their own, those of the built program, of files that an agent made to harm whoever reads. */
 
@@ -24,22 +24,13 @@ const SOURCES = {
 const graders = new GradingPool(SOURCES, { heapMb: 96, busyMs: 60_000 });
 afterAll(() => graders.close());
 
-interface Files {
-  readonly [path: string]: string | Buffer;
-}
-
-function write(root: string, files: Files): void {
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-  }
-}
+type Files = Parameters<typeof writeFiles>[1];
 
 /** A task of this evaluation with its gold files, and a machine in which `left` is all that there is. */
 function prepare(dialect: "flowbook" | "spider2v", evaluation: Partial<TaskEvaluation>, gold: Files, left: Files) {
   const folder = temporaryFolder();
-  write(join(folder, "task"), gold);
-  write(join(folder, "machine"), left);
+  writeFiles(join(folder, "task"), gold);
+  writeFiles(join(folder, "machine"), left);
   const whole = { postconfig: [], metrics: [], conjunction: "and", ...evaluation };
   const task = { dialect, folder: join(folder, "task"), tags: [], config: [], evaluation: whole };
   return { task: task as unknown as SuiteTask, folder, machine: new FolderMachine(join(folder, "machine")) };
@@ -78,7 +69,7 @@ function endlessTask() {
     ],
   };
   const prepared = prepare("spider2v", evaluation, {}, { "left.sqlite": endlessDatabase() });
-  write(prepared.folder, { "gold.sqlite": endlessDatabase() });
+  writeFiles(prepared.folder, { "gold.sqlite": endlessDatabase() });
   const sources = {
     ...SOURCES,
     suite: { ...SOURCES.suite, name: "suite", root: prepared.folder, content: prepared.folder },
@@ -92,6 +83,12 @@ describe("a process that grades", () => {
     const grades = await Promise.all(["a,b\n1,2\n", "a,b\n1,3\n", "", "a\n"].map((text) => gradeCsv(text)));
     expect(grades.map(({ score }) => score)).toEqual([1, 0, 0, 0]);
     expect(grades[2]?.reason).toContain("compare_csv: ");
+    const { task, folder, machine } = prepare("flowbook", CSV, {}, { "a.csv": "a\n" });
+    expect(await graders.evaluate(task, machine, join(folder, "work"), never)).toEqual({
+      score: null,
+      state: "missing_files",
+      reason: "the gold file gold.csv is missing in the task's folder",
+    });
   });
 
   it("is ended where what was left takes too much memory, and the next grading gets another", async () => {

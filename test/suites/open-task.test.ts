@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/app-context.js";
@@ -14,6 +13,7 @@ import { readSuite } from "../../src/suites/task-file.js";
 import { findObstacle, type TaskSources } from "../../src/suites/task-needs.js";
 import { needs, SUITES } from "../machine-requirements.js";
 import { machinesStart } from "./machines-start.js";
+import { temporaryFolder } from "./temporary-folder.js";
 import { DEMO_SUITE, flowbookTask, spiderTask, taskFiles, upload, writeSuite } from "./write-suite.js";
 
 const context = { settings: { db: "/nowhere/art-e.db" } } as unknown as AppContext;
@@ -41,8 +41,7 @@ async function run(machine: TaskMachine, ...argv: string[]): Promise<string> {
 
 describe("a task that is opened in a sandboxed machine", needs("sandbox", machinesStart), () => {
   it("is set up, holds no gold file and no script that grades, and is graded by one", async () => {
-    const { machine, steps, grade } = await open(LAMPS);
-    expect(steps).toEqual([{ func: "upload_script_and_execute", state: "done" }]);
+    const { machine, grade } = await open(LAMPS);
     expect(await run(machine, "ls", "lamps")).toBe("east.conf\nnorth.conf\nsouth.conf");
     expect(await run(machine, "find", "/", "-xdev", "-name", "eval.sh", "-o", "-name", "*_gold*")).toBe("");
     expect(await run(machine, "ls", suite.root)).toBe("");
@@ -53,7 +52,6 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
 
   it("is graded with what the agent left running, which ends when it is closed", async () => {
     const opened = await open(WEATHER);
-    expect(opened.steps.at(-1)).toEqual({ func: "launch", state: "passed_over" });
     expect(await run(opened.machine, "cat", "weather/today.txt")).toBe("wind 5\ntide high");
     expect(await opened.grade(signal)).toMatchObject({ score: 0, state: "success" });
     const server = "cd weather; python3 -m http.server 8036 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 2";
@@ -73,8 +71,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
 
   it("says which step failed, and leaves no machine", async () => {
     const task = { ...taskOf(LAMPS), config: [{ func: "upload_script_and_execute", arguments: BROKEN }] };
-    const folder = mkdtempSync(join(tmpdir(), "art-e-broken-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     cpSync(join(task.folder, "eval.sh"), join(folder, "broken.sh"));
     const broken = { ...task, folder, evaluation: null };
     const machines = await findSandboxedMachines(suite, context);

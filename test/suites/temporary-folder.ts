@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /** A folder that is gone after the test. */
@@ -8,4 +8,12 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "art-e-suite-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Files by their paths in a folder, with the folders that they take. */
+export function writeFiles(root: string, files: Readonly<Record<string, string | Buffer>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
 }

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { writeFiles } from "./temporary-folder.js";
 
 /** A small Harbor task: write "yes" into /app/answer.txt. */
 const FILES: Readonly<Record<string, string>> = {
@@ -14,10 +15,8 @@ const FILES: Readonly<Record<string, string>> = {
 export function writeHarborTask(folder: string, files: Readonly<Record<string, string | null>> = {}): string {
   for (const [path, content] of Object.entries({ ...FILES, ...files })) {
     if (content === null) continue;
-    const file = join(folder, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, content);
-    if (content.startsWith("#!")) chmodSync(file, 0o755);
+    writeFiles(folder, { [path]: content });
+    if (content.startsWith("#!")) chmodSync(join(folder, path), 0o755);
   }
   return folder;
 }

@@ -1,10 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
+import { join } from "node:path";
 import { checkSuite } from "../../src/suites/check-suite.js";
 import { openSuiteFolder } from "../../src/suites/suite-folder.js";
 import { type ReadSuite, type ReadTask, readSuite } from "../../src/suites/task-file.js";
+import { temporaryFolder, writeFiles } from "./temporary-folder.js";
 
 /** Small suites written for a test, gone after it. */
 
@@ -12,12 +10,12 @@ export const DEMO_SUITE = join(import.meta.dirname, "../../fixtures/suites/demo"
 
 /** Files by their path in the suite; what is no text is written as JSON. */
 export function writeSuite(files: Readonly<Record<string, unknown>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "art-e-suite-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), typeof content === "string" ? content : JSON.stringify(content));
-  }
+  const folder = temporaryFolder();
+  const texts = Object.entries(files).map(([path, content]) => [
+    path,
+    typeof content === "string" ? content : JSON.stringify(content),
+  ]);
+  writeFiles(folder, Object.fromEntries(texts));
   return folder;
 }
 

@@ -1,4 +1,5 @@
 import { PNG } from "pngjs";
+import { roundHalfEven } from "./python-values.js";
 
 export interface Channel {
   readonly width: number;
@@ -36,12 +37,7 @@ function addParts(parts: Weights[number], valueAt: (source: number) => number): 
   return sum;
 }
 
-/** Halves go to the even neighbour. */
-function roundToByte(value: number): number {
-  const floor = Math.floor(value);
-  const up = value - floor > 0.5 || (value - floor === 0.5 && floor % 2 === 1);
-  return Math.min(Math.max(floor + Number(up), 0), 255);
-}
+const roundToByte = (value: number) => Math.min(Math.max(roundHalfEven(value), 0), 255);
 
 /** Each target pixel is the mean of the source pixels that it covers, in part at its ends. */
 function weighAreas(from: number, to: number): Weights {

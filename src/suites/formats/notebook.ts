@@ -230,7 +230,7 @@ export function requireString(value: PythonValue | undefined, name: string): str
   throw new Error(`the notebook's ${name} is no text`);
 }
 
-/** Indices over all cells of those of one type without a truthy `execution_count`: null, 0 and none are the same. */
+/** Indices over all cells of those of one type for which it holds. */
 export function findCells(
   cells: readonly NotebookCell[],
   type: PythonValue,
@@ -239,4 +239,5 @@ export function findCells(
   return cells.flatMap((cell, i) => (equalValues(requireKey(cell, "cell_type"), type) && holds(cell) ? [i] : []));
 }
 
+/** A count of null, of 0 and none are the same. */
 export const isExecuted = (cell: NotebookCell) => isTruthy(cell.get("execution_count"));

@@ -60,7 +60,7 @@ function readUnsigned(texts: readonly string[]): TypedValues | null {
       values.push(integer.value);
     }
   }
-  const isBeyond = values.some((value) => value >= 2n ** 63n);
+  const isBeyond = values.some((value) => rangeOf(value) === "uint64");
   if (isBeyond && (missing || signed)) return { type: "object", values: texts };
   return signed ? readTexts(texts) : { type: "uint64", values: values.map(toCell) };
 }
@@ -129,7 +129,7 @@ function inferNumbers(cells: readonly FrameCell[]): TypedValues | null {
   const present = converted.filter((value) => value !== null);
   const hasMissing = present.length < converted.length;
   const whole = present.flatMap(({ value, isWhole }) => (isWhole && typeof value !== "boolean" ? [BigInt(value)] : []));
-  const isUnsigned = whole.some((value) => value >= 2n ** 63n && value < 2n ** 64n);
+  const isUnsigned = whole.some((value) => rangeOf(value) === "uint64");
   // A conflict that pandas leaves alone: the cells stay as they are, empty texts too.
   if (isUnsigned && (hasMissing || whole.some((value) => value < 0n))) return { type: "object", values: cells };
   if (hasMissing || present.some(({ value, isWhole }) => !isWhole && typeof value === "number"))
@@ -137,11 +137,9 @@ function inferNumbers(cells: readonly FrameCell[]): TypedValues | null {
   if (present.every(({ value }) => typeof value === "boolean"))
     return { type: "bool", values: present.map(({ value }) => value) };
   const integers = present.map(({ value }) => BigInt(value));
-  if (integers.every((value) => value >= -(2n ** 63n) && value < 2n ** 63n))
-    return { type: "int64", values: integers.map(toCell) };
-  if (integers.every((value) => value >= 0n && value < 2n ** 64n))
-    return { type: "uint64", values: integers.map(toCell) };
-  return toFloats(converted);
+  if (integers.every((value) => rangeOf(value) === "int64")) return { type: "int64", values: integers.map(toCell) };
+  const isInRange = integers.every((value) => value >= 0n && rangeOf(value) !== "none");
+  return isInRange ? { type: "uint64", values: integers.map(toCell) } : toFloats(converted);
 }
 
 function toFloats(cells: readonly (Converted | null)[]): TypedValues {
@@ -193,9 +191,6 @@ function inferTimes(values: readonly FrameCell[]): TypedValues {
 /** More digits than these are out of every range, leading zeros apart. */
 const MAX_INTEGER_DIGITS = 40;
 const INTEGER = /^[+-]?\d+$/;
-const UNSIGNED_MAX = 2n ** 64n - 1n;
-const SIGNED_MAX = 2n ** 63n - 1n;
-const SIGNED_MIN = -(2n ** 63n);
 
 /** Digits that pandas' float parser looks at; leading zeros count. */
 const MAX_DIGITS = 17;
@@ -208,8 +203,13 @@ function parseInteger(text: string): { value: bigint; range: IntegerRange } | nu
   if (!INTEGER.test(digits)) return null;
   if (digits.replace(/^[+-]?0*/, "").length > MAX_INTEGER_DIGITS) return { value: 0n, range: "none" };
   const value = BigInt(digits.replace("+", ""));
-  if (value >= SIGNED_MIN && value <= SIGNED_MAX) return { value, range: "int64" };
-  return { value, range: value >= 0n && value <= UNSIGNED_MAX ? "uint64" : "none" };
+  return { value, range: rangeOf(value) };
+}
+
+/** `uint64`: too large for 64 bits with a sign. */
+function rangeOf(value: bigint): IntegerRange {
+  if (BigInt.asIntN(64, value) === value) return "int64";
+  return BigInt.asUintN(64, value) === value ? "uint64" : "none";
 }
 
 /** A whole number is kept as a number where that is exact. */

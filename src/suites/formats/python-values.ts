@@ -66,6 +66,13 @@ export function splitLines(text: string): string[] {
   return lines;
 }
 
+/** `round(value)`. */
+export function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
+}
+
 /** Orders strings by code point, as Python does; JavaScript orders by UTF-16 unit. */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

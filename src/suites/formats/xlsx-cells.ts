@@ -1,5 +1,6 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import type { FrameTime } from "./pandas-frame.js";
+import { roundHalfEven } from "./python-values.js";
 
 /** Format codes that a workbook does not spell out, as openpyxl names them. */
 const BUILTIN: Readonly<Record<number, string>> = {
@@ -88,12 +89,6 @@ export function fromIsoDate(text: string): FrameTime {
   const date = Number.isNaN(time) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : time;
   if (Number.isNaN(date)) throw new Error(`${text} is no date`);
   return { kind: "datetime", ms: date };
-}
-
-export function roundHalfEven(value: number): number {
-  const floor = Math.floor(value);
-  const rest = value - floor;
-  return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
 }
 
 const MAX_ROW = 1_048_576;

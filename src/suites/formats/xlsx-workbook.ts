@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { unzipSync } from "fflate";
 import { nameColumns } from "./csv.js";
-import { type Frame, type FrameCell, type FrameTime, inferObjects, toCell } from "./pandas-frame.js";
+import { type Frame, type FrameCell, inferObjects, toCell } from "./pandas-frame.js";
 import {
   builtinFormat,
   childValue,
@@ -81,13 +81,11 @@ function toValue(workbook: Workbook, cell: RawCell | undefined): string | number
   return cell.type === "str" ? cell.value : null;
 }
 
-type CellValue = string | number | bigint | boolean | FrameTime;
-
 /** What openpyxl gives for a cell with `data_only`: its cached value, and its type after dates are recognised. */
 interface TypedCell {
   /** n, s, b, d, e */
   readonly type: string;
-  readonly value: CellValue | null;
+  readonly value: FrameCell | null;
 }
 
 /** Formulas that were saved without being calculated are empty. */
@@ -159,15 +157,14 @@ export class Workbook {
   }
 
   get sharedStrings(): readonly string[] {
-    this.#strings ??= this.#readRelated("sharedStrings", (root) =>
-      findChildren(root, "si").map((item) => richText(item).replaceAll("x005F_", "")),
+    this.#strings ??= findChildren(this.#readRelated("sharedStrings"), "si").map((item) =>
+      richText(item).replaceAll("x005F_", ""),
     );
     return this.#strings;
   }
 
   get styles(): Stylesheet {
-    const part = this.relationships.find(({ type }) => type === "styles")?.target;
-    this.#styles ??= readStyles(part === undefined || !this.package.has(part) ? null : this.package.read(part));
+    this.#styles ??= readStyles(this.#readRelated("styles"));
     return this.#styles;
   }
 
@@ -195,9 +192,10 @@ export class Workbook {
     });
   }
 
-  #readRelated<T>(type: string, read: (root: XmlNode) => readonly T[]): readonly T[] {
+  /** Undefined: the workbook has no such part. */
+  #readRelated(type: string): XmlNode | undefined {
     const part = this.relationships.find((relationship) => relationship.type === type)?.target;
-    return part === undefined || !this.package.has(part) ? [] : read(this.package.read(part));
+    return part === undefined || !this.package.has(part) ? undefined : this.package.read(part);
   }
 }
 
@@ -240,8 +238,7 @@ interface Stylesheet {
 const DEFAULT_FILL: CellFill = { type: "patternFill", background: NO_COLOR, foreground: NO_COLOR };
 
 /** The styles of cells as openpyxl gives them. */
-function readStyles(root: XmlNode | null): Stylesheet {
-  if (root === null) return { cells: [], differential: [] };
+function readStyles(root: XmlNode | undefined): Stylesheet {
   const fonts = findChildren(findChild(root, "fonts"), "font").map(readFont);
   const fills = findChildren(findChild(root, "fills"), "fill").map(readFill);
   const custom = new Map(

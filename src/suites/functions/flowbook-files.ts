@@ -38,21 +38,20 @@ import {
   type EvaluationContext,
   type FlowbookFunction,
   filePair,
+  imagePair,
+  scriptWithLog,
+  textFilePair,
 } from "../grading-function.js";
 import { describeFailure, runFlowbookScript } from "../machine-commands.js";
 import { readCollectedFile, resolveSuiteFile } from "../suite-files.js";
 import { parseArguments } from "../suite-folder.js";
 
-const compareTextFileSchema = z.looseObject({ local_expected_file: z.string(), vm_result_file: z.string() });
-
 /** Flowbook's `compare_text_file`. */
 export const compareTextFile: FlowbookFunction = async (args, context) => {
-  const { local_expected_file, vm_result_file } = parseArguments(compareTextFileSchema, args);
+  const { local_expected_file, vm_result_file } = parseArguments(textFilePair, args);
   const { result, expected } = await collectFiles(context, vm_result_file, local_expected_file);
   return Number(areTextsEqual(result, expected, args));
 };
-
-const compareScriptLogsSchema = z.looseObject({ eval_script: z.string(), vm_eval_logs: z.string() });
 
 /**
  * Flowbook's `compare_script_logs`: runs a script of the task in the machine and looks for texts in the log that it
@@ -60,7 +59,7 @@ const compareScriptLogsSchema = z.looseObject({ eval_script: z.string(), vm_eval
  * name. A script that fails is an error, told by its log where it says nothing else.
  */
 export const compareScriptLogs: FlowbookFunction = async (args, context) => {
-  const { eval_script, vm_eval_logs } = parseArguments(compareScriptLogsSchema, args);
+  const { eval_script, vm_eval_logs } = parseArguments(scriptWithLog, args);
   const { path, result } = await runScript(eval_script, context);
   if (result.exitCode !== 0) {
     const log = await collectResult(context, vm_eval_logs).then(readCollectedFile, () => Buffer.from(""));
@@ -97,19 +96,13 @@ function textsOf(list: JsonValue | undefined): readonly string[] {
   throw new Error("include and exclude must be lists of texts");
 }
 
-const compareImagesSchema = z.looseObject({
-  local_expected_image: z.string(),
-  vm_result_image: z.string(),
-  similarity_threshold: z.number().default(0.95),
-});
-
 /**
  * Flowbook's `compare_jupyterlab_images`: the larger image is shrunk to the size of the smaller one, and the histograms
  * of grey levels must correlate at least as the threshold says. Where things are in the picture does not count.
  * Spider2-V looks at the green channel and wants exactly 1.
  */
 export const compareImages: FlowbookFunction = async (args, context) => {
-  const { local_expected_image, vm_result_image, similarity_threshold } = parseArguments(compareImagesSchema, args);
+  const { local_expected_image, vm_result_image, similarity_threshold } = parseArguments(imagePair, args);
   const files = await collectFiles(context, vm_result_image, local_expected_image);
   const [gold, result] = [readImage(files.expected), readImage(files.result)];
   if (gold === null || result === null) return 0;

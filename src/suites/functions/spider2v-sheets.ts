@@ -99,18 +99,22 @@ const PIVOT_PROPERTIES: Readonly<Record<string, Describe>> = {
 };
 
 /** `pivot_table`: the pivot tables of two sheets by their source, with the properties that the rule names. */
-export const comparePivots = comparingSheets("pivot_props", describePivots);
+export const comparePivots = comparingSheets("pivot_props", describing(readPivots, PIVOT_PROPERTIES));
 
-function describePivots({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
-  if (sheet === null) return new Map();
-  const known = Object.keys(PIVOT_PROPERTIES).filter((name) => names.includes(name));
-  return new Map(
-    readPivots(book, sheet).map((pivot) => [pivot.source, known.map((name) => PIVOT_PROPERTIES[name]?.(pivot, names))]),
-  );
+/** The parts of a sheet by their source, with the named properties of each. */
+function describing<Part extends { readonly source: string }>(
+  read: (book: Workbook, sheet: Sheet) => readonly Part[],
+  properties: Readonly<Record<string, (part: Part, names: readonly string[]) => unknown>>,
+) {
+  return ({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> => {
+    const named = Object.entries(properties).filter(([name]) => names.includes(name));
+    const parts = sheet === null ? [] : read(book, sheet);
+    return new Map(parts.map((part) => [part.source, named.map(([, describe]) => describe(part, names))]));
+  };
 }
 
 /** What `chart_props` can ask for. Width and height are openpyxl's defaults, since it does not read them. */
-const PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
+const CHART_PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
   title: (chart) => chart.title,
   legend: (chart) => chart.legend,
   type: (chart) => chart.type,
@@ -132,15 +136,7 @@ const PROPERTIES: Readonly<Record<string, (chart: Chart) => unknown>> = {
  * `chart`: the charts of two sheets by their series, with the properties that the rule names. References are compared
  * as they are spelled: `'Sheet1'!$B$2`, as openpyxl writes, is not LibreOffice's `Sheet1!$B$2`.
  */
-export const compareCharts = comparingSheets("chart_props", describeCharts);
-
-function describeCharts({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> {
-  if (sheet === null) return new Map();
-  const known = Object.keys(PROPERTIES).filter((name) => names.includes(name));
-  return new Map(
-    readCharts(book, sheet).map((chart) => [chart.source, known.map((name) => PROPERTIES[name]?.(chart))]),
-  );
-}
+export const compareCharts = comparingSheets("chart_props", describing(readCharts, CHART_PROPERTIES));
 
 const COMPARISON =
   /^\s*\$?[A-Z]{1,3}\$?\d+\s*(=|<>|<=|>=|<|>)\s*(?:(MAX|MIN|AVERAGE|SUM)\((\$[A-Z]{1,3}\$\d+:\$[A-Z]{1,3}\$\d+)\)|(-?\d{1,15}(?:\.\d{1,15})?)|"([^"]*)")\s*$/i;
@@ -237,11 +233,11 @@ const DEFAULT_STYLE: CellStyle = {
 
 export const EMPTY_CELL: StyledCell = { hasValue: false, isNumber: false, style: DEFAULT_STYLE };
 
-function styleCell(cell: RawCell, styles: readonly CellStyle[], isDate: (format: string) => boolean): StyledCell {
+function styleCell(cell: RawCell, styles: readonly CellStyle[]): StyledCell {
   const style = styles[cell.style] ?? DEFAULT_STYLE;
   return {
     hasValue: cell.hasFormula || cell.value !== null || cell.inline !== null,
-    isNumber: cell.type === "n" && !cell.hasFormula && !isDate(style.numberFormat ?? "General"),
+    isNumber: cell.type === "n" && !cell.hasFormula && !isDateFormat(style.numberFormat ?? "General"),
     style,
   };
 }
@@ -315,7 +311,7 @@ export function readStyledCells(book: Workbook, sheet: Sheet): Map<string, Style
     for (let row = 1; row <= rows; row++) cells.set(formatCoordinate(row, column), EMPTY_CELL);
   }
   for (const cell of raw) {
-    cells.set(formatCoordinate(cell.row, cell.column), styleCell(cell, book.styles.cells, isDateFormat));
+    cells.set(formatCoordinate(cell.row, cell.column), styleCell(cell, book.styles.cells));
   }
   for (const { minRow, minColumn, maxRow, maxColumn } of merged) {
     for (let row = minRow; row <= maxRow; row++) {

@@ -218,38 +218,21 @@ interface Trial {
 
 /** A trial of each task of a folder; the agent is oracle, nop, or a script. */
 async function trials(folder: string, agent: string): Promise<Trial[]> {
-  const system = ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"];
+  const system =
+    "--unshare-all --die-with-parent --uid 0 --gid 0 --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib " +
+    "--symlink usr/lib64 /lib64 --dev /dev --proc /proc --tmpfs /tmp --tmpfs /usr/local";
+  const files = [
+    "--ro-bind",
+    path(folder),
+    "/tasks",
+    "--ro-bind",
+    join(import.meta.dirname, "harbor-trial.sh"),
+    "/trial.sh",
+  ];
+  const command = "--clearenv --setenv PATH /usr/local/bin:/usr/bin:/bin bash /trial.sh /tasks";
   const { stdout } = await promisify(execFile)(
     "bwrap",
-    [
-      ...[
-        "--unshare-all",
-        "--die-with-parent",
-        "--uid",
-        "0",
-        "--gid",
-        "0",
-        ...system,
-        "--symlink",
-        "usr/lib64",
-        "/lib64",
-      ],
-      ...[
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-        "--tmpfs",
-        "/usr/local",
-        "--ro-bind",
-        path(folder),
-        "/tasks",
-      ],
-      ...["--ro-bind", join(import.meta.dirname, "harbor-trial.sh"), "/trial.sh", "--clearenv"],
-      ...["--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "bash", "/trial.sh", "/tasks", agent],
-    ],
+    [...system.split(" "), ...files, ...command.split(" "), agent],
     { maxBuffer: 2 ** 28 },
   );
   return stdout

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { needs } from "../../machine-requirements.js";
-import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import type { FakeProvider } from "../../providers/fake-provider.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { writeHarborTask } from "../../suites/write-harbor.js";
 import { workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
+import { providerVariables, shell, startScriptedAgent } from "./scripted-agent.js";
 
 /** Folders of Harbor tasks as suites: run in real machines, by the oracle, by nobody, and by a scripted model. */
 
@@ -122,17 +123,10 @@ afterEach(() => provider?.close());
 
 describe("an agent on a Harbor task", needs("sandbox", machinesStart), () => {
   it("works in the image's working directory", async () => {
-    provider = await startFakeProvider(({ turn }) => {
-      const calls = [
-        { name: "run_shell", arguments: { command: "pwd" } },
-        { name: "write_file", arguments: { path: "answer.txt", content: "yes\n" } },
-        { name: "return_final_answer", arguments: { answer: "Done.", sources: [] } },
-      ];
-      return { toolCalls: [calls[Math.min(turn, 2)] as (typeof calls)[number]] };
-    });
-    const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url };
+    const write = { name: "write_file", arguments: { path: "answer.txt", content: "yes\n" } };
+    provider = await startScriptedAgent(() => [shell("pwd"), write]);
     const line = `run -a data-worker --suite ${join(path("suite"), "small")} -o agent.json --quiet`;
-    expect(await artE(line, variables)).toMatchObject({ code: 0, stderr: "" });
+    expect(await artE(line, providerVariables(provider))).toMatchObject({ code: 0, stderr: "" });
     expect(gradesOf("agent.json")).toEqual({ small: [1, "success"] });
     const { stdout } = await artE("show latest/small");
     expect(stdout).toContain("whose home folder is /app");

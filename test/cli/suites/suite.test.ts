@@ -1,11 +1,12 @@
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { needs } from "../../machine-requirements.js";
-import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import type { FakeProvider } from "../../providers/fake-provider.js";
 import { machinesStart } from "../../suites/machines-start.js";
 import { ROOT, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
+import { providerVariables, shell, startScriptedAgent } from "./scripted-agent.js";
 
 const SUITE = join(ROOT, "fixtures/suites/demo");
 
@@ -316,21 +317,17 @@ describe("run suite", () => {
     Lamps: "find / -name '*gold*' -not -path '/proc/*' -not -path '/usr/*' 2>/dev/null; cat ~/eval.sh; env | grep KEY",
   };
 
-  async function startModel(): Promise<void> {
-    provider = await startFakeProvider(({ turn, question }) => {
-      if (turn > 0)
-        return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "Done.", sources: [] } }] };
-      const [, command = ""] = Object.entries(COMMANDS).find(([word]) => question.includes(word)) ?? [];
-      return { toolCalls: [{ name: "run_shell", arguments: { command } }] };
+  beforeEach(async () => {
+    provider = await startScriptedAgent((instruction) => {
+      const [, command = ""] = Object.entries(COMMANDS).find(([word]) => instruction.includes(word)) ?? [];
+      return [shell(command)];
     });
-  }
+  });
 
-  const run = (line: string) =>
-    artE(`run ${line}`, { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
+  const run = (line: string) => artE(`run ${line}`, providerVariables(provider));
 
   describe("run --suite", needs("sandbox", machinesStart), () => {
     it("lets an agent work in each task's machine, and grades what it left behind", async () => {
-      await startModel();
       const line = `--suite ${SUITE} --task ${KILNS},${WEATHER},${LAMPS} -a data-worker --quiet --json -o results.json`;
       const { code, stdout, stderr } = await run(line);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -350,7 +347,6 @@ describe("run suite", () => {
     });
 
     it("goes on with a run that was stopped by a limit, and says what a suite's run does not take", async () => {
-      await startModel();
       const begun = await run(
         `--suite ${SUITE} --task ${KILNS},${LAMPS} -a data-worker --max-run-tokens 1 --concurrency 1 --quiet`,
       );

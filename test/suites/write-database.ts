@@ -1,0 +1,21 @@
+import { DuckDBInstance } from "@duckdb/node-api";
+import { Database } from "../../src/store/sqlite.js";
+
+/** A file of SQLite or of DuckDB in which these statements were run. */
+export async function writeDatabase(
+  path: string,
+  type: "sqlite" | "duckdb",
+  statements: readonly string[],
+): Promise<void> {
+  if (type === "sqlite") {
+    const database = new Database(path);
+    for (const sql of statements) database.exec(sql);
+    database.close();
+    return;
+  }
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  for (const sql of statements) await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
