@@ -8,13 +8,13 @@ import { redact } from "../platform/secrets.js";
 import { trimEndOf } from "../platform/strings.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open-store.js";
-import { type ExternalResources, openExternalResources } from "../tools/external-resources.js";
 import { cleanEnvironment, ToolFailed } from "../tools/external-tool.js";
 import { addInboxArgument, checkAttached, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { isTaskOnly, listServerTools, McpFailed, type ServerTool } from "../tools/mcp-connections.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
 import { findTool, getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
+import { type ExternalResources, openExternalResources } from "../tools/tool-connections.js";
 import { checkInput, createTool, defined, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
 interface ToolTrial {

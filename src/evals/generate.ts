@@ -1,6 +1,6 @@
 import { CostLimit } from "../models/call-budget.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
-import { isRemote, parseModelName } from "../models/model-names.js";
+import { DEFAULT_MODEL, isRemote, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf, serverOf } from "../models/open-model.js";
 import { type Price, priceAt, requirePriced } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
@@ -95,7 +95,8 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
         const draft = { name, reference: false, origin, ...definitionOf(one.best.draft, model.id) };
         return { ...one, saved: saveDraft(db, draft, createdAt) };
       });
-      return { good, bad: training.length - good, criteria, variations, ...limit };
+      const { calls, spentUsd } = limit;
+      return { good, bad: training.length - good, criteria, variations, calls, spentUsd };
     } catch (error) {
       if (!signal.aborted) throw error;
       throw new Interrupted("generation stopped: what was paid for is kept. Go on with the same command.");
@@ -288,7 +289,7 @@ async function openGenerationModel(
     throw new UserError(
       "model_unfit",
       `--model ${id} writes no evals.`,
-      "Name one of a provider, such as anthropic/claude-sonnet-5.",
+      `Name one of a provider, such as ${DEFAULT_MODEL}.`,
     );
   }
   const server = serverOf(name.provider, undefined, settings.env);

@@ -19,9 +19,9 @@ import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js"
 import { type IdentifiedSuite, identifySuite } from "../suites/suite.js";
 import { isFailure } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
-import { openExternalResources } from "../tools/external-resources.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
+import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
 import { TaskWorker } from "./run-queue.js";

@@ -84,18 +84,20 @@ function rate(successes: number, n: number): Estimate {
   return { value: n === 0 ? null : successes / n, n, ...wilson(successes, n) };
 }
 
-const LABELS: Readonly<Record<string, Label>> = {
-  correct: "correct",
-  true: "correct",
-  yes: "correct",
-  partly: "partly",
-  partial: "partly",
-  wrong: "wrong",
-  incorrect: "wrong",
-  false: "wrong",
-  no: "wrong",
-  abstained: "abstained",
-};
+const LABELS = new Map<string, Label>(
+  Object.entries({
+    correct: "correct",
+    true: "correct",
+    yes: "correct",
+    partly: "partly",
+    partial: "partly",
+    wrong: "wrong",
+    incorrect: "wrong",
+    false: "wrong",
+    no: "wrong",
+    abstained: "abstained",
+  } as const),
+);
 
 const labelledSchema = z.object({
   question: z.string().min(1),
@@ -105,7 +107,7 @@ const labelledSchema = z.object({
     .union([z.boolean(), z.string(), z.number()])
     .transform((label) => {
       const word = String(label).trim().toLowerCase();
-      return LABELS[word === "1" ? "true" : word === "0" ? "false" : word];
+      return LABELS.get(word === "1" ? "true" : word === "0" ? "false" : word);
     })
     .refine((label) => label !== undefined, "label must be correct, partly, wrong, abstained, true or false")
     .transform((label) => label as Label),

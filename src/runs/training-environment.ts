@@ -18,11 +18,11 @@ import {
   withWriteTransaction,
 } from "../store/open-store.js";
 import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "../tasks/question.js";
-import { openExternalResources } from "../tools/external-resources.js";
 import { loadTools, toolsDigest, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
+import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";

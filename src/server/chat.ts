@@ -20,11 +20,11 @@ import { agentOf, newRunSettings, notesOnSent } from "../runs/settings-from-opti
 import type { Workspace } from "../sandbox/workspace.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
-import { openExternalResources } from "../tools/external-resources.js";
 import { loadTools, toTool } from "../tools/load-tools.js";
 import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { type Agent, attachedOrDefault, type Tool } from "../tools/tool.js";
+import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
 import { getSession, saveChat, sessionMessages } from "../traces/chats-store.js";

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { runProcess } from "../platform/processes.js";
 import { redact, redactJson } from "../platform/secrets.js";
-import type { ExternalResources } from "./external-resources.js";
 import { compileResultSchema } from "./json-schema.js";
 import { toolError } from "./mailbox.js";
 import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
+import type { ExternalResources } from "./tool-connections.js";
 import { defineHandler, type Handler } from "./tool-handler.js";
 
 /** `${ENV:NAME}` stands for an environment variable; it is filled in for each call and never stored. */

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { ExternalResources } from "./external-resources.js";
 import {
   argvSchema,
   cleanEnvironment,
@@ -13,6 +12,7 @@ import {
   ToolFailed,
 } from "./external-tool.js";
 import type { McpServer } from "./mcp-connections.js";
+import type { ExternalResources } from "./tool-connections.js";
 
 /** An MCP server as stored: a program to start, or a URL. Secrets are references to the environment. */
 export const serverSchema = z.union([

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { SandboxChoice } from "../sandbox/python.js";
-import type { ExternalResources } from "./external-resources.js";
 import type { Mailbox } from "./mailbox.js";
 import type { SearchPool } from "./search-pool.js";
 import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
+import type { ExternalResources } from "./tool-connections.js";
 
 export interface ToolResources {
   readonly mailbox: Mailbox;

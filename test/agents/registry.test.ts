@@ -19,10 +19,10 @@ import {
 import { currentVersion, getAgent, getVersion, listVersions, versionedAgent } from "../../src/agents/registry-store.js";
 import { openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
-import { type ExternalResources, openExternalResources } from "../../src/tools/external-resources.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { attachedOrDefault, getTool, listAttachedTools, listTools } from "../../src/tools/tool.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/tool-connections.js";
 import { never, openEmpty } from "../runs/demo-setup.js";
 import { writeEarlierFile } from "../store/earlier-database.js";
 import { stdioServerFile } from "../tools/sdk-servers.js";

@@ -8,8 +8,8 @@ import { type Running, startServer } from "../../src/server/create-app.js";
 import type { Services } from "../../src/server/route.js";
 import { ServedModels } from "../../src/server/served-models.js";
 import { ChatLimits } from "../../src/server/sse-writer.js";
-import { openExternalResources } from "../../src/tools/external-resources.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
+import { openExternalResources } from "../../src/tools/tool-connections.js";
 import { openDemo, openWith, type TestDb } from "../runs/demo-setup.js";
 
 /**

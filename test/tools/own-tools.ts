@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createTool, type NewTool } from "../../src/agents/registry.js";
 import type { JsonObject } from "../../src/platform/json.js";
-import { type ExternalResources, openExternalResources } from "../../src/tools/external-resources.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Tool } from "../../src/tools/tool.js";
+import { type ExternalResources, openExternalResources } from "../../src/tools/tool-connections.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
 

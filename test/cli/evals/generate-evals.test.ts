@@ -110,7 +110,8 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     let refusals = 1;
     answer = (request) =>
       refusals-- > 0 ? { fail: "status", status: 429, headers: { "retry-after": "0" } } : reply(request);
-    const { variations, calls, spentUsd, criteria } = await generate();
+    const { variations, calls, spentUsd, criteria, ...others } = await generate();
+    expect(Object.keys(others)).toEqual(["good", "bad"]);
     expect(criteria).toEqual(["Answers are short."]);
     const byName = Object.fromEntries(variations.map((one: { variation: Variation }) => [one.variation, one]));
     expect(byName.correctness).toMatchObject({

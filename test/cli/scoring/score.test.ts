@@ -280,6 +280,7 @@ describe("judge calibrate", () => {
     ["no JSON", "{", "line 1 is not JSON."],
     ["no label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
     ["a label of another language", label("a", "maybe"), "label must be correct, partly, wrong"],
+    ["a label that every object has", label("a", "constructor"), "label must be correct, partly, wrong"],
     ["nothing", "\n", "holds no labels."],
   ])("refuses a file with %s", async (_, text, message) => {
     const { code, stderr } = await artE(`judge calibrate ${write("bad.jsonl", text)}`, variables());
