@@ -71,8 +71,8 @@ export class CostLimit {
   }
 
   /**
-   * The same model, whose replies have their cost (`withPrices`); its calls throw `CostLimitReached` at the limit. To be
-   * put inside of a cache: cached replies cost nothing.
+   * The same model, whose replies have their cost (`withPrices`); its calls throw `CostLimitReached` at the limit. To
+   * be put inside of a cache: cached replies cost nothing.
    */
   applyTo(model: Model, priceOf: PriceOf): Model {
     return {

@@ -41,8 +41,8 @@ export interface GoldRank {
 }
 
 /**
- * `recallAt...`: the share of the questions with a gold mail among the first so many; `mrrAt10`: the mean of 1 / rank of
- * the first gold mail, 0 where none is among the first ten.
+ * `recallAt...`: the share of the questions with a gold mail among the first so many; `mrrAt10`: the mean of 1 / rank
+ * of the first gold mail, 0 where none is among the first ten.
  */
 type SearchMetric = "recallAt1" | "recallAt5" | "recallAt10" | "mrrAt10";
 
