@@ -29,7 +29,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
   const caption = "Scores with their 95 % intervals, over the completed tasks";
   const table = h(
     "table",
-    { class: several ? "scores several" : "scores" },
+    { class: "scores" },
     h("caption", { class: "hidden" }, caption),
     h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
     ...head.scores.map(({ name, label, meaning, better }) => {
@@ -50,7 +50,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
                   { scope: "rowgroup", rowspan: head.runs.length },
                   h("span", { class: "label" }, label),
                   better === "lower" ? h("span", { class: "tag" }, "lower is better") : null,
-                  h("span", { class: "meaning" }, meaning),
+                  h("span", { class: "meta" }, meaning),
                 ),
             several ? h("td", { class: "run" }, ...runName(i, head)) : null,
             h("td", { class: "figure strong" }, scoreText(figure.value)),
@@ -138,7 +138,7 @@ export function evalTable(head: ReportHead): HTMLElement {
         h("a", { href: filterLink({ eval: one.name, ...(run && { run: run.runId }) }) }, one.name),
         one.version === null ? null : ` @${one.version}`,
         one.reference ? h("span", { class: "tag" }, "sees gold") : null,
-        runs.length > 1 ? h("span", { class: "meaning" }, ...runName(one.run, head)) : null,
+        runs.length > 1 ? h("span", { class: "meta" }, ...runName(one.run, head)) : null,
       ],
       cells: [
         count(one.passRate.n),
@@ -252,7 +252,7 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
   const label = scores.find(({ name }) => name === leading)?.label ?? leading;
   return h(
     "p",
-    { class: "legend" },
+    { class: "meta legend" },
     `${label}: `,
     ...there.flatMap((outcome) => [
       h("span", { class: "swatch", style: `background: ${outcomeColour(outcome)}` }),

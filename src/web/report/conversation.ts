@@ -121,7 +121,7 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
           gold.has(hit.messageId) ? badge("gold") : null,
           hit.sender === null
             ? null
-            : h("span", { class: "from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
+            : h("span", { class: "meta from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
           untrustedText(hit.snippet, "text snippet"),
         ),
       ),
@@ -146,11 +146,11 @@ export function mailCard(mail: MailView, badges: readonly string[], open: boolea
       {},
       h("span", { class: "subject" }, untrustedInline(mail.subject === "" ? "(no subject)" : mail.subject)),
       ...badges.map(badge),
-      h("span", { class: "from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
+      h("span", { class: "meta from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
     ),
-    h("p", { class: "to" }, "to ", ...recipients(mail.recipients)),
+    h("p", { class: "meta to" }, "to ", ...recipients(mail.recipients)),
     untrustedText(mail.body, "text mail-text"),
-    h("p", { class: "message-id" }, untrustedInline(mail.messageId)),
+    h("p", { class: "meta message-id" }, untrustedInline(mail.messageId)),
   );
 }
 

@@ -19,7 +19,7 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
     ),
     h("h1", {}, ...title),
     h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
-    h("p", { class: "made" }, `Made by art-e ${version} on ${minuteText(createdAt)} UTC`),
+    h("p", { class: "meta made" }, `Made by art-e ${version} on ${minuteText(createdAt)} UTC`),
   );
 }
 
@@ -106,7 +106,7 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
 }
 
 function tile(label: string, value: string, note: string): HTMLElement {
-  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note));
+  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "meta" }, note));
 }
 
 /** Names of the evals that a task fails, in the order of their letters; `scores` in the head's order. */

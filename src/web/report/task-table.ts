@@ -25,7 +25,7 @@ export class TaskTable {
   private readonly below = h("tr", { class: "space", "aria-hidden": "true" });
   private readonly scroller: HTMLElement;
   private readonly table: HTMLTableElement;
-  private readonly summary = h("p", { class: "count", role: "status" });
+  private readonly summary = h("p", { class: "meta count", role: "status" });
   private readonly columns: readonly Column[];
   private readonly heads = new Map<SortKey, HTMLElement>();
   private tasks: readonly Task[] = [];
@@ -384,8 +384,8 @@ function evalLines(names: readonly string[]): readonly string[] {
 /** The answer to a question; of a suite's task, why it is not solved. */
 function secondLine({ answer, error, suite }: Task): HTMLElement {
   const said = suite === null ? answer : suite.reason || (error ?? answer);
-  if (said !== "") return untrustedInline(said, "answer");
-  return h("span", { class: "answer none" }, error === null ? "no answer" : untrustedInline(error));
+  if (said !== "") return untrustedInline(said, "meta answer");
+  return h("span", { class: "meta answer none" }, error === null ? "no answer" : untrustedInline(error));
 }
 
 /** The values of a task for each filter: none where it is of the other kind, several where it has as many. */

@@ -27,7 +27,7 @@ const OF_RESULTS_FILE = "This run was read from a results file, which has no con
 export class TaskDialog {
   readonly element: HTMLDialogElement;
   private readonly content = h("div", { class: "content" });
-  private readonly position = h("span", { class: "position" });
+  private readonly position = h("span", { class: "meta position" });
   private task: Task | null = null;
 
   constructor(
@@ -157,7 +157,7 @@ function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
     h("div", { class: "line", "aria-hidden": "true" }, ...segments.map((segment) => stretch(segment, total))),
     h(
       "ul",
-      { class: "legend" },
+      { class: "meta legend" },
       ...sumByKind(segments).map(({ kind, ms }) =>
         h(
           "li",
@@ -268,7 +268,7 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
         {},
         h("dt", {}, label),
         h("dd", { class: "figure strong" }, scoreText(value)),
-        explanation === "" ? null : h("dd", { class: "reason" }, untrustedInline(explanation)),
+        explanation === "" ? null : h("dd", { class: "meta reason" }, untrustedInline(explanation)),
       ),
     ];
   });
