@@ -1,8 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { CHROMIUM } from "./machine-requirements.js";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { getCurrentTest } from "vitest/suite";
+import { CHROMIUM, needs } from "./machine-requirements.js";
 
-/** A real browser, and how it opens a report from disk. */
+/** Pages in a real browser. */
 
 /**
  * What costs as much as a page itself and is never looked at: the pages of the address bar, made for each window, and a
@@ -21,10 +23,6 @@ const ARGUMENTS = [
   `--disable-features=${FEATURES_OFF.split(/\s+/).join(",")}`,
 ];
 
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
-}
-
 export interface Opened {
   readonly page: Page;
   /** Errors, warnings and blocked requests. */
@@ -33,32 +31,66 @@ export interface Opened {
   readonly requests: string[];
 }
 
-/** Opens a file and waits for its table. */
-export async function openPage(
-  browser: Browser,
-  file: string,
-  { hash = "", ...options }: BrowserContextOptions & { readonly hash?: string } = {},
-): Promise<Opened> {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    reducedMotion: "reduce",
-    ...options,
-  });
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  const complaints: string[] = [];
-  const requests: string[] = [];
-  const url = pathToFileURL(file).href;
-  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("dialog", (dialog) => {
-    complaints.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on("request", (request) => {
-    if (request.url().replace(/#.*/, "") !== url) requests.push(request.url());
-  });
-  await page.goto(`${url}${hash}`);
-  await page.locator("tr[data-index]").first().waitFor();
-  return { page, complaints, requests };
+/**
+ * A browser for a file or a suite, whose pages have a context each. A page that a test opens is closed after it, one of
+ * `beforeAll` with the browser.
+ */
+export class TestBrowser {
+  private browser: Browser | undefined;
+
+  constructor() {
+    if (needs("browser").skip) return;
+    beforeAll(async () => {
+      this.browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    });
+    afterAll(() => this.browser?.close());
+  }
+
+  private async open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+    const context = await this.browser?.newContext(options);
+    if (context === undefined) throw new Error("there is no browser");
+    if (getCurrentTest() !== undefined) onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    const complaints: string[] = [];
+    const requests: string[] = [];
+    page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("request", (request) => {
+      if (request.url().replace(/#.*/, "") !== url.replace(/#.*/, "")) requests.push(request.url());
+    });
+    await page.goto(url);
+    return { page, complaints, requests };
+  }
+
+  /** Opens a report and waits for its table. */
+  async openReport(
+    file: string,
+    { hash = "", ...options }: BrowserContextOptions & { readonly hash?: string } = {},
+  ): Promise<Opened> {
+    const opened = await this.open(`${pathToFileURL(file).href}${hash}`, {
+      ...{ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" },
+      ...options,
+    });
+    await opened.page.locator("tr[data-index]").first().waitFor();
+    return opened;
+  }
+
+  /** Opens a page of a server. `wrong`: what it complains of as an error, and requests to elsewhere. */
+  async openServed(url: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; wrong(): string[] }> {
+    const { page, complaints, requests } = await this.open(url, options);
+    const { origin } = new URL(url);
+    return {
+      page,
+      wrong: () => [
+        // The browser itself reports the 401 that makes the page ask for its token.
+        ...complaints.filter((text) => !/^(log|info|debug|warning): |^error: .* 401 /.test(text)),
+        ...requests.filter((request) => !request.startsWith(origin) && !request.startsWith("data:")),
+      ],
+    };
+  }
 }

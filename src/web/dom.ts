@@ -1,5 +1,5 @@
 import { stripControls } from "../platform/strings.js";
-import { share, usd } from "../text/format.js";
+import { duration, share, usd } from "../text/format.js";
 
 /** A score with three digits; a dash where there is none, and a typographic minus. */
 export function scoreText(value: number | null | undefined): string {
@@ -22,6 +22,15 @@ export function axisEnd(value: number): string {
 
 export function costText(value: number | null): string {
   return value === null ? "–" : usd(value);
+}
+
+export function durationText(ms: number | null): string {
+  return ms === null ? "–" : duration(ms);
+}
+
+/** Facts in one line; those that are null are left out. */
+export function factLine(...facts: readonly (string | null)[]): string {
+  return facts.filter((fact) => fact !== null).join(" · ");
 }
 
 /** `2001-05-14T10:00:00Z` as `2001-05-14 10:00`. */
@@ -66,15 +75,33 @@ export function replaceChildren(parent: Element, ...children: readonly Child[]):
 /** Text from mail or models: `dir` isolates its direction from the text around it. */
 export function untrustedText<K extends keyof HTMLElementTagNameMap = "div">(
   text: string,
-  className = "text",
+  className: string | null = "text",
   tag: K = "div" as K,
 ): HTMLElementTagNameMap[K] {
-  return h(tag, { class: className === "" ? null : className, dir: "auto" }, text);
+  return h(tag, { class: className, dir: "auto" }, text);
 }
 
 /** The same within a line of other text. */
-export function untrustedInline(text: string, className = ""): HTMLElement {
-  return h("bdi", { class: className === "" ? null : className }, text);
+export function untrustedInline(text: string, className: string | null = null): HTMLElement {
+  return h("bdi", { class: className }, text);
+}
+
+/** A list to choose from; `options` are values with their words. */
+export function select(props: Props, options: readonly (readonly [value: string, words: string])[]): HTMLSelectElement {
+  return h("select", props, ...options.map(([value, words]) => h("option", { value }, words)));
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(
+  name: string,
+  attributes: Readonly<Record<string, string | number>>,
+  ...children: readonly (SVGElement | string)[]
+): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.append(...children);
+  return element;
 }
 
 function attribute(name: string, value: string | number | true): string {

@@ -1,8 +1,8 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { setRunName } from "../../src/traces/runs-store.js";
 import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
-import { type Opened, openBrowser, openPage } from "../browser.js";
+import { type Opened, TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
@@ -55,7 +55,7 @@ const counted = (page: Page) => page.locator(".count").textContent();
 const numberIn = (text: string | null) => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
 
 describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
   let page: Page;
@@ -75,8 +75,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       },
       { runs: ["run_a", "run_b", "run_c", "run_d"] },
     );
-    browser = await openBrowser();
-    opened = await openPage(browser, report.file);
+    opened = await browser.openReport(report.file);
     page = opened.page;
   }, 180_000);
 
@@ -93,10 +92,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(opened.requests.splice(0)).toEqual([]);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    report?.close();
-  });
+  afterAll(() => report?.close());
 
   /** Loads it anew at another width. */
   async function reloadAt(width: number, reloaded: Page = page): Promise<void> {
@@ -128,7 +124,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       },
       { runs: ["run_1", "run_2", "run_3", "run_4"] },
     );
-    const other = await openPage(browser, same.file);
+    const other = await browser.openReport(same.file);
     for (const width of [1_280, 390]) {
       await reloadAt(width, other.page);
       const chart = other.page.getByRole("group", { name: /^Semantic score against cost/ });
@@ -150,7 +146,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       }
     }
     expect([other.complaints, other.requests]).toEqual([[], []]);
-    await other.page.context().close();
     same.close();
   });
 

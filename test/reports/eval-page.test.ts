@@ -1,4 +1,3 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvalDraft } from "../../src/evals/definition.js";
 import { hashLabels } from "../../src/evals/labels.js";
@@ -6,7 +5,7 @@ import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
 import type { Db } from "../../src/store/open-store.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
-import { openBrowser, openPage } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
@@ -58,24 +57,20 @@ function saveTest(db: Db, evalId: number): void {
 }
 
 describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
-    browser = await openBrowser();
     report = await writeReport((db) => {
       saveSynthetic(db, { id: "run_evals", tasks: TASKS, change });
       saveTest(db, saveEval(db, "quarter"));
       saveEval(db, "odd");
     });
   }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    report?.close();
-  });
+  afterAll(() => report?.close());
 
   it("corrects pass rates by the newest test, and says which eval has none or missed its thresholds", async () => {
-    const { page, complaints } = await openPage(browser, report.file);
+    const { page, complaints } = await browser.openReport(report.file);
     const rows = page.locator("table.evals tbody tr");
     expect(await rows.count()).toBe(2);
     const cells = (row: number) => rows.nth(row).locator("th, td").allTextContents();
@@ -92,11 +87,10 @@ describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(await page.locator("table.scores").textContent()).toContain(`odd: ${HOSTILE}`);
     expect(await page.title()).not.toBe("stolen");
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it("names in the task table what each task fails, and a name leads to the tasks that fail it", async () => {
-    const { page, complaints } = await openPage(browser, report.file);
+    const { page, complaints } = await browser.openReport(report.file);
     const failed = (row: number) => page.locator("tr[data-index]").nth(row).locator(".evals span").allTextContents();
     expect(await Promise.all([0, 1, 3].map(failed))).toEqual([["quarter"], ["odd", "quarter"], ["odd"]]);
     await page.getByRole("columnheader", { name: "Evals failed" }).getByRole("button").click();
@@ -106,23 +100,20 @@ describe("the page of a run with evals", { ...needs("browser"), timeout: 60_000 
     await page.getByText(`${(TASKS * 3) / 4} of ${TASKS} tasks`).waitFor();
     expect(await page.getByRole("combobox", { name: "Fails" }).inputValue()).toBe("quarter");
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it("fits a narrow screen", async () => {
-    const { page } = await openPage(browser, report.file, { viewport: { width: 390, height: 800 } });
+    const { page } = await browser.openReport(report.file, { viewport: { width: 390, height: 800 } });
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     expect(await page.locator("table.evals td").first().getAttribute("data-label")).toBe("Tasks");
-    await page.context().close();
   });
 
   it("has no section and no column of evals where there are none", async () => {
     const plain = await writeReport((db) => saveSynthetic(db, { id: "run_plain", tasks: 5 }));
-    const { page } = await openPage(browser, plain.file);
+    const { page } = await browser.openReport(plain.file);
     expect(await page.getByRole("heading", { name: "Evals" }).count()).toBe(0);
     expect(await page.getByRole("columnheader", { name: "Evals failed" }).count()).toBe(0);
     expect(await page.getByRole("columnheader", { name: "Ending" }).count()).toBe(1);
-    await page.context().close();
     plain.close();
   });
 });

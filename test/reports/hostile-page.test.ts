@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
-import { openBrowser, openPage } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
@@ -70,11 +69,7 @@ function callOf(id: string): Trace["toolCalls"][number] {
   return { id, name: "", arguments: null, result: null, error: null, errorKind: null, turn: 0, ...times };
 }
 
-let browser: Browser | undefined;
-beforeAll(async () => {
-  if (!needs("browser").skip) browser = await openBrowser();
-}, 120_000);
-afterAll(() => browser?.close());
+const browser = new TestBrowser();
 
 describe.each(["embed", "folder"])("a page of hostile mail, its conversations in: %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
@@ -106,7 +101,7 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
 
   describe("in a browser", { ...needs("browser"), timeout: 180_000 }, () => {
     it("shows every line of it as text, runs none, fetches nothing, and finds it", async () => {
-      const { page, complaints, requests } = await openPage(browser as Browser, report.file);
+      const { page, complaints, requests } = await browser.openReport(report.file);
       await page.locator("tr[data-index]").first().click();
       const dialog = page.getByRole("dialog");
       await dialog.locator(".conversation").waitFor();
@@ -133,7 +128,6 @@ describe.each(["embed", "folder"])("a page of hostile mail, its conversations in
       await expect.poll(() => page.url()).toContain("search=");
       expect(await page.locator(".count").textContent()).toBe("3 tasks");
       expect(complaints).toEqual([]);
-      await page.context().close();
     });
   });
 });

@@ -1,6 +1,6 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Opened, openBrowser, openPage } from "../browser.js";
+import { type Opened, TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
@@ -12,16 +12,16 @@ const count = (page: Page) => page.locator(".count").textContent();
 const cell = (page: Page, row: number, className: string) =>
   rowsOf(page).nth(row).locator(`.${className}`).textContent();
 
+const browser = new TestBrowser();
+
 describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 180_000 }, () => {
-  let browser: Browser;
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
   let page: Page;
 
   beforeAll(async () => {
     report = await writeReport((db) => saveSynthetic(db, { id: "run_large", tasks: TASKS }));
-    browser = await openBrowser();
-    opened = await openPage(browser, report.file);
+    opened = await browser.openReport(report.file);
     page = opened.page;
   }, 180_000);
 
@@ -39,10 +39,7 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
     expect(requests.filter((url) => !/^file:.*\/report-traces\/0-\d+-1\.js$/.test(url))).toEqual([]);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    report?.close();
-  });
+  afterAll(() => report?.close());
 
   it("says what was run, and every score with its interval and its tasks", async () => {
     expect(await page.locator("h1").textContent()).toBe("email-search with synthetic/model");
@@ -185,24 +182,19 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
 });
 
 describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 180_000 }, () => {
-  let browser: Browser;
   let report: Awaited<ReturnType<typeof writeReport>>;
   let opened: Opened;
   let page: Page;
 
   beforeAll(async () => {
     report = await writeReport((db) => saveSynthetic(db, { id: "run_small", tasks: 100 }));
-    browser = await openBrowser();
-    opened = await openPage(browser, report.file, {
+    opened = await browser.openReport(report.file, {
       ...{ colorScheme: "dark", viewport: { width: 360, height: 700 }, hash: "#task=77" },
     });
     page = opened.page;
   }, 180_000);
   afterEach(() => expect(opened.complaints.splice(0)).toEqual([]));
-  afterAll(async () => {
-    await browser?.close();
-    report?.close();
-  });
+  afterAll(() => report?.close());
 
   it("fits a narrow screen, and a link leads straight to a task", async () => {
     await page.getByRole("dialog").locator(".conversation").waitFor();
@@ -240,12 +232,6 @@ describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 1
 });
 
 describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-
   it("ends with its tasks and shows its numbers, wide and narrow", async () => {
     const ids = ["run_a", "run_b"];
     const report = await writeReport(
@@ -254,7 +240,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       },
       { runs: ids },
     );
-    const { page } = await openPage(browser, report.file);
+    const { page } = await browser.openReport(report.file);
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 900 });
       await page.reload();
@@ -270,7 +256,6 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
         expect([width, table, await page.evaluate(outside)]).toEqual([width, table, []]);
       }
     }
-    await page.context().close();
     report.close();
   });
 
@@ -285,7 +270,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
       },
       { runs: ["run_a", "run_b"] },
     );
-    const { page, complaints, requests } = await openPage(browser, report.file);
+    const { page, complaints, requests } = await browser.openReport(report.file);
     expect(await page.locator("h1").textContent()).toBe("2 runs compared");
     expect(await page.locator("table.scores tbody tr").count()).toBe(10);
     await page.locator("figcaption", { hasText: "Semantic score against cost" }).waitFor();

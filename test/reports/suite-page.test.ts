@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Opened, openBrowser, openPage } from "../browser.js";
+import { type Opened, TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { noisyPng } from "../suites/png.js";
 import { writeReport } from "./report-file.js";
@@ -35,11 +35,7 @@ const TRACES = [
   suiteTrace(null, { id: HOSTILE, tool: HOSTILE, tags: [HOSTILE, "verbose"], relatedApps: [HOSTILE] }),
 ];
 
-let browser: Browser | undefined;
-beforeAll(async () => {
-  if (!needs("browser").skip) browser = await openBrowser();
-}, 120_000);
-afterAll(() => browser?.close());
+const browser = new TestBrowser();
 
 describe.each(["embed", "folder"])("a page of a run over a suite, its conversations in: %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
@@ -62,11 +58,10 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
     let opened: Opened;
     let page: Page;
     beforeAll(async () => {
-      opened = await openPage(browser as Browser, report.file);
+      opened = await browser.openReport(report.file);
       page = opened.page;
     }, 120_000);
     afterEach(() => expect(opened.complaints.splice(0)).toEqual([]));
-    afterAll(() => page?.context().close());
 
     it("shows scores, states, slices and pairs, and nothing of mail", async () => {
       const text = await textOf(page.locator("main"));

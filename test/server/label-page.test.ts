@@ -1,7 +1,7 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCriterion } from "../../src/evals/criteria.js";
-import { openBrowser } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
@@ -14,35 +14,23 @@ const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
 const TRACES = 11;
 
 describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let provider: FakeProvider;
   let server: DemoServer;
 
   beforeAll(async () => {
     provider = await startFakeProvider();
-    [browser, server] = await Promise.all([
-      openBrowser(),
-      startDemoServer({ modelServer: provider.baseUrl("openai-chat") }),
-    ]);
+    server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
     saveRun(server.db, "run_a");
     for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
     server.db.exec("UPDATE traces SET trace = json_set(trace, '$.task.question', 'How much are the dues of ' || id)");
   }, 60_000);
   afterAll(async () => {
-    await browser?.close();
     await server?.close();
     await provider?.close();
   });
 
-  async function openPage(hash: string) {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
-    await page.goto(`${server.url}/#${hash}`);
-    return { page, wrong, close: () => context.close() };
-  }
+  const openPage = (hash: string) => browser.openServed(`${server.url}/#${hash}`);
 
   const labelled = (criterion: string) =>
     server.db
@@ -59,7 +47,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
   }
 
   it("saves at once what keys say and why, takes it back, and ends with the next command", async () => {
-    const { page, wrong, close } = await openPage("label");
+    const { page, wrong } = await openPage("label");
     await page.getByLabel("Failure mode").fill("keys");
     await page.getByRole("link", { name: "run_a" }).focus();
     await page.keyboard.press("Enter");
@@ -91,12 +79,11 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.keyboard.press("u");
     await page.locator(".labelling").waitFor();
     expect(labelled("keys")).toHaveLength(TRACES - 1);
-    expect(wrong).toEqual([]);
-    await close();
+    expect(wrong()).toEqual([]);
   });
 
   it("asks again what was labelled before, and says how often the same was said", async () => {
-    const { page, close } = await openPage("label/run_a?criterion=again");
+    const { page } = await openPage("label/run_a?criterion=again");
     await page.locator(".labelling").waitFor();
     await press(page, "g", `${TRACES - 1} to label.`);
     await page.reload();
@@ -104,29 +91,26 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     for (let left = TRACES - 2; left >= TRACES - 10; left--) await press(page, "g", `${left} to label.`);
     await press(page, "g", "the same said again of 1 of 1");
     expect(labelled("again").at(-1)).toEqual({ ...labelled("again")[0], isRepeat: 1 });
-    await close();
   });
 
   it("says of a run its name, and of a criterion what it means", async () => {
     server.db.exec("UPDATE runs SET name = 'nightly' WHERE id = 'run_a'");
     writeCriterion(server.db, "polite", "The answer is <b>polite</b>.");
-    const { page, close } = await openPage("label/run_a?criterion=polite");
+    const { page } = await openPage("label/run_a?criterion=polite");
     await page.getByText("nightly, for polite, in random order: The answer is <b>polite</b>.").waitFor();
     server.db.exec("UPDATE runs SET name = NULL WHERE id = 'run_a'");
-    await close();
   });
 
   it("takes what a criterion means and who labels, so that two people are asked the same", async () => {
     for (const name of ["ann", "ben"]) {
-      const { page, wrong, close } = await openPage("label");
+      const { page, wrong } = await openPage("label");
       await page.getByLabel("Failure mode").fill("brief");
       if (name === "ann") await page.getByLabel("What a good trace does").fill("The answer is brief.");
       await page.getByLabel("Your name").fill(name);
       await page.getByRole("link", { name: "run_a" }).click();
       await page.getByText(`run_a, for brief, by ${name}, in random order: The answer is brief.`).waitFor();
       await press(page, name === "ann" ? "g" : "b", `${TRACES - 1} to label.`);
-      expect(wrong).toEqual([]);
-      await close();
+      expect(wrong()).toEqual([]);
     }
     const given = server.db
       .prepare("SELECT trace_id AS trace, annotator, label FROM eval_labels WHERE criterion = 'brief' ORDER BY id")
@@ -139,7 +123,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
   });
 
   it("keeps the trace and the reason where a label cannot be saved", async () => {
-    const { page, close } = await openPage("label/run_a?criterion=lost");
+    const { page } = await openPage("label/run_a?criterion=lost");
     await page.locator(".labelling").waitFor();
     await page.getByLabel("Why").fill("odd");
     await page.context().setOffline(true);
@@ -150,7 +134,6 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.getByRole("button", { name: "Bad" }).click();
     await page.getByText("Saved: bad.").waitFor();
     expect(labelled("lost")).toMatchObject([{ label: "bad", note: "odd" }]);
-    await close();
   });
 
   it("shows the mails that a chat opened, and as text whatever it says", async () => {
@@ -163,7 +146,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
       { toolCalls: [{ name: "return_final_answer", arguments: { answer: HOSTILE, sources: [HOSTILE, mail.id] } }] },
     );
     await eventsOf(await openChat(server.url, "email-search", { modelId: "openai/test", ...says(HOSTILE) }));
-    const { page, wrong, close } = await openPage("label/chats");
+    const { page, wrong } = await openPage("label/chats");
     await page.getByText("1 to label.").waitFor();
     expect(await page.locator(".judged .answer").textContent()).toBe(HOSTILE);
     expect(await page.locator(".label-steps").getByRole("article").getByRole("heading").textContent()).toBe(
@@ -176,20 +159,18 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.locator("main img").count()).toBe(0);
     await press(page, "b", "0 to label.");
     expect(labelled("overall")).toHaveLength(1);
-    expect(wrong).toEqual([]);
-    await close();
+    expect(wrong()).toEqual([]);
   });
 
   it("says what is wrong with an address", async () => {
-    const { page, close } = await openPage("label/run_z");
+    const { page } = await openPage("label/run_z");
     expect(await page.getByRole("alert").textContent()).toContain("There is no such run.");
     await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
     await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
-    await close();
   });
 
   it("fits screens wide and narrow, light and dark, and has its buttons in sight wherever one reads", async () => {
-    const { page, close } = await openPage("label/run_a?criterion=look");
+    const { page } = await openPage("label/run_a?criterion=look");
     await page.locator(".labelling").waitFor();
     const inSight = () =>
       page.evaluate(`(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(
@@ -207,6 +188,5 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
         expect([width, colorScheme, ...found]).toEqual([width, colorScheme, 0, true, true, 0]);
       }
     }
-    await close();
   });
 });

@@ -1,7 +1,7 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
-import { openBrowser } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
@@ -12,16 +12,13 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 /** The playground's lists of chats, runs and traces, its links to mails, and how it speaks of what goes wrong. */
 
 describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let provider: FakeProvider;
   let demo: DemoServer;
 
   beforeAll(async () => {
     provider = await startFakeProvider();
-    [browser, demo] = await Promise.all([
-      openBrowser(),
-      startDemoServer({ modelServer: provider.baseUrl("openai-chat") }),
-    ]);
+    demo = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
     for (let i = 1; i <= 60; i++) {
       saveRun(demo.db, `run_${i}`, `2026-01-01T10:00:${String(i % 60).padStart(2, "0")}.000Z`);
       finishRun(demo.db, `run_${i}`, i % 2 === 0 ? "completed" : "interrupted", "2026-01-01T11:00:00.000Z", 10);
@@ -32,14 +29,12 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     saveTask(demo.db, "run_7", 2, null);
   }, 120_000);
   afterAll(async () => {
-    await browser?.close();
     await demo?.close();
     await provider?.close();
   });
 
   async function open(hash: string, width = 1_280): Promise<Page> {
-    const page = await browser.newPage({ viewport: { width, height: 800 } });
-    await page.goto(`${demo.url}/#${hash}`);
+    const { page } = await browser.openServed(`${demo.url}/#${hash}`, { viewport: { width, height: 800 } });
     await page.getByRole("heading", { level: 2 }).first().waitFor();
     return page;
   }
@@ -80,7 +75,6 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("Nothing matches this filter.").waitFor();
     await page.getByRole("button", { name: "Clear the filter" }).click();
     await page.getByText("50 of 60").waitFor();
-    await page.close();
   });
 
   it("says of a run what it is over and how good it is, on screens wide and narrow", async () => {
@@ -114,7 +108,6 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       const { right } = await track.evaluate((each) => each.getBoundingClientRect());
       expect(right).toBeLessThanOrEqual(width);
     }
-    await page.close();
   });
 
   it("folds the many addresses of a mail, and gives words without spaces no more room than others", async () => {
@@ -132,7 +125,6 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const results = page.getByRole("region", { name: "Results" });
     await results.waitFor();
     expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
-    await page.close();
   });
 
   it("filters the traces of one run by their ending, with the keyboard alone", async () => {
@@ -148,7 +140,6 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("1 of 1").waitFor();
     expect(await page.evaluate("document.activeElement.id")).toBe("filter-rating");
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-    await page.close();
   });
 
   it("lists chats, and goes on with one in another tab, with its mailbox", async () => {
@@ -185,7 +176,6 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.goBack();
     await log.locator(".hits a").first().click();
     await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
-    await Promise.all([first.close(), page.close()]);
   });
 
   it("shows that a call was made again and why, also after a reload", async () => {
@@ -208,7 +198,6 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Open the trace" }).click();
     await page.getByRole("heading", { name: "Trace", exact: true }).waitFor();
     expect(await page.locator("dl.facts").textContent()).toMatch(/Calls made again1, after pauses of .*not so <fast>/);
-    await page.close();
   });
 
   it("speaks of what is wrong in its own words", async () => {
@@ -239,6 +228,5 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       await alert.getByText(/There is no such|is not among/).waitFor();
       expect(await alert.textContent()).not.toMatch(/--|art-e |\.db/);
     }
-    await page.close();
   });
 });

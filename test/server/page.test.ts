@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS } from "../runs/demo-setup.js";
@@ -29,7 +29,7 @@ const NAMELESS = `[...document.querySelectorAll("main input, main select, main t
   .map((one) => one.outerHTML)`;
 
 describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let folder: string;
   let provider: FakeProvider;
   let demo: DemoServer;
@@ -39,35 +39,18 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     folder = mkdtempSync(join(tmpdir(), "art-e-page-"));
     writeFileSync(join(folder, "hostile.mbox"), MBOX);
     provider = await startFakeProvider();
-    [browser, demo, hostile] = await Promise.all([
-      openBrowser(),
+    [demo, hostile] = await Promise.all([
       startDemoServer({ access: { token: "a-token-for-this-test" } }),
       startDemoServer({ mail: join(folder, "hostile.mbox"), modelServer: provider.baseUrl("openai-chat") }),
     ]);
   }, 120_000);
   afterAll(async () => {
-    await browser?.close();
     await Promise.all([demo, hostile].map((server) => server?.close()));
     await provider?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A tab, and whatever it complained of or asked elsewhere. */
-  async function openPage(server: DemoServer) {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    page.on("console", (message) => {
-      // The browser itself reports the 401 that makes the page ask for its token.
-      if (message.type() === "error" && !message.text().includes("401")) wrong.push(message.text());
-    });
-    page.on("request", (request) => {
-      if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) wrong.push(request.url());
-    });
-    await page.goto(server.url);
-    return { page, wrong, close: () => context.close() };
-  }
+  const openPage = (server: DemoServer) => browser.openServed(server.url);
 
   async function giveToken(page: Page) {
     await page.getByRole("textbox", { name: "Token" }).fill("a-token-for-this-test");
@@ -83,7 +66,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
   }
 
   it("asks for the token, then for a question, shows the mails and the answer, and keeps feedback", async () => {
-    const { page, wrong, close } = await openPage(demo);
+    const { page, wrong } = await openPage(demo);
     await page.getByRole("textbox", { name: "Token" }).fill("wrong");
     await page.keyboard.press("Enter");
     await giveToken(page);
@@ -111,12 +94,11 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
     expect((await demo.ask("GET", "/api/sessions")).body.sessions).toMatchObject([{ chats: 2 }]);
-    expect(wrong).toEqual([]);
-    await close();
+    expect(wrong()).toEqual([]);
   });
 
   it("has the conversation, the mailbox and what was being written again after a reload", async () => {
-    const { page, wrong, close } = await openPage(demo);
+    const { page, wrong } = await openPage(demo);
     await giveToken(page);
     await page.getByLabel("Day").fill("2001-12-31");
     await askBaseline(page);
@@ -143,12 +125,11 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
     expect(await page.getByLabel("Mailbox").inputValue()).toBe("");
     expect(await log.textContent()).toBe("");
-    expect(wrong).toEqual([]);
-    await close();
+    expect(wrong()).toEqual([]);
   });
 
   it("begins anew where the session is gone, and says who is near a mailbox that is nobody's", async () => {
-    const { page, close } = await openPage(demo);
+    const { page } = await openPage(demo);
     await giveToken(page);
     await askBaseline(page);
     const [{ id }] = (await demo.ask("GET", "/api/sessions")).body.sessions;
@@ -158,11 +139,10 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByLabel("Mailbox").fill(MARCUS.replace("marcus", "markus"));
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     expect(await page.getByRole("alert").textContent()).toContain(MARCUS);
-    await close();
   });
 
   it("shows agents, tools, traces and runs", async () => {
-    const { page, wrong, close } = await openPage(demo);
+    const { page, wrong } = await openPage(demo);
     await giveToken(page);
     for (const [section, text] of [
       ["Agents", "email-search"],
@@ -180,22 +160,20 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.getByLabel("Agent").inputValue()).toBe("email-search");
     await page.goto(`${demo.url}/#trace/nothing`);
     expect(await page.getByRole("alert").textContent()).toContain("There is no such trace");
-    expect(wrong.filter((text) => !text.includes("404"))).toEqual([]);
-    await close();
+    expect(wrong().filter((text) => !text.includes("404"))).toEqual([]);
   });
 
   it("tells agents of one name apart", async () => {
     for (const id of ["helper-a", "helper-b"]) await demo.ask("POST", "/api/agents", { id, name: "Helper" });
-    const { page, close } = await openPage(demo);
+    const { page } = await openPage(demo);
     await giveToken(page);
     await page.getByLabel("Agent").waitFor();
     const names = await page.getByLabel("Agent").locator("option").allTextContents();
     expect(names).toEqual(expect.arrayContaining(["Helper (helper-a)", "Helper (helper-b)", "Email Search Agent"]));
-    await close();
   });
 
   it("shows what mails and models say as text, whatever they say", async () => {
-    const { page, wrong, close } = await openPage(hostile);
+    const { page, wrong } = await openPage(hostile);
     provider.push(
       {
         content: HOSTILE,
@@ -220,12 +198,11 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("heading", { name: "What was said and done" }).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
     expect(await page.title()).toBe("Trace · art-e");
-    expect(wrong).toEqual([]);
-    await close();
+    expect(wrong()).toEqual([]);
   });
 
   it("stops an answer that is no longer wanted", async () => {
-    const { page, close } = await openPage(hostile);
+    const { page } = await openPage(hostile);
     const before = provider.requests.length;
     provider.push({ fail: "silence" });
     await page.getByLabel("Agent").selectOption("email-search");
@@ -237,11 +214,10 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("Stopped.").waitFor();
     await expect.poll(() => hostile.chats.count, { timeout: 20_000 }).toBe(0);
     expect(await page.getByRole("button", { name: "Ask", exact: true }).isEnabled()).toBe(true);
-    await close();
   });
 
   it("fits a narrow screen, light and dark, and names all its fields", async () => {
-    const { page, close } = await openPage(demo);
+    const { page } = await openPage(demo);
     await page.setViewportSize({ width: 360, height: 740 });
     await giveToken(page);
     await askBaseline(page);
@@ -258,6 +234,5 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
       await page.getByRole("heading", { level: 2 }).first().waitFor();
       expect([section, await overflow()]).toEqual([section, 0]);
     }
-    await close();
   });
 });

@@ -1,6 +1,6 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
@@ -9,25 +9,18 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 const HOSTILE = `</textarea></p><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 
 describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let demo: DemoServer;
 
   beforeAll(async () => {
-    [browser, demo] = await Promise.all([openBrowser(), startDemoServer()]);
+    demo = await startDemoServer();
   }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await demo?.close();
-  });
+  afterAll(() => demo?.close());
 
   async function open(hash: string) {
-    const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
-    const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
-    await page.goto(`${demo.url}/#${hash}`);
-    await page.getByRole("heading", { level: 2 }).waitFor();
-    return { page, wrong };
+    const opened = await browser.openServed(`${demo.url}/#${hash}`);
+    await opened.page.getByRole("heading", { level: 2 }).waitFor();
+    return opened;
   }
 
   const saying = (page: Page, text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
@@ -63,8 +56,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await saying(page, "Saved: version 3.");
     expect((await get("/api/agents/dues-helper")).settings.temperature).toBeUndefined();
     expect(await page.locator("main img, main script").count()).toBe(0);
-    expect(wrong).toEqual([]);
-    await page.close();
+    expect(wrong()).toEqual([]);
   });
 
   it("keep what was written where the server refuses it", async () => {
@@ -78,7 +70,6 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByLabel("Config for this agent").last().fill("{not json");
     await page.getByRole("button", { name: "Give it" }).click();
     await saying(page, "this is not JSON");
-    await page.close();
   });
 
   it("give an agent a tool with a config, change that, and take tools away but the last", async () => {
@@ -104,8 +95,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByRole("button", { name: "Take away email_search" }).click();
     await saying(page, "without tools");
     expect((await get("/api/agents/tooled")).tools).toEqual(["email_search"]);
-    expect(wrong.filter((text) => !text.includes("status of 4"))).toEqual([]);
-    await page.close();
+    expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });
 
   it("copy an agent that came with the program, which cannot be changed, and delete the copy", async () => {
@@ -124,8 +114,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("heading", { name: "Agents" }).waitFor();
     expect((await demo.ask("GET", "/api/agents/art-e-mine")).status).toBe(404);
-    expect(wrong).toEqual([]);
-    await page.close();
+    expect(wrong()).toEqual([]);
   });
 
   it("make, change and delete a tool", async () => {
@@ -157,8 +146,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByRole("heading", { name: "Tools" }).waitFor();
     expect((await demo.ask("GET", "/api/tools/weather")).status).toBe(404);
     expect(await page.locator("main img, main script").count()).toBe(0);
-    expect(wrong.filter((text) => !text.includes("status of 4"))).toEqual([]);
-    await page.close();
+    expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });
 
   it("fit 390 pixels, and name their fields", async () => {
@@ -177,6 +165,5 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
       expect([hash, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([hash, 0]);
       expect([hash, await page.evaluate(nameless)]).toEqual([hash, 0]);
     }
-    await page.close();
   });
 });

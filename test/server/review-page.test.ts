@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DatasetReview } from "../../src/questions/dataset-review.js";
 import type { HttpServer } from "../../src/server/http-server.js";
 import { startReviewServer } from "../../src/server/review-page.js";
-import { openBrowser } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { demoQuestions, jsonLines } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
@@ -26,7 +26,7 @@ const LINES = [
 ];
 
 describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   let test: TestDb;
   let server: HttpServer;
   let folder: string;
@@ -35,12 +35,9 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   const decisions = () => jsonLines(read("my.review.jsonl"));
 
   beforeAll(async () => {
-    [browser, test] = await Promise.all([openBrowser(), openDemo()]);
+    test = await openDemo();
   }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    test?.close();
-  });
+  afterAll(() => test?.close());
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "art-e-review-"));
     writeFileSync(path("my.jsonl"), `${LINES.join("\n")}\n`);
@@ -57,13 +54,9 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   }
 
   async function openPage() {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    await page.goto(`${server.url}/`);
-    await page.locator(".labelling, .notice").first().waitFor();
-    return { page, wrong, context };
+    const opened = await browser.openServed(`${server.url}/`);
+    await opened.page.locator(".labelling, .notice").first().waitFor();
+    return opened;
   }
 
   async function press(page: Page, key: string, saying: string): Promise<void> {
@@ -73,7 +66,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   }
 
   it("saves at once what keys say, and writes the accepted questions as a dataset of their own", async () => {
-    const { page, wrong, context } = await openPage();
+    const { page, wrong } = await openPage();
     expect(await page.locator(".judged .question").textContent()).toBe(first.question);
     expect(await page.locator(".cited-mails mark").first().isVisible()).toBe(true);
     await press(page, "a", "Saved: 1 accepted.");
@@ -102,12 +95,11 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await press(page, "u", "Taken back: 3.");
     expect(decisions()).toHaveLength(2);
     expect(await page.getByLabel("Why").inputValue()).toBe("arrant nonsense");
-    expect(wrong).toEqual([]);
-    await context.close();
+    expect(wrong()).toEqual([]);
   });
 
   it("loses nothing by a reload", async () => {
-    const { page, context } = await openPage();
+    const { page } = await openPage();
     await press(page, "j", "Asked by");
     await page.keyboard.press("e");
     await page.getByLabel("Question", { exact: true }).fill("Half a ques");
@@ -117,7 +109,6 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.locator(".judged .question").textContent()).toBe(second.question);
     expect(await page.getByLabel("Question", { exact: true }).inputValue()).toBe("Half a ques");
     expect(await page.getByLabel("Why").inputValue()).toBe("unclear");
-    await context.close();
   });
 
   it("does not overwrite what another tab decided, and says so", async () => {
@@ -130,11 +121,10 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await two.page.keyboard.press("e");
     await press(two.page, "Control+Enter", "Saved: 1 accepted.");
     expect(decisions()).toMatchObject([{ id: 1, decision: "accepted" }]);
-    await Promise.all([one.context.close(), two.context.close()]);
   });
 
   it("goes on where it stopped, and leaves decisions about other words alone", async () => {
-    const { page, context } = await openPage();
+    const { page } = await openPage();
     await press(page, "a", "Saved: 1 accepted.");
     await press(page, "a", "Saved: 2 accepted.");
     await server.close(0, async () => undefined);
@@ -144,23 +134,20 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     );
     await page.keyboard.press("a");
     await page.getByText("The server of this page does not answer").waitFor();
-    await context.close();
     server = await serve("my.jsonl");
     const again = await openPage();
     await again.page.getByText("2 to decide. 1 accepted").waitFor();
     expect(await again.page.locator(".judged .answer").textContent()).toBe("changed since");
-    await again.context.close();
   });
 
   it("refuses decisions about a dataset that has changed", async () => {
-    const { page, context } = await openPage();
+    const { page } = await openPage();
     writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
     await press(page, "a", "has changed since the review was started");
-    await context.close();
   });
 
   it("fits screens wide and narrow, light and dark", async () => {
-    const { page, context } = await openPage();
+    const { page } = await openPage();
     const overflow = "document.documentElement.scrollWidth - innerWidth";
     const nameless = `[...document.querySelectorAll("main input, main textarea, main button")]
       .filter((one) => !one.textContent.trim() && !document.querySelector('label[for="' + one.id + '"]')).length`;
@@ -177,6 +164,5 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
       await page.reload();
       await page.locator(".labelling").waitFor();
     }
-    await context.close();
   });
 });

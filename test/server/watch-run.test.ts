@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser } from "../browser.js";
+import { TestBrowser } from "../browser.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
@@ -63,30 +63,20 @@ const runLine = (provider: FakeProvider, flags: string) =>
   `run -a email-search --model-id openai/test --base-url ${provider.baseUrl("openai-chat")} --wire-api chat --dataset ${QUESTIONS} --no-progress --price 1,2 --watch ${flags}`;
 
 describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () => {
-  let browser: Browser;
+  const browser = new TestBrowser();
   /** Of all cases; the last stops it. */
   let server: Started;
   let serverUrl: string;
   beforeAll(async () => {
     server = start("serve --port 0");
-    [browser, serverUrl] = await Promise.all([openBrowser(), addressOf(server)]);
+    serverUrl = await addressOf(server);
   });
-  afterAll(async () => {
-    server?.child.kill("SIGKILL");
-    await browser?.close();
-  });
+  afterAll(() => server?.child.kill("SIGKILL"));
 
-  async function open(url: string): Promise<{ page: Page; wrong: string[] }> {
-    const page = await browser.newPage();
-    const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    page.on("request", (request) => {
-      if (!request.url().startsWith(new URL(url).origin) && !request.url().startsWith("data:"))
-        wrong.push(request.url());
-    });
-    await page.goto(url);
-    await page.getByRole("heading", { level: 2 }).first().waitFor();
-    return { page, wrong };
+  async function open(url: string) {
+    const opened = await browser.openServed(url);
+    await opened.page.getByRole("heading", { level: 2 }).first().waitFor();
+    return opened;
   }
 
   const text = (page: Page) => page.getByRole("main").textContent();
@@ -146,8 +136,8 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     const { code } = await run.ended;
     expect(code).toBe(0);
     expect(readJson("watched.json")).toMatchObject({ totalTasks: 4, completedTasks: 3, failedTasks: 1 });
-    expect([...wrong, ...other.wrong]).toEqual([]);
-    await Promise.all([page.close(), other.page.close(), provider.close()]);
+    expect([...wrong(), ...other.wrong()]).toEqual([]);
+    await provider.close();
   });
 
   it("says that it stops, and how a run stands whose process was killed", async () => {
@@ -170,7 +160,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     again.child.kill("SIGKILL");
     await other.page.getByText("Stopped before its last task.").waitFor();
     await page.getByText("The connection is lost.").waitFor();
-    await Promise.all([again.ended, page.close(), other.page.close(), provider.close()]);
+    await Promise.all([again.ended, provider.close()]);
   });
 
   it("fits screens wide and narrow, light and dark, and can be used with the keyboard alone", async () => {
@@ -196,7 +186,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     await answerNext(ANSWER);
     await page.getByText("Completed.").waitFor();
     expect((await run.ended).code).toBe(0);
-    await Promise.all([page.close(), provider.close()]);
+    await provider.close();
   });
 
   it("shows a training run's rewards, tokens and endings as they come, and that its server stops", async () => {
@@ -235,7 +225,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     server.child.kill("SIGTERM");
     await page.getByText("The server has stopped").waitFor();
     expect((await server.ended).code).toBe(0);
-    await Promise.all([environment.ended, page.close()]);
+    await environment.ended;
   });
 });
 

@@ -1,7 +1,7 @@
 import type { ChatEvent } from "../../server/chat-event.js";
 import type { AgentJson, InboxesJson, ModelsJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
-import { h, untrustedInline, untrustedText } from "../dom.js";
+import { h, select, untrustedInline, untrustedText } from "../dom.js";
 import { chatEvents, get } from "./api.js";
 import { errorNotice, labelled, mailLinks } from "./lists.js";
 import { feedbackForm, loadSessionTraces, mailWords, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
@@ -43,10 +43,9 @@ function createFields({ agents, inboxes: { first_date, last_date } }: Choices) {
   const plainText = { autocomplete: "off", spellcheck: "false" };
   const days = { min: first_date?.slice(0, 10) ?? null, max: last_date?.slice(0, 10) ?? null };
   return {
-    agent: h(
-      "select",
+    agent: select(
       { id: "agent" },
-      ...agents.map((one) => h("option", { value: one.id }, agentLabel(one, agents))),
+      agents.map((one) => [one.id, agentLabel(one, agents)]),
     ),
     inbox: h("input", { id: "inbox", list: "inboxes", placeholder: "any mailbox", ...plainText }),
     day: h("input", { id: "day", type: "date", ...days }),

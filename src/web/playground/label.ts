@@ -3,7 +3,7 @@ import type { RunPageJson, TraceDetailsJson } from "../../server/response-shapes
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
-import { factList, table, twoLines } from "./lists.js";
+import { clipped, type Fact, factList, labelled, statusLine, table, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer } from "./trace.js";
 
 /** One trace after another, to be labelled by keys. */
@@ -180,14 +180,12 @@ export async function labelList(page: HTMLElement): Promise<void> {
     };
     return h("a", { href: subject(), click: open }, text);
   };
-  const labelled = (input: HTMLInputElement, text: string) =>
-    h("p", { class: "criterion" }, h("label", { for: input.id }, text), input);
   page.append(
     h("h2", {}, "Label traces"),
     h("p", {}, "Say of one trace after another whether it is good or bad, and why. Evals are chosen and proved by it."),
-    labelled(criterion, "Failure mode, or overall for none in particular"),
-    labelled(sentence, "What a good trace does, in a sentence (empty: as before)"),
-    labelled(annotator, "Your name, where several people label"),
+    labelled("Failure mode, or overall for none in particular", criterion, "criterion"),
+    labelled("What a good trace does, in a sentence (empty: as before)", sentence, "criterion"),
+    labelled("Your name, where several people label", annotator, "criterion"),
     refused,
     table(
       "What to label",
@@ -196,7 +194,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
         ...runs.map((run) => [
           link(run.id, run.name ?? run.id),
           twoLines(run.agent_id, run.model),
-          untrustedText(datasetText(run), "clip", "span"),
+          clipped(datasetText(run)),
           `${run.tasks} of ${run.total_tasks}`,
           minuteText(run.started_at),
         ]),
@@ -221,7 +219,7 @@ function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLEleme
   );
 }
 
-function factsOf(trace: Trace | ChatTrace): [string, string][] {
+function factsOf(trace: Trace | ChatTrace): Fact[] {
   return [
     ...rightAnswer(trace),
     ["Sources", trace.sources.map(mailWords(trace.toolCalls)).join("; ") || "none"],
@@ -262,11 +260,11 @@ interface LabelActions {
 /** Three buttons, a field for the reason, and their keys. */
 function labelForm({ give, undo }: LabelActions): LabelForm {
   const reason = reasonField();
-  const undoButton = keyButton("Undo", "u", "", undo);
+  const undoButton = keyButton("Undo", "u", null, undo);
   const buttons = [
     keyButton("Good", "g", "label-good", () => give("good")),
     keyButton("Bad", "b", "label-bad", () => give("bad")),
-    keyButton("Skip", "s", "", () => give("skip")),
+    keyButton("Skip", "s", null, () => give("skip")),
     undoButton,
   ];
   const element = h(
@@ -355,7 +353,7 @@ interface ReasonField {
 
 export function reasonField(): ReasonField {
   const input = h("input", { id: "why", type: "text", maxlength: 10_000, autocomplete: "off" });
-  const status = h("p", { class: "hint", role: "status" });
+  const status = statusLine();
   input.addEventListener("keydown", ({ key, isComposing }) => {
     // Back to the keys; what is written stays.
     if ((key === "Enter" || key === "Escape") && !isComposing) input.blur();
@@ -365,20 +363,17 @@ export function reasonField(): ReasonField {
     elements: [
       h("label", { for: "why" }, "Why (", h("kbd", {}, "w"), " writes, Enter leaves the field)"),
       input,
-      status,
+      status.element,
     ],
-    say(message, isError = false) {
-      status.className = isError ? "bad" : "hint";
-      status.textContent = message;
-    },
+    say: status.say,
   };
 }
 
 /** A button that names its key. */
-export function keyButton(label: string, key: string, className: string, click: () => void): HTMLButtonElement {
+export function keyButton(label: string, key: string, className: string | null, click: () => void): HTMLButtonElement {
   return h(
     "button",
-    { type: "button", class: className === "" ? null : className, "aria-keyshortcuts": key, click },
+    { type: "button", class: className, "aria-keyshortcuts": key, click },
     `${label} `,
     h("kbd", { "aria-hidden": "true" }, key),
   );

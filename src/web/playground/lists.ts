@@ -1,5 +1,5 @@
 import type { OffsetPageJson } from "../../server/response-shapes.js";
-import { type Child, h, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
+import { type Child, h, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 
 /** UTF-16 units of a text, the end exclusive. */
@@ -12,10 +12,10 @@ export interface SpanJson {
 export function highlightedText<K extends keyof HTMLElementTagNameMap>(
   text: string,
   spans: readonly SpanJson[],
-  className: string,
+  className: string | null,
   tag: K,
 ): HTMLElementTagNameMap[K] {
-  const element = h(tag, { class: className === "" ? null : className, dir: "auto" });
+  const element = h(tag, { class: className, dir: "auto" });
   let done = 0;
   for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
     if (start < done) continue;
@@ -123,21 +123,18 @@ export async function filteredList<Line>(
 }
 
 /** A field below its label. */
-export function labelled(text: string, field: HTMLElement, className = ""): HTMLElement {
-  return h("div", { class: className === "" ? null : className }, h("label", { for: field.id }, text), field);
+export function labelled(text: string, field: HTMLElement, className: string | null = null): HTMLElement {
+  return h("div", { class: className }, h("label", { for: field.id }, text), field);
 }
 
 function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement | HTMLSelectElement {
   const attributes = { id: `filter-${name}`, name };
-  if (typeof kind === "string") {
-    const input = h("input", { ...attributes, type: kind, autocomplete: "off", spellcheck: "false" });
-    input.value = value;
-    return input;
-  }
-  const options = kind.map(([option, label]) => h("option", { value: option }, label));
-  const select = h("select", attributes, h("option", { value: "" }, "any"), ...options);
-  select.value = value;
-  return select;
+  const input =
+    typeof kind === "string"
+      ? h("input", { ...attributes, type: kind, autocomplete: "off", spellcheck: "false" })
+      : select(attributes, [["", "any"], ...kind]);
+  input.value = value;
+  return input;
 }
 
 /** A page of a list that is asked for by offsets. `next`: of the page before; null: the first. */
@@ -200,16 +197,23 @@ export function twoLines(first: string, second: string): HTMLElement {
   return h("span", { class: "pair" }, first, h("span", { class: "hint" }, second));
 }
 
-/** Names and values; a text is shown as one that others wrote. */
-export function factList(facts: readonly (readonly [name: string, value: string | Node])[]): HTMLElement {
+/** A text that others wrote, of which a cell shows two lines. */
+export function clipped(text: string): HTMLElement {
+  return untrustedText(text, "clip", "span");
+}
+
+/** A text is shown as one that others wrote; null: it is left out. */
+export type Fact = readonly [name: string, value: string | Node | null];
+
+export function factList(facts: readonly Fact[]): HTMLElement {
   return h("dl", { class: "facts" }, ...factItems(facts));
 }
 
-export function factItems(facts: readonly (readonly [name: string, value: string | Node])[]): HTMLElement[] {
-  return facts.flatMap(([name, value]) => [
-    h("dt", {}, name),
-    typeof value === "string" ? untrustedText(value, "", "dd") : h("dd", {}, value),
-  ]);
+export function factItems(facts: readonly Fact[]): HTMLElement[] {
+  return facts.flatMap(([name, value]) => {
+    if (value === null) return [];
+    return [h("dt", {}, name), typeof value === "string" ? untrustedText(value, null, "dd") : h("dd", {}, value)];
+  });
 }
 
 /** A link to a section of this page, named by the id that it shows. */
@@ -225,6 +229,18 @@ export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: st
 
 export function mailLink(messageId: string, text: string): HTMLElement {
   return h("a", { href: `#mail/${encodeURIComponent(messageId)}` }, untrustedInline(text));
+}
+
+/** A line that says what became of the last change. */
+export function statusLine() {
+  const element = h("p", { class: "hint", role: "status" });
+  return {
+    element,
+    say(text: string, isError = false): void {
+      element.className = isError ? "bad" : "hint";
+      element.textContent = text;
+    },
+  };
 }
 
 export function errorNotice(message: string): HTMLElement {

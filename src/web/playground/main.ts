@@ -1,9 +1,9 @@
 import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/response-shapes.js";
-import { h, minuteText, untrustedText } from "../dom.js";
+import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, forgetConversation, updateChatState } from "./chat.js";
 import { labelList, labelView } from "./label.js";
-import { errorNotice, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { clipped, errorNotice, filteredList, idLink, offsetPage, table } from "./lists.js";
 import { agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
 import { runList, runView } from "./run-view.js";
@@ -111,10 +111,10 @@ function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
     ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Day"],
     sessions.map(({ id, agent_id, inbox_address, query_date, chats, question, updated_at }) => [
       idLink("chats", id, minuteText(updated_at)),
-      untrustedText(question ?? "–", "clip", "span"),
+      clipped(question ?? "–"),
       chats ?? 0,
       agent_id,
-      untrustedText(inbox_address ?? "any", "", "span"),
+      untrustedInline(inbox_address ?? "any"),
       query_date ?? "–",
     ]),
   );

@@ -1,7 +1,7 @@
 import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
-import { type Child, h, minuteText, replaceChildren, untrustedText } from "../dom.js";
+import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
-import { factList, idLink, labelled, table } from "./lists.js";
+import { clipped, factList, idLink, labelled, statusLine, table } from "./lists.js";
 
 /** Agents and tools: their lists, and each with the forms that change it. Those that came with the program are read. */
 
@@ -21,16 +21,14 @@ export async function agentList(page: HTMLElement): Promise<void> {
       ["Agent", "Name", "Model", "Tools", "Version"],
       agents.map(({ id, name, model, tools, version }) => [
         idLink("agents", id),
-        untrustedText(name, "", "span"),
+        untrustedInline(name),
         model ?? "the chat's",
-        untrustedText(tools.join(", "), "clip", "span"),
+        clipped(tools.join(", ")),
         version,
       ]),
     ),
-    h(
-      "details",
-      { class: "edit" },
-      h("summary", {}, "New agent"),
+    folded(
+      "New agent",
       editForm(NEW_AGENT, "Make the agent", async ({ id, name }) => {
         const made = await post<AgentJson>("/api/agents", { name, ...(id !== "" && { id }) });
         return open("agents", made.id);
@@ -81,16 +79,12 @@ function versionText({ id, version, updated_at, builtin }: AgentJson): string {
 }
 
 function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLElement[] {
+  const named = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
   return [
-    untrustedText(description, "", "p"),
+    untrustedText(description, null, "p"),
     factList([
       ["Model", model ?? "the chat's"],
-      [
-        "Settings",
-        Object.entries(settings)
-          .map(([name, value]) => `${name} ${value}`)
-          .join(", "),
-      ],
+      ["Settings", named.join(", ")],
     ]),
     h("h3", {}, "Prompt"),
     untrustedText(prompt, "said", "pre"),
@@ -133,6 +127,8 @@ function toolsOfAgent(
 ): HTMLElement {
   const path = `${pathOf("agents", agent.id)}/tools`;
   const status = statusLine();
+  // Focused after a change, which takes the focused button out of the page.
+  status.element.tabIndex = -1;
   const section = h("div");
   const draw = (now: readonly AgentToolJson[]) => {
     const given = h("ul", { class: "attached" }, ...now.map((tool) => h("li", {}, ...toolItem(tool))));
@@ -162,10 +158,8 @@ function toolsOfAgent(
     return [
       ...head,
       h("button", { type: "button", "aria-label": `Take away ${id}`, click: detach }, "Take away"),
-      h(
-        "details",
-        { class: "edit" },
-        h("summary", {}, config === null ? "Config" : "Config (own)"),
+      folded(
+        config === null ? "Config" : "Config (own)",
         editForm([configField(`config-${id}`, text)], "Save the config", async (values) => {
           await patch(own, { config: values[`config-${id}`] });
           return redraw(`The config of ${id} is saved.`);
@@ -175,10 +169,8 @@ function toolsOfAgent(
   }
   function attachForm(rest: readonly ToolJson[]): HTMLElement {
     const tool: Field = { name: "tool_id", label: "Tool", kind: rest.map(({ id }) => id), value: rest[0]?.id ?? "" };
-    return h(
-      "details",
-      { class: "edit" },
-      h("summary", {}, "Give it a tool"),
+    return folded(
+      "Give it a tool",
       editForm([tool, configField("config", "")], "Give it", async (body) => {
         await post(path, body);
         return redraw(`It has ${body.tool_id} now.`);
@@ -198,10 +190,8 @@ function copyForm({ id, name, description, prompt, model, settings }: AgentJson,
     { name: "copy-name", label: "Name of the copy", kind: "text", value: `${name}, a copy`, isRequired: true },
     { name: "copy-id", label: "Its id (empty: made from the name)", kind: "text", value: "" },
   ];
-  return h(
-    "details",
-    { class: "edit" },
-    h("summary", {}, `Copy ${id}`),
+  return folded(
+    `Copy ${id}`,
     editForm(fields, "Make the copy", async (values) => {
       const made = await post<AgentJson>("/api/agents", {
         ...{ name: values["copy-name"], description, prompt, model, settings },
@@ -230,13 +220,11 @@ export async function toolList(page: HTMLElement): Promise<void> {
         idLink("tools", id),
         category,
         handler_key,
-        untrustedText(description, "clip", "span"),
+        clipped(description),
       ]),
     ),
-    h(
-      "details",
-      { class: "edit" },
-      h("summary", {}, "New tool"),
+    folded(
+      "New tool",
       editForm(fields, "Make the tool", async (body) => {
         const made = await post<ToolJson>("/api/tools", body);
         return open("tools", made.id);
@@ -282,7 +270,7 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
   page.append(title, h("p", { class: "hint mono" }, `${tool.id} · ${tool.category} · ${tool.handler_key}${origin}`));
   if (tool.builtin) {
     page.append(
-      untrustedText(tool.description, "", "p"),
+      untrustedText(tool.description, null, "p"),
       h("h3", {}, "Parameters"),
       untrustedText(JSON.stringify(tool.parameters_schema, null, 2), "said", "pre"),
     );
@@ -295,6 +283,10 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
     }),
     deleteButton("Delete this tool", "Delete it for good?", pathOf("tools", id), "tools"),
   );
+}
+
+function folded(summary: string, ...children: readonly Child[]): HTMLElement {
+  return h("details", { class: "edit" }, h("summary", {}, summary), ...children);
 }
 
 /** A field of a form; `name` is that of the API's parameter. */
@@ -317,43 +309,45 @@ type Values = Readonly<Record<string, unknown>>;
 function editForm(fields: readonly Field[], label: string, send: (values: Values) => Promise<string>): HTMLElement {
   const status = statusLine();
   const button = h("button", { type: "submit", class: "primary" }, label);
-  const inputs = fields.map(inputOf);
+  const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
   const submit = async (event: Event) => {
     event.preventDefault();
     button.disabled = true;
     try {
-      const values = fields.map((field, i) => [field.name, readField(field, inputs[i]?.value ?? "")]);
+      const values = inputs.map(({ field, input }) => [field.name, readField(field, input.value)]);
       status.say(await send(Object.fromEntries(values)));
     } catch (error) {
       status.say((error as Error).message, true);
     }
     button.disabled = false;
   };
-  const rows = fields.map((field, i) => {
-    const input = inputs[i];
-    return input === undefined ? null : labelled(field.label, input, isLong(field) ? "long" : "");
-  });
+  const rows = inputs.map(({ field: { label: name, kind }, input }) =>
+    labelled(name, input, kind === "prose" || kind === "json" ? "long" : null),
+  );
   return h("form", { class: "edit-form", submit }, ...rows, h("div", { class: "long" }, button, status.element));
 }
 
-function isLong({ kind }: Field): boolean {
-  return kind === "prose" || kind === "json";
+function inputOf(field: Field) {
+  const input = emptyInput(field);
+  input.value = String(field.value);
+  return input;
 }
 
-function inputOf({ name, kind, rows = 4, value, isRequired = false }: Field) {
-  const attributes = { id: `edit-${name}`, required: isRequired };
-  if (typeof kind !== "string") {
-    const select = h("select", attributes, ...kind.map((option) => h("option", { value: option }, option)));
-    select.value = String(value);
-    return select;
+function emptyInput({ name, kind, rows = 4, isRequired = false }: Field) {
+  const attributes = { id: `edit-${name}`, required: isRequired, autocomplete: "off", spellcheck: "false" };
+  switch (kind) {
+    case "text":
+    case "number":
+      return h("input", { ...attributes, type: kind, step: kind === "number" ? "any" : null });
+    case "prose":
+    case "json":
+      return h("textarea", { ...attributes, rows, class: kind === "json" ? "mono" : null });
+    default:
+      return select(
+        attributes,
+        kind.map((option) => [option, option]),
+      );
   }
-  const plain = { autocomplete: "off", spellcheck: "false" };
-  const input =
-    kind === "text" || kind === "number"
-      ? h("input", { ...attributes, ...plain, type: kind, step: kind === "number" ? "any" : null })
-      : h("textarea", { ...attributes, ...plain, rows, class: kind === "json" ? "mono" : null });
-  input.value = String(value);
-  return input;
 }
 
 function readField({ kind, label }: Field, text: string): unknown {
@@ -367,18 +361,6 @@ function readField({ kind, label }: Field, text: string): unknown {
   } catch (error) {
     throw new Error(`${label}: this is not JSON. ${(error as Error).message}`);
   }
-}
-
-/** A line that says what became of the last change. */
-function statusLine() {
-  const element = h("p", { class: "hint", role: "status", tabindex: -1 });
-  return {
-    element,
-    say(text: string, isError = false): void {
-      element.className = isError ? "bad" : "hint";
-      element.textContent = text;
-    },
-  };
 }
 
 /** Asks once more before it deletes, then goes to the list. */

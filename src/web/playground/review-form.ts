@@ -1,8 +1,8 @@
 import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
 import type { QuestionDetailsJson } from "../../server/response-shapes.js";
-import { h, minuteText, untrustedText } from "../dom.js";
+import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { keyButton, reasonField } from "./label.js";
-import { factList } from "./lists.js";
+import { type Fact, factList } from "./lists.js";
 import { mailArticle } from "./trace.js";
 
 interface ReviewActions {
@@ -75,11 +75,11 @@ export class ReviewForm {
         "div",
         { class: "label-buttons" },
         keyButton("Accept", "a", "label-good", accept),
-        keyButton("Edit", "e", "", () => this.edit()),
+        keyButton("Edit", "e", null, () => this.edit()),
         keyButton("Reject", "r", "label-bad", reject),
-        keyButton("Undo", "u", "", undo),
-        keyButton("Previous", "k", "", previous),
-        keyButton("Next", "j", "", next),
+        keyButton("Undo", "u", null, undo),
+        keyButton("Previous", "k", null, previous),
+        keyButton("Next", "j", null, next),
       ),
       this.editor,
       ...this.why.elements,
@@ -161,19 +161,17 @@ function decisionLine({ review }: QuestionDetailsJson): HTMLElement | null {
   );
 }
 
-function factsOf(details: QuestionDetailsJson): [string, string][] {
+function factsOf(details: QuestionDetailsJson): Fact[] {
   const { id, inbox_address, query_date, kind, made_by, how_realistic, unanswerable, easy, review } = details;
   return [
     ["Number", String(id)],
     ["Asked by", `${inbox_address} on ${query_date}`],
-    ...(kind === null ? [] : [["Kind", kind] as [string, string]]),
-    ...(made_by === null ? [] : [["Made by", made_by] as [string, string]]),
+    ["Kind", kind],
+    ["Made by", made_by],
     ["Realistic", how_realistic.toFixed(1)],
-    ...(unanswerable === null
-      ? []
-      : [["No answer", UNANSWERABLE_TEXTS[unanswerable] ?? unanswerable] as [string, string]]),
-    ...(easy ? [["Easy", "it repeats a phrase of its mail"] as [string, string]] : []),
-    ...(review?.edited ? [["It was", `${details.question} – ${details.answer}`] as [string, string]] : []),
+    ["No answer", unanswerable === null ? null : (UNANSWERABLE_TEXTS[unanswerable] ?? unanswerable)],
+    ["Easy", easy ? "it repeats a phrase of its mail" : null],
+    ["It was", review?.edited ? `${details.question} – ${details.answer}` : null],
   ];
 }
 
@@ -183,7 +181,7 @@ function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLEl
     {},
     h("span", { class: passed ? "state" : "state bad" }, passed ? "passed" : "failed"),
     ` ${CHECK_TEXTS[check] ?? check} (${by}): `,
-    untrustedText(answer === null ? reason : `${reason} – “${answer}”`, "", "span"),
+    untrustedInline(answer === null ? reason : `${reason} – “${answer}”`),
   );
 }
 

@@ -2,9 +2,9 @@ import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { count, duration } from "../../text/format.js";
 import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
 import type { TaskResult } from "../../traces/task-result.js";
-import { type Child, costText, h, replaceChildren, scoreText, untrustedText } from "../dom.js";
+import { type Child, costText, h, replaceChildren, scoreText } from "../dom.js";
 import { get } from "./api.js";
-import { errorNotice, idLink, liveTable, table } from "./lists.js";
+import { clipped, errorNotice, idLink, liveTable, table } from "./lists.js";
 import { endingText } from "./trace.js";
 
 interface ResultPage extends OffsetPageJson {
@@ -49,9 +49,9 @@ function resultTable(results: readonly TaskResult[]): HTMLElement {
     ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Took"],
     results.map((result) => [
       idLink("trace", result.traceId, String(result.taskId)),
-      untrustedText(result.question, "clip", "span"),
-      untrustedText(result.agentAnswer || "–", "clip", "span"),
-      untrustedText(result.groundTruth, "clip", "span"),
+      clipped(result.question),
+      clipped(result.agentAnswer || "–"),
+      clipped(result.groundTruth),
       scoreText(result.semanticScore),
       result.ending,
       duration(result.executionTimeMs),
@@ -81,7 +81,7 @@ export function tasksUnderWay(): RunPanel {
       tasks.show(rows, flowText(process), ({ name, started, activity, since }) => [
         name,
         started,
-        untrustedText(activity, "clip", "span"),
+        clipped(activity),
         since,
       ]);
       retries.show(process.retries, "", retryCells);
@@ -101,7 +101,7 @@ function elsewhereNotice(): HTMLElement {
 
 function retryCells(retry: RunProcessState["retries"][number]) {
   const { at, attempt, waitedMs, reason } = retry;
-  return [at.slice(11, 19), taskName(retry), attempt, duration(waitedMs), untrustedText(reason, "clip", "span")];
+  return [at.slice(11, 19), taskName(retry), attempt, duration(waitedMs), clipped(reason)];
 }
 
 function activityText(
@@ -187,8 +187,8 @@ function failedCells(task: FinishedTaskLine): Child[] {
   return [
     traceLink(task),
     endingText(task.ending),
-    untrustedText(task.error ?? "", "clip", "span"),
-    untrustedText(task.question, "clip", "span"),
+    clipped(task.error ?? ""),
+    clipped(task.question),
     task.endedAt.slice(11, 19),
   ];
 }
@@ -200,7 +200,7 @@ function newestCells(task: FinishedTaskLine): Child[] {
     endingText(task.ending),
     h("span", { class: "clip" }, timeText(task)),
     costText(task.costUsd),
-    untrustedText(task.question, "clip", "span"),
+    clipped(task.question),
   ];
 }
 

@@ -11,10 +11,11 @@ import {
   replaceChildren,
   scoreAxis,
   scoreText,
-  untrustedText,
+  select,
+  svg,
 } from "../dom.js";
 import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
-import { errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
+import { clipped, errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
 import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-task-lists.js";
 import { endingText } from "./trace.js";
 
@@ -138,7 +139,7 @@ function runTable(runs: readonly RunLineJson[]): HTMLElement {
     runs.map((run) => [
       idLink("runs", run.id, run.name ?? run.id),
       twoLines(run.agent_id, run.model),
-      untrustedText(datasetText(run), "clip", "span"),
+      clipped(datasetText(run)),
       run.score === null ? "–" : headline(run.score),
       twoLines(`${run.tasks} of ${run.total_tasks}`, run.status === "interrupted" ? "stopped" : run.status),
       minuteText(run.started_at),
@@ -213,55 +214,41 @@ function course(values: readonly (number | null)[], written: (value: number) => 
   const x = (i: number) => (values.length < 2 ? 50 : (100 * i) / (values.length - 1));
   const y = (value: number) => (most === least ? 20 : 36 - (32 * (value - least)) / (most - least));
   const label = known.length === 0 ? "no values yet" : `from ${written(least)} to ${written(most)}`;
-  const svg = svgElement("svg", { viewBox: "-3 0 106 50", class: "course", role: "img", "aria-label": label });
-  const points = values.flatMap((value, i) => (value === null ? [] : [`${x(i).toFixed(1)},${y(value).toFixed(1)}`]));
-  const text = svgElement("text", { x: 0, y: 48 });
-  text.textContent = label;
-  svg.append(svgElement("polyline", { points: points.join(" "), class: "range" }), text);
-  for (const point of points.length === 1 ? points : []) {
-    const [cx = "", cy = ""] = point.split(",");
-    svg.append(svgElement("circle", { cx, cy, r: 2 }));
-  }
-  return svg;
+  const points = values.flatMap((value, i) =>
+    value === null ? [] : [{ cx: x(i).toFixed(1), cy: y(value).toFixed(1) }],
+  );
+  return svg(
+    "svg",
+    { viewBox: "-3 0 106 50", class: "course", role: "img", "aria-label": label },
+    svg("polyline", { points: points.map(({ cx, cy }) => `${cx},${cy}`).join(" "), class: "range" }),
+    svg("text", { x: 0, y: 48 }, label),
+    // One point alone makes no line.
+    ...(points.length === 1 ? points : []).map((point) => svg("circle", { ...point, r: 2 })),
+  );
 }
-
-const SVG = "http://www.w3.org/2000/svg";
 
 /** The interval and the value on an axis from 0 to 1, extended where they lie outside. */
 function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
   if (value === null || low === null || high === null) return null;
   const [from, to] = scoreAxis([value, low, high]);
   const at = (x: number) => (100 * (x - from)) / (to - from);
-  const svg = svgElement("svg", { viewBox: "-4 0 108 22", class: "interval", "aria-hidden": "true" });
-  const end = (x: number, anchor: string) => {
-    const text = svgElement("text", { x: at(x), y: 21, "text-anchor": anchor });
-    text.append(axisEnd(x));
-    return text;
-  };
-  svg.append(
-    svgElement("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "scale" }),
-    ...[from, (from + to) / 2, to].map((x) =>
-      svgElement("line", { x1: at(x), x2: at(x), y1: 2, y2: 10, class: "scale" }),
-    ),
-    svgElement("line", { x1: at(low), x2: at(high), y1: 6, y2: 6, class: "range" }),
-    svgElement("circle", { cx: at(value), cy: 6, r: 3.5 }),
-    end(from, "start"),
-    end(to, "end"),
+  return svg(
+    "svg",
+    { viewBox: "-4 0 108 22", class: "interval", "aria-hidden": "true" },
+    svg("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "scale" }),
+    ...[from, (from + to) / 2, to].map((x) => svg("line", { x1: at(x), x2: at(x), y1: 2, y2: 10, class: "scale" })),
+    svg("line", { x1: at(low), x2: at(high), y1: 6, y2: 6, class: "range" }),
+    svg("circle", { cx: at(value), cy: 6, r: 3.5 }),
+    svg("text", { x: 0, y: 21, "text-anchor": "start" }, axisEnd(from)),
+    svg("text", { x: 100, y: 21, "text-anchor": "end" }, axisEnd(to)),
   );
-  return svg;
-}
-
-function svgElement(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  return element;
 }
 
 /** What can be done with a run: its report, alone or against another one, and labels for its traces. */
 function reportButton(runId: string): HTMLElement {
   const failure = h("div");
   const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
-  const baseline = h("select", { "aria-label": "Compare with" }, h("option", { value: "" }, "not compared"));
+  const baseline = select({ "aria-label": "Compare with" }, [["", "not compared"]]);
   listOthers(runId, baseline).catch(fail);
   const click = () => openReport(runId, baseline.value).catch(fail);
   return h(

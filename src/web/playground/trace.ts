@@ -4,9 +4,11 @@ import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../serve
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
-import { append, h, minuteText, replaceChildren, untrustedInline, untrustedText } from "../dom.js";
+import { append, h, minuteText, replaceChildren, svg, untrustedInline, untrustedText } from "../dom.js";
 import { get, isRunPage, post } from "./api.js";
 import {
+  clipped,
+  type Fact,
   type FilterField,
   factItems,
   factList,
@@ -16,6 +18,7 @@ import {
   mailLink,
   mailLinks,
   type SpanJson,
+  statusLine,
   table,
 } from "./lists.js";
 
@@ -35,27 +38,27 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
           "ul",
           { "aria-label": "Feedback so far" },
           ...feedback.map(({ rating, notes, created_at }) =>
-            h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedText(notes ?? "no note", "", "span")),
+            h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
           ),
         ),
     h("h3", {}, "What was said and done"),
     h("div", { class: "steps" }, ...messageSections(trace)),
-    h("details", {}, h("summary", {}, "All of it as JSON"), untrustedText(JSON.stringify(trace, null, 2), "", "pre")),
+    h("details", {}, h("summary", {}, "All of it as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
   ]);
 }
 
-function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace): [string, string | Node][] {
+function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace): Fact[] {
   return [
     ["Agent", line.agent_id],
     ["Model", line.model],
     ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(trace.toolCalls))],
-    ...(line.run_id === null ? [] : [["Run", idLink("runs", line.run_id)] as [string, Node]]),
-    ...retryFacts(trace),
+    ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
+    ["Calls made again", retriesText(trace)],
     ...rightAnswer(trace),
-    ...Object.entries(trace.scores).map(([name, { value }]): [string, string] => [name, String(value ?? "–")]),
-    ...(trace.error === null ? [] : [["Error", trace.error] as [string, string]]),
+    ...Object.entries(trace.scores).map(([name, { value }]): Fact => [name, String(value ?? "–")]),
+    ["Error", trace.error],
   ];
 }
 
@@ -74,7 +77,7 @@ export function mailWords(calls: readonly { readonly result: unknown }[]): (mess
 }
 
 /** Of the task, or of the chat. */
-export function mailboxFacts(trace: Trace | ChatTrace): [string, string][] {
+export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   if ("grade" in trace) return [];
   const { inbox, queryDate } =
     "task" in trace ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
@@ -85,19 +88,17 @@ export function mailboxFacts(trace: Trace | ChatTrace): [string, string][] {
 }
 
 /** The gold answer; of a suite's task, why it has its grade; of a chat nobody knows. */
-export function rightAnswer(trace: Trace | ChatTrace): [string, string][] {
+export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
   if (!("task" in trace)) return [];
   return "grade" in trace ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
 }
 
-function retryFacts({ turns }: Trace | ChatTrace): [string, string][] {
+function retriesText({ turns }: Trace | ChatTrace): string | null {
   const retries = turns.flatMap((turn) => turn.retries);
-  const [last] = retries.slice(-1);
-  if (last === undefined) return [];
+  const last = retries.at(-1);
+  if (last === undefined) return null;
   const waited = duration(retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0));
-  return [
-    ["Calls made again", `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`],
-  ];
+  return `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`;
 }
 
 /** What was said, and each tool call with its result. */
@@ -209,8 +210,8 @@ function traceTable(lines: readonly TraceLineJson[]): HTMLElement {
     lines.map((line) => [
       idLink("trace", line.id, minuteText(line.started_at)),
       line.agent_id,
-      untrustedText(line.question, "clip", "span"),
-      untrustedText(line.answer ?? "–", "clip", "span"),
+      clipped(line.question),
+      clipped(line.answer ?? "–"),
       line.ending,
       duration(line.duration_ms),
       line.rating,
@@ -267,7 +268,7 @@ function resultElement(view: ToolResultView, result: unknown): HTMLElement {
     case "hits":
       return hitList(view.hits);
     case "other":
-      return untrustedText(JSON.stringify(view.value, null, 2) ?? "", "", "pre");
+      return untrustedText(JSON.stringify(view.value, null, 2) ?? "", null, "pre");
   }
 }
 
@@ -287,9 +288,7 @@ function hitList(hits: readonly Hit[]): HTMLElement {
         "li",
         {},
         h("div", { class: "subject" }, mailLink(messageId, subject === null ? messageId : subject || "(no subject)")),
-        sender === null
-          ? null
-          : h("div", { class: "hint" }, untrustedText(sender, "", "span"), " · ", minuteText(date)),
+        sender === null ? null : h("div", { class: "hint" }, untrustedInline(sender), " · ", minuteText(date)),
         untrustedText(snippet, "snippet"),
       ),
     ),
@@ -319,18 +318,18 @@ const NOTHING_LIT: LitPassage = { subject: [], body: [] };
 
 export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
-  const lines = [
-    ["From", sender ?? from ?? ""],
+  const lines: readonly Fact[] = [
+    ["From", (sender ?? from) || null],
     ["To", addressList(to ?? recipients)],
     ["Cc", addressList(cc)],
     ["Bcc", addressList(bcc)],
     ["Date", minuteText(date ?? null)],
-  ] as const;
+  ];
   return h(
     "article",
     { class: "mail" },
-    highlightedText(subject || "(no subject)", lit.subject, "", "h4"),
-    h("dl", {}, ...factItems(lines.filter(([, value]) => value !== ""))),
+    highlightedText(subject || "(no subject)", lit.subject, null, "h4"),
+    h("dl", {}, ...factItems(lines)),
     highlightedText(body, lit.body, "body", "pre"),
   );
 }
@@ -338,11 +337,11 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
 /** Of so many addresses the rest is folded: a mail to everybody would begin far below. */
 const MOST_ADDRESSES = 8;
 
-function addressList(addresses: readonly string[] | string = []): string | HTMLElement {
-  if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ");
+function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
+  if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ") || null;
   const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
   const summary = h("summary", {}, untrustedInline(first.join(", ")), ` and ${rest.length} more`);
-  return h("details", {}, summary, untrustedText(rest.join(", "), ""));
+  return h("details", {}, summary, untrustedText(rest.join(", "), null));
 }
 
 /** Arguments in one line, without the mailbox, which is the same in all calls. */
@@ -361,7 +360,7 @@ export function endingText(ending: string): string {
 
 /** Two thumbs and a note, for one trace. */
 export function feedbackForm(traceId: string): HTMLElement {
-  const status = h("p", { class: "hint", role: "status" });
+  const status = statusLine();
   const note = h("input", {
     type: "text",
     "aria-label": "Note to your feedback",
@@ -376,38 +375,30 @@ export function feedbackForm(traceId: string): HTMLElement {
     try {
       await post("/api/feedback", { trace_id: traceId, rating, notes: note.value.trim() || null });
       for (const [name, button] of Object.entries(thumbs)) button.setAttribute("aria-pressed", String(name === rating));
-      status.textContent = "Thank you: it is kept with the trace.";
+      status.say("Thank you: it is kept with the trace.");
     } catch (error) {
-      status.textContent = (error as Error).message;
+      status.say((error as Error).message);
     }
   }
   const { positive, negative } = thumbs;
-  return h("div", { class: "feedback", role: "group", "aria-label": "Feedback" }, positive, negative, note, status);
+  return h(
+    "div",
+    { class: "feedback", role: "group", "aria-label": "Feedback" },
+    positive,
+    negative,
+    note,
+    status.element,
+  );
 }
 
 function thumbButton(label: string, isUp: boolean, click: () => void): HTMLElement {
   const attributes = { type: "button", class: "thumb", "aria-label": label, title: label, "aria-pressed": "false" };
-  return h("button", { ...attributes, click }, thumbIcon(isUp));
-}
-
-/** Drawn, because not every system has a font with this character. */
-function thumbIcon(isUp: boolean): SVGElement {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  for (const [name, value] of Object.entries({
-    viewBox: "0 0 24 24",
-    width: "18",
-    height: "18",
-    "aria-hidden": "true",
-  })) {
-    svg.setAttribute(name, value);
-  }
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("fill", "currentColor");
-  path.setAttribute(
-    "d",
-    "M2 10h4v11H2zm6 0 5-8c1.6 0 2.6 1.2 2.3 2.8L14.6 9H20c1.3 0 2.3 1.2 2 2.5l-1.7 7.6A2.5 2.5 0 0 1 17.9 21H8z",
-  );
-  if (!isUp) path.setAttribute("transform", "rotate(180 12 12)");
-  svg.append(path);
-  return svg;
+  // Drawn, because not every system has a font with this character.
+  const thumb = svg("path", {
+    d: "M2 10h4v11H2zm6 0 5-8c1.6 0 2.6 1.2 2.3 2.8L14.6 9H20c1.3 0 2.3 1.2 2 2.5l-1.7 7.6A2.5 2.5 0 0 1 17.9 21H8z",
+    fill: "currentColor",
+    transform: isUp ? "" : "rotate(180 12 12)",
+  });
+  const icon = svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": "true" }, thumb);
+  return h("button", { ...attributes, click }, icon);
 }

@@ -7,9 +7,19 @@ import {
   STAGES,
 } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import { axisEnd, type Child, costText, h, intervalText, scoreAxis, scoreText, untrustedInline } from "../dom.js";
+import {
+  axisEnd,
+  type Child,
+  costText,
+  durationText,
+  h,
+  intervalText,
+  scoreAxis,
+  scoreText,
+  untrustedInline,
+} from "../dom.js";
 import { figureTable, wide } from "./figure-table.js";
-import { OUTCOME_WORDS, runDot, STAGE_WORDS, spaceWords } from "./header.js";
+import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./route.js";
 
 /** Every score with its interval and number of tasks, one line a run. */
@@ -19,7 +29,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
   const caption = "Scores with their 95 % intervals, over the completed tasks";
   const table = h(
     "table",
-    { class: several ? "scores several" : "scores" },
+    { class: "scores" },
     h("caption", { class: "hidden" }, caption),
     h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
     ...head.scores.map(({ name, label, meaning, better }) => {
@@ -33,18 +43,16 @@ export function scoreTable(head: ReportHead): HTMLElement {
           return h(
             "tr",
             {},
-            ...(i > 0
-              ? []
-              : [
-                  h(
-                    "th",
-                    { scope: "rowgroup", rowspan: head.runs.length },
-                    h("span", { class: "label" }, label),
-                    better === "lower" ? h("span", { class: "tag" }, "lower is better") : null,
-                    h("span", { class: "meaning" }, meaning),
-                  ),
-                ]),
-            ...(several ? [h("td", { class: "run" }, runDot(i), untrustedInline(run.label))] : []),
+            i > 0
+              ? null
+              : h(
+                  "th",
+                  { scope: "rowgroup", rowspan: head.runs.length },
+                  h("span", { class: "label" }, label),
+                  better === "lower" ? h("span", { class: "tag" }, "lower is better") : null,
+                  h("span", { class: "meta" }, meaning),
+                ),
+            several ? h("td", { class: "run" }, ...runName(i, head)) : null,
             h("td", { class: "figure strong" }, scoreText(figure.value)),
             h("td", { class: "figure" }, intervalText(figure)),
             h(
@@ -64,8 +72,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
 }
 
 /** Time, tokens and cost of each run. */
-export function effortTable({ runs }: ReportHead): HTMLElement {
-  const ms = (value: number | null) => (value === null ? "–" : duration(value));
+export function effortTable(head: ReportHead): HTMLElement {
   const columns = [
     "Run",
     "Tasks",
@@ -79,16 +86,16 @@ export function effortTable({ runs }: ReportHead): HTMLElement {
     "Output tokens",
     "Retries",
   ];
-  const rows = runs.map((run, i) => ({
-    label: [runs.length > 1 ? runDot(i) : null, untrustedInline(run.label)],
+  const rows = head.runs.map((run, i) => ({
+    label: runName(i, head),
     cells: [
       count(run.tasks),
       count(run.failed),
       costText(run.costUsd),
-      costText(run.costUsd === null || run.tasks === 0 ? null : (run.costUsd / run.tasks) * 1_000),
-      ms(run.latency.p50),
-      ms(run.latency.p95),
-      ms(run.latency.waiting),
+      costText(costOfThousand(run)),
+      durationText(run.latency.p50),
+      durationText(run.latency.p95),
+      durationText(run.latency.waiting),
       count(run.tokens.input),
       count(run.tokens.output),
       count(run.retries),
@@ -107,23 +114,21 @@ function axisLine(axis: readonly [number, number]): HTMLElement {
 
 /** The interval as a line with the value as a dot; hidden from screen readers, as the numbers stand beside it. */
 function track({ value, low, high }: Figure, [from, to]: readonly [number, number], run: number): HTMLElement {
-  const at = (x: number) => `${(((x - from) / (to - from)) * 100).toFixed(2)}%`;
-  const line = h("span", { class: "track", "aria-hidden": "true" });
-  if (value === null) return line;
-  if (low !== null && high !== null) {
-    const span = h("span", { class: `span run-${run % 8}` });
-    span.style.left = at(low);
-    span.style.width = `${(((high - low) / (to - from)) * 100).toFixed(2)}%`;
-    line.append(span);
-  }
-  const dot = h("span", { class: `point run-${run % 8}` });
-  dot.style.left = at(value);
-  line.append(dot);
-  return line;
+  const share = (length: number) => `${((length / (to - from)) * 100).toFixed(2)}%`;
+  const colour = `background: ${runColour(run)}`;
+  return h(
+    "span",
+    { class: "track", "aria-hidden": "true" },
+    value === null || low === null || high === null
+      ? null
+      : h("span", { class: "span", style: `left: ${share(low - from)}; width: ${share(high - low)}; ${colour}` }),
+    value === null ? null : h("span", { class: "point", style: `left: ${share(value - from)}; ${colour}` }),
+  );
 }
 
 /** What each eval says of each run, and how far it can be trusted. */
-export function evalTable({ evals, runs }: ReportHead): HTMLElement {
+export function evalTable(head: ReportHead): HTMLElement {
+  const { evals, runs } = head;
   const columns = ["Eval", "Tasks", "Passed", "Corrected", "False alarms", "Tested on"];
   const caption = "Evals: pass rates with their 95 % intervals, corrected for the evals' errors";
   const rows = evals.map((one) => {
@@ -133,7 +138,7 @@ export function evalTable({ evals, runs }: ReportHead): HTMLElement {
         h("a", { href: filterLink({ eval: one.name, ...(run && { run: run.runId }) }) }, one.name),
         one.version === null ? null : ` @${one.version}`,
         one.reference ? h("span", { class: "tag" }, "sees gold") : null,
-        runs.length > 1 ? h("span", { class: "meaning" }, runDot(one.run), untrustedInline(run?.label ?? "")) : null,
+        runs.length > 1 ? h("span", { class: "meta" }, ...runName(one.run, head)) : null,
       ],
       cells: [
         count(one.passRate.n),
@@ -161,7 +166,7 @@ function testText({ test }: EvalFigures): HTMLElement {
 
 interface Part {
   readonly tasks: number;
-  readonly className: string;
+  readonly colour: string;
   readonly filters: ViewState["filters"];
   readonly words: string;
 }
@@ -188,17 +193,10 @@ export function barList(bars: readonly Bar[], of: number): HTMLElement {
         h(
           "span",
           { class: "whole" },
-          ...parts.map(({ tasks, className, filters: partFilters, words }) => {
-            const part = h("a", {
-              ...{
-                href: filterLink(partFilters),
-                class: `part ${className}`,
-                title: `${words}: ${count(tasks)} tasks`,
-              },
-              "aria-label": `${words}: ${count(tasks)} tasks`,
-            });
-            part.style.width = `${(tasks / most) * 100}%`;
-            return part;
+          ...parts.map(({ tasks, colour, filters: partFilters, words }) => {
+            const title = `${words}: ${count(tasks)} tasks`;
+            const style = `width: ${(tasks / most) * 100}%; background: ${colour}`;
+            return h("a", { href: filterLink(partFilters), class: "part", title, "aria-label": title, style });
           }),
         ),
       ),
@@ -216,10 +214,8 @@ export function endings(run: RunFigures, index: number): HTMLElement {
   return barList(
     sorted.map(([ending, tasks]) => {
       const filters = { run: run.runId, ending };
-      return {
-        ...{ label: spaceWords(ending), filters },
-        parts: [{ tasks, className: `run-${index % 8}`, filters, words: spaceWords(ending) }],
-      };
+      const words = spaceWords(ending);
+      return { label: words, filters, parts: [{ tasks, colour: runColour(index), filters, words }] };
     }),
     run.tasks,
   );
@@ -235,7 +231,7 @@ export function profile(run: RunFigures): HTMLElement {
         label: STAGE_WORDS[stage],
         filters: { run: run.runId, stage },
         parts: cells.map(({ outcome, tasks }) => ({
-          ...{ tasks, className: `outcome-${outcome}`, filters: { run: run.runId, stage, outcome } },
+          ...{ tasks, colour: outcomeColour(outcome), filters: { run: run.runId, stage, outcome } },
           words: `${STAGE_WORDS[stage]}; ${OUTCOME_WORDS[outcome]}`,
         })),
       },
@@ -256,14 +252,16 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
   const label = scores.find(({ name }) => name === leading)?.label ?? leading;
   return h(
     "p",
-    { class: "legend" },
+    { class: "meta legend" },
     `${label}: `,
-    ...there.flatMap((outcome) => [h("span", { class: `swatch outcome-${outcome}` }), ` ${OUTCOME_WORDS[outcome]} `]),
+    ...there.flatMap((outcome) => [
+      h("span", { class: "swatch", style: `background: ${outcomeColour(outcome)}` }),
+      ` ${OUTCOME_WORDS[outcome]} `,
+    ]),
   );
 }
 
-export function errorList(run: RunFigures): HTMLElement | null {
-  if (run.errors.length === 0) return null;
+export function errorList(run: RunFigures): HTMLElement {
   return h(
     "ol",
     { class: "errors" },

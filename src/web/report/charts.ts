@@ -2,44 +2,95 @@ import type * as PlotLibrary from "@observablehq/plot";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
-import { costText, h, intervalText, scoreText } from "../dom.js";
-import { SLICE_WORDS } from "./header.js";
+import { type Child, costText, h, intervalText, replaceChildren, scoreText, select } from "../dom.js";
+import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
 import { filterLink } from "./route.js";
 
 /** How many turns the tasks took. */
 export function turnsChart({ runs }: ReportHead): Chart {
   const most = Math.max(1, ...runs.map((run) => run.turns.length - 1));
   const all = Array.from({ length: most + 1 }, (_, turns) => turns);
-  const bars = runs.flatMap((run, index) => run.turns.map((tasks, turns) => ({ run: run.label, index, tasks, turns })));
+  const bins = runs.flatMap((run, index) =>
+    run.turns.map((tasks, turns) => ({
+      ...{ run: run.label, tasks, from: turns - 0.4, to: turns + 0.4, colour: runColour(index) },
+      title: `${turns} turns: ${count(tasks)} tasks`,
+    })),
+  );
+  const x = { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" };
   return {
     title: "Turns",
     description: "How many tasks took how many calls of the model.",
-    draw: (width) =>
-      Plot.plot({
-        width,
-        height: 60 + 110 * runs.length,
-        marginLeft: 44,
-        insetTop: runs.length === 1 ? 0 : 18,
-        style: CHART_STYLE,
-        x: { domain: [-0.5, most + 0.5], label: null, ticks: Math.min(most, 12), tickFormat: "d" },
-        y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
-        fy: { domain: runs.map((run) => run.label), axis: null },
-        marks: [
-          Plot.rectY(bars, {
-            x1: (bar: (typeof bars)[number]) => bar.turns - 0.4,
-            x2: (bar: (typeof bars)[number]) => bar.turns + 0.4,
-            ...{ y: "tasks", fy: "run", rx: 2 },
-            fill: (bar: (typeof bars)[number]) => runColour(bar.index),
-            title: (bar: (typeof bars)[number]) => `${bar.turns} turns: ${count(bar.tasks)} tasks`,
-          }),
-          Plot.ruleY([0]),
-          ...(runs.length === 1
-            ? []
-            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-left", fontWeight: 600, dy: -2 })]),
-        ],
-      }),
+    draw: histogram(bins, runs, 110, { x }),
     heading: ["Turns", ...runs.map((run) => run.label)],
     rows: all.map((turns) => [String(turns), ...runs.map((run) => count(run.turns[turns] ?? 0))]),
+  };
+}
+
+/** A histogram of a score with twenty bars. */
+export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMeaning): Chart {
+  const bins = runs.flatMap((run, index) =>
+    (run.distribution[name] ?? []).map((tasks, bin, all) => {
+      const [from, to] = [bin / all.length, (bin + 1) / all.length];
+      const title = `${from.toFixed(2)} to ${to.toFixed(2)}: ${count(tasks)} tasks`;
+      return { run: run.label, tasks, from, to, colour: runColour(index), title };
+    }),
+  );
+  const edges = [...new Set(bins.map(({ from }) => from))];
+  const x = { domain: [0, 1], label: null, ticks: 10, tickFormat: ".1f" };
+  return {
+    title: `${label}, task by task`,
+    description: "How many tasks have which score, in steps of 0.05.",
+    draw: histogram(bins, runs, 130, { x, marginRight: 12 }, 1),
+    heading: ["Score", ...runs.map((run) => run.label)],
+    rows: edges.map((edge) => [
+      `${edge.toFixed(2)} to ${(edge + 0.05).toFixed(2)}`,
+      ...runs.map((run) => count(bins.find((bin) => bin.run === run.label && bin.from === edge)?.tasks ?? 0)),
+    ]),
+  };
+}
+
+interface Bin {
+  readonly run: string;
+  readonly tasks: number;
+  readonly from: number;
+  readonly to: number;
+  readonly colour: string;
+  readonly title: string;
+}
+
+/** Tasks in bins. `inset`: pixels between two bars, on each side. */
+function histogram(
+  bins: readonly Bin[],
+  runs: readonly RunFigures[],
+  runHeight: number,
+  options: PlotLibrary.PlotOptions,
+  inset = 0,
+): Chart["draw"] {
+  const { facets, names } = facetsOf(runs.map((run) => run.label));
+  return (width) =>
+    Plot.plot({
+      ...{ width, height: 60 + runHeight * runs.length, marginLeft: 44, style: CHART_STYLE },
+      y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
+      ...facets,
+      ...options,
+      marks: [
+        Plot.rectY(bins, {
+          ...{ x1: "from", x2: "to", y: "tasks", fy: "run", insetLeft: inset, insetRight: inset, rx: 2 },
+          ...{ fill: "colour", title: "title" },
+        }),
+        Plot.ruleY([0]),
+        names,
+      ],
+    });
+}
+
+/** One chart below another, for each of several runs, and the mark that names them. */
+export function facetsOf(runs: readonly string[]) {
+  const isOne = runs.length === 1;
+  const name = { fy: (run: string) => run, text: (run: string) => run };
+  return {
+    facets: { insetTop: isOne ? 0 : 18, fy: { domain: runs, axis: null } },
+    names: isOne ? null : Plot.text(runs, { ...name, frameAnchor: "top-left", fontWeight: 600, dy: -2 }),
   };
 }
 
@@ -53,7 +104,7 @@ interface Price {
 export const COST: Price = {
   title: "against cost",
   label: "US dollars for 1,000 tasks",
-  read: ({ costUsd, tasks }) => (costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000),
+  read: costOfThousand,
   text: costText,
 };
 
@@ -67,7 +118,7 @@ export const LATENCY: Price = {
 interface Point extends Figure {
   readonly value: number;
   readonly x: number;
-  readonly index: number;
+  readonly colour: string;
   readonly run: string;
 }
 
@@ -80,11 +131,12 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
     const figure = run.scores[name];
     const x = price.read(run);
     if (figure === undefined || figure.value === null || x === null) return [];
-    return [{ ...figure, value: figure.value, x, index, run: run.label }];
+    return [{ ...figure, value: figure.value, x, colour: runColour(index), run: run.label }];
   });
   const points = all.map((point) => {
     const dominatedBy = all.find((other) => dominates(other, point, better))?.run ?? null;
-    return { ...point, dominatedBy };
+    const inside = dominatedBy === null ? point.colour : "var(--paper)";
+    return { ...point, dominatedBy, inside, title: `${point.run}: ${scoreText(point.value)}, ${price.text(point.x)}` };
   });
   const xs = points.map(({ x }) => x);
   const wide = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
@@ -116,26 +168,18 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
         marks: [
           Plot.ruleX(
             points.filter(({ low }) => low !== null),
-            {
-              ...{ x: "x", y1: "low", y2: "high", strokeWidth: 1.5 },
-              stroke: (point: (typeof points)[number]) => runColour(point.index),
-            },
+            { x: "x", y1: "low", y2: "high", strokeWidth: 1.5, stroke: "colour" },
           ),
           ...pointLabels(
-            points.map(({ value, x, run, index, dominatedBy }) => ({
-              ...{ text: dominatedBy === null ? run : `${run} (dominated)`, colour: runColour(index), x, value },
+            points.map(({ value, x, run, colour, dominatedBy }) => ({
+              ...{ text: dominatedBy === null ? run : `${run} (dominated)`, colour, x, value },
               left: pixel(x, xDomain, [margins.marginLeft, width - margins.marginRight], wide),
               top: pixel(value, yDomain, [height - margins.marginBottom, margins.marginTop], false),
             })),
             { left: margins.marginLeft, right: width, top: margins.marginTop, bottom: height - margins.marginBottom },
           ),
           Plot.dot(points, {
-            ...{ x: "x", y: "value", r: 5, strokeWidth: 2 },
-            stroke: (point: (typeof points)[number]) => runColour(point.index),
-            fill: (point: (typeof points)[number]) =>
-              point.dominatedBy === null ? runColour(point.index) : "var(--paper)",
-            title: (point: (typeof points)[number]) =>
-              `${point.run}: ${scoreText(point.value)}, ${price.text(point.x)}`,
+            ...{ x: "x", y: "value", r: 5, strokeWidth: 2, stroke: "colour", fill: "inside", title: "title" },
           }),
         ],
       }),
@@ -225,7 +269,15 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
     (run.slices[by] ?? []).flatMap(({ label: slice, scores }) => {
       const figure = scores[name];
       if (figure === undefined || figure.value === null) return [];
-      return [{ ...figure, slice, index, run: run.label, href: filterLink({ [by]: slice }) }];
+      const value = scoreText(figure.value);
+      return [
+        {
+          ...{ ...figure, slice, run: run.label, colour: runColour(index), href: filterLink({ [by]: slice }) },
+          title: `${slice}: ${value}, ${intervalText(figure)}, ${count(figure.n)} tasks`,
+          name: `${slice}, ${run.label}: ${value}; show its tasks`,
+          tasks: count(figure.n),
+        },
+      ];
     }),
   );
   const bars = slices.filter(({ slice }) => shown.includes(slice));
@@ -249,19 +301,22 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
         marks: [
           Plot.barX(bars, {
             ...{ x: "value", y: "run", fy: "slice", href: "href", rx: 2, fillOpacity: 0.8 },
-            fill: (bar: (typeof bars)[number]) => runColour(bar.index),
-            title: (bar: (typeof bars)[number]) =>
-              `${bar.slice}: ${scoreText(bar.value)}, ${intervalText(bar)}, ${count(bar.n)} tasks`,
-            ariaLabel: (bar: (typeof bars)[number]) =>
-              `${bar.slice}, ${bar.run}: ${scoreText(bar.value)}; show its tasks`,
+            ...{ fill: "colour", title: "title", ariaLabel: "name" },
           }),
           Plot.ruleY(
             bars.filter(({ low }) => low !== null),
             { x1: "low", x2: "high", y: "run", fy: "slice", stroke: "currentColor", strokeWidth: 1.5 },
           ),
           Plot.text(bars, {
-            ...{ y: "run", fy: "slice", frameAnchor: "right", dx: 42, textAnchor: "end", fillOpacity: 0.7 },
-            text: (bar: (typeof bars)[number]) => count(bar.n),
+            ...{
+              y: "run",
+              fy: "slice",
+              frameAnchor: "right",
+              dx: 42,
+              textAnchor: "end",
+              fillOpacity: 0.7,
+              text: "tasks",
+            },
           }),
         ],
       }),
@@ -293,50 +348,6 @@ function shorten(text: string, width: number): string {
 
 function widestMargin(width: number): number {
   return Math.min(210, width * 0.42);
-}
-
-/** A histogram of a score with twenty bars. */
-export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMeaning): Chart {
-  const bars = runs.flatMap((run, index) =>
-    (run.distribution[name] ?? []).map((tasks, bin, bins) => ({
-      ...{ run: run.label, index, tasks },
-      ...{ from: bin / bins.length, to: (bin + 1) / bins.length },
-    })),
-  );
-  const edges = [...new Set(bars.map(({ from }) => from))];
-  return {
-    title: `${label}, task by task`,
-    description: "How many tasks have which score, in steps of 0.05.",
-    draw: (width) =>
-      Plot.plot({
-        width,
-        height: 60 + 130 * runs.length,
-        marginLeft: 44,
-        marginRight: 12,
-        insetTop: runs.length === 1 ? 0 : 18,
-        style: CHART_STYLE,
-        x: { domain: [0, 1], label: null, ticks: 10, tickFormat: ".1f" },
-        y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
-        fy: { domain: runs.map((run) => run.label), axis: null },
-        marks: [
-          Plot.rectY(bars, {
-            ...{ x1: "from", x2: "to", y: "tasks", fy: "run", insetLeft: 1, insetRight: 1, rx: 2 },
-            fill: (bar: (typeof bars)[number]) => runColour(bar.index),
-            title: (bar: (typeof bars)[number]) =>
-              `${bar.from.toFixed(2)} to ${bar.to.toFixed(2)}: ${count(bar.tasks)} tasks`,
-          }),
-          Plot.ruleY([0]),
-          ...(runs.length === 1
-            ? []
-            : [Plot.text(runs, { fy: "label", text: "label", frameAnchor: "top-left", fontWeight: 600, dy: -2 })]),
-        ],
-      }),
-    heading: ["Score", ...runs.map((run) => run.label)],
-    rows: edges.map((edge) => [
-      `${edge.toFixed(2)} to ${(edge + 0.05).toFixed(2)}`,
-      ...runs.map((run) => count(bars.find((bar) => bar.run === run.label && bar.from === edge)?.tasks ?? 0)),
-    ]),
-  };
 }
 
 declare global {
@@ -377,6 +388,27 @@ export function figureOf({ title, description, draw, heading, rows }: Chart): HT
   );
 }
 
+/** A list of the scores, and below it what `draw` makes of the one that is chosen. */
+export function scoreChooser(
+  { scores }: ReportHead,
+  { name, first }: { readonly name: string; readonly first: string },
+  draw: (score: ScoreMeaning, index: number) => readonly Child[],
+): HTMLElement[] {
+  const body = h("div");
+  const show = () => {
+    const index = Math.max(0, list.selectedIndex);
+    const score = scores[index];
+    if (score !== undefined) replaceChildren(body, ...draw(score, index));
+  };
+  const list = select(
+    { "aria-label": name, change: show },
+    scores.map((score) => [score.name, score.label]),
+  );
+  list.value = first;
+  show();
+  return [h("p", { class: "choose" }, "Score ", list), body];
+}
+
 function plainTable(heading: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
   return h(
     "table",
@@ -390,10 +422,6 @@ function plainTable(heading: readonly string[], rows: readonly (readonly string[
       ),
     ),
   );
-}
-
-function runColour(index: number): string {
-  return `var(--run-${index % 8})`;
 }
 
 /** Common to all charts: a transparent background and the page's font. */

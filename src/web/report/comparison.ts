@@ -10,13 +10,13 @@ import {
   verdictSentence,
 } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
-import { type Child, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
-import { COST, figureOf, LATENCY, tradeOffChart } from "./charts.js";
+import { type Child, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import { COST, figureOf, LATENCY, scoreChooser, tradeOffChart } from "./charts.js";
 import { figureTable } from "./figure-table.js";
-import { runDot, spaceWords } from "./header.js";
-import type { Task } from "./load.js";
+import { outcomeColour, runDot, runName, spaceWords } from "./header.js";
+import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
-import { EMPTY_VIEW, filterLink, section, taskName, writeView } from "./route.js";
+import { filterLink, section, taskLink } from "./route.js";
 
 /** The values of the filter that its list offers: of each run's verdict, and where any run differs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
@@ -58,73 +58,54 @@ export function comparisonSection(head: ReportHead, outcomes: PairOutcomes): HTM
 
 /** Score against cost and time, of the score that is chosen. */
 function tradeOffs(head: ReportHead): HTMLElement[] {
-  const charts = h("div", { class: "pair" });
-  const list = h(
-    "select",
-    { "aria-label": "Score against cost" },
-    ...head.scores.map(({ name, label }) => h("option", { value: name }, label)),
-  );
-  list.value = head.comparisons.find(({ headline }) => headline !== null)?.headline ?? head.leading;
-  const draw = () => {
-    const score = head.scores[Math.max(0, list.selectedIndex)];
-    if (score === undefined) return;
-    charts.replaceChildren(...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price))));
-  };
-  list.addEventListener("change", draw);
-  draw();
-  return [h("h3", {}, "What the score costs"), h("p", { class: "choose" }, "Score ", list), charts];
+  const first = head.comparisons.find(({ headline }) => headline !== null)?.headline ?? head.leading;
+  const chooser = scoreChooser(head, { name: "Score against cost", first }, (score) => [
+    h("div", { class: "pair" }, ...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price)))),
+  ]);
+  return [h("h3", {}, "What the score costs"), ...chooser];
 }
 
 function comparedRun(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): HTMLElement {
-  const { candidate, headline, incomparable, questions } = comparison;
-  const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
+  const against = h("span", { class: "meta" }, " against ");
   return h(
     "div",
     { class: "run-block" },
-    h("h3", {}, ...runName(candidate, head), h("span", { class: "meta" }, " against "), ...runName(0, head)),
-    ...(incomparable.length > 0
-      ? [
-          h(
-            "p",
-            { class: "finding" },
-            "They cannot be compared. They differ in ",
-            untrustedInline(incomparable.join("; ")),
-            ".",
-          ),
-        ]
-      : questions.common === 0
-        ? [h("p", { class: "finding" }, `They have no ${noun} in common.`)]
-        : [
-            ...finding(comparison, noun),
-            h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
-            comparisonTable(comparison, head.runs, noun),
-            ...(headline === null ? [] : disagreements(candidate, headline, head, outcomes)),
-          ]),
+    h("h3", {}, ...runName(comparison.candidate, head), against, ...runName(0, head)),
+    ...findings(comparison, head, outcomes),
   );
 }
 
-function runName(run: number, { runs }: ReportHead): Child[] {
-  return [runDot(run), untrustedInline(runs[run]?.label ?? "")];
-}
-
-function finding({ metrics, headline }: ReportComparison, noun: TaskNoun): HTMLElement[] {
+function findings(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): Child[] {
+  const { candidate, metrics, headline, incomparable, questions } = comparison;
+  if (incomparable.length > 0) {
+    const differences = untrustedInline(incomparable.join("; "));
+    return [h("p", { class: "finding" }, "They cannot be compared. They differ in ", differences, ".")];
+  }
+  const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
+  if (questions.common === 0) return [h("p", { class: "finding" }, `They have no ${noun} in common.`)];
   const metric = metrics.find((each) => each.metric === headline);
-  if (metric === undefined) return [];
-  return [h("p", { class: `finding verdict-${metric.verdict ?? "open"}` }, verdictSentence(metric, noun))];
+  return [
+    metric === undefined
+      ? null
+      : h("p", { class: `finding verdict-${metric.verdict ?? "open"}` }, verdictSentence(metric, noun)),
+    h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
+    comparisonTable(comparison, head.runs, noun),
+    ...(headline === null ? [] : disagreements(candidate, headline, head, outcomes)),
+  ];
 }
 
 function coverageText({ questions, ungraded, settings }: ReportComparison, noun: TaskNoun): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
   const many = (number: number) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-  return [
+  return factLine(
     `${many(common)} in both`,
-    ...(onlyBaseline === 0 ? [] : [`${count(onlyBaseline)} only in the first`]),
-    ...(onlyCandidate === 0 ? [] : [`${count(onlyCandidate)} only in the second`]),
-    ...(ungraded === null || ungraded.baseline + ungraded.candidate === 0
-      ? []
-      : [`not graded: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`]),
-    ...(settings.length === 0 ? [] : [`settings that differ: ${settings.join(", ")}`]),
-  ].join(" · ");
+    onlyBaseline === 0 ? null : `${count(onlyBaseline)} only in the first`,
+    onlyCandidate === 0 ? null : `${count(onlyCandidate)} only in the second`,
+    ungraded === null || ungraded.baseline + ungraded.candidate === 0
+      ? null
+      : `not graded: ${count(ungraded.baseline)} of the first, ${count(ungraded.candidate)} of the second`,
+    settings.length === 0 ? null : `settings that differ: ${settings.join(", ")}`,
+  );
 }
 
 /** Tasks shown of those that were lost, and of those that were won. */
@@ -133,11 +114,12 @@ const SHOWN = 3;
 /** Tasks of which the run and the first have other scores, largest differences first, with both answers. */
 function disagreements(candidate: number, metric: string, head: ReportHead, outcomes: PairOutcomes): Child[] {
   const runId = head.runs[candidate]?.runId ?? null;
-  const score = head.scores.findIndex(({ name }) => name === metric);
+  const scoreIn = (task: Task) => scoreOf(task, metric, head) ?? 0;
   const sides = (["lost", "won"] as const).map((outcome) => {
     const pairs = outcomes.taskIds(outcome, candidate, metric).flatMap((taskId) => {
       const [first, second] = outcomes.sameTask(taskId, 1, [0, candidate]);
-      return first === undefined || second === undefined ? [] : [{ first, second, gap: gapOf(first, second, score) }];
+      if (first === undefined || second === undefined) return [];
+      return [{ first, second, gap: Math.abs(scoreIn(second) - scoreIn(first)) }];
     });
     return { outcome, pairs: pairs.toSorted((a, b) => b.gap - a.gap) };
   });
@@ -153,10 +135,6 @@ function disagreements(candidate: number, metric: string, head: ReportHead, outc
   ];
 }
 
-function gapOf(first: Task, second: Task, score: number): number {
-  return Math.abs((second.scores[score] ?? 0) - (first.scores[score] ?? 0));
-}
-
 function disagreement(outcome: "lost" | "won", pair: readonly [Task, Task], metric: string, head: ReportHead): Child {
   const [first, second] = pair;
   return h(
@@ -167,7 +145,7 @@ function disagreement(outcome: "lost" | "won", pair: readonly [Task, Task], metr
       {},
       h("span", { class: `badge badge-${outcome}` }, outcome),
       " ",
-      h("a", { href: writeView({ ...EMPTY_VIEW, task: taskName(second, head) }) }, untrustedInline(questionOf(first))),
+      h("a", { href: taskLink(second, head) }, untrustedInline(questionOf(first))),
     ),
     h("div", { class: "answers" }, ...answerColumns(pair, null, metric, head)),
   );
@@ -189,20 +167,19 @@ export function answerColumns(
   metric: string,
   head: ReportHead,
 ): HTMLElement[] {
-  const score = head.scores.findIndex(({ name }) => name === metric);
   return tasks.map((task, i) => {
     const label = untrustedInline(head.runs[task.run]?.label ?? "");
     const other = i > 0 ? tasks[0] : tasks.length === 2 ? tasks[1] : undefined;
     return h(
       "section",
-      { class: `outcome-edge-${task.outcome}` },
+      { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
       h(
         "h3",
         {},
         runDot(task.run),
-        task === shown ? label : h("a", { href: writeView({ ...EMPTY_VIEW, task: taskName(task, head) }) }, label),
+        task === shown ? label : h("a", { href: taskLink(task, head) }, label),
         " ",
-        h("span", { class: "figure" }, scoreText(task.scores[score])),
+        h("span", { class: "figure" }, scoreText(scoreOf(task, metric, head))),
       ),
       outcomeBody(task, other),
     );

@@ -1,7 +1,7 @@
 import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
 import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
-import { type Child, costText, h, minuteText, untrustedInline, untrustedText } from "../dom.js";
+import { type Child, costText, factLine, h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { spaceWords } from "./header.js";
 import { machineResult } from "./suite-task.js";
 
@@ -43,16 +43,16 @@ function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
 }
 
 function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
-  return [
+  return factLine(
     duration(latencyMs),
-    ...(waitedMs < 1 ? [] : [`waited ${duration(waitedMs)}`]),
-    ...(tokens === null || tokens.input + tokens.output === 0
-      ? []
-      : [`${count(tokens.input)} tokens in, ${count(tokens.output)} out`]),
-    ...(costUsd === null || costUsd === 0 ? [] : [costText(costUsd)]),
-    ...(finishReason === "stop" || finishReason === "tool_calls" ? [] : [`ended by ${spaceWords(finishReason)}`]),
-    ...(retries === 0 ? [] : [retries === 1 ? "1 retry" : `${retries} retries`]),
-  ].join(" · ");
+    waitedMs < 1 ? null : `waited ${duration(waitedMs)}`,
+    tokens === null || tokens.input + tokens.output === 0
+      ? null
+      : `${count(tokens.input)} tokens in, ${count(tokens.output)} out`,
+    costUsd === null || costUsd === 0 ? null : costText(costUsd),
+    finishReason === "stop" || finishReason === "tool_calls" ? null : `ended by ${spaceWords(finishReason)}`,
+    retries === 0 ? null : retries === 1 ? "1 retry" : `${retries} retries`,
+  );
 }
 
 function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
@@ -108,7 +108,7 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
       "summary",
       {},
       `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
-      ...(found > 0 ? [badge("gold among them")] : []),
+      found > 0 ? badge("gold among them") : null,
     ),
     h(
       "ol",
@@ -118,10 +118,10 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
           "li",
           {},
           h("span", { class: "subject" }, untrustedInline(hit.subject ?? hit.messageId)),
-          ...(gold.has(hit.messageId) ? [badge("gold")] : []),
+          gold.has(hit.messageId) ? badge("gold") : null,
           hit.sender === null
             ? null
-            : h("span", { class: "from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
+            : h("span", { class: "meta from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
           untrustedText(hit.snippet, "text snippet"),
         ),
       ),
@@ -146,11 +146,11 @@ export function mailCard(mail: MailView, badges: readonly string[], open: boolea
       {},
       h("span", { class: "subject" }, untrustedInline(mail.subject === "" ? "(no subject)" : mail.subject)),
       ...badges.map(badge),
-      h("span", { class: "from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
+      h("span", { class: "meta from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
     ),
-    h("p", { class: "to" }, "to ", ...recipients(mail.recipients)),
+    h("p", { class: "meta to" }, "to ", ...recipients(mail.recipients)),
     untrustedText(mail.body, "text mail-text"),
-    h("p", { class: "message-id" }, untrustedInline(mail.messageId)),
+    h("p", { class: "meta message-id" }, untrustedInline(mail.messageId)),
   );
 }
 

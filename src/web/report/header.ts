@@ -1,8 +1,8 @@
 import { isPass } from "../../evals/eval-outcome.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
-import { count, duration } from "../../text/format.js";
+import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
-import { type Child, costText, h, scoreText, untrustedInline } from "../dom.js";
+import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
 
 /** The title, and the facts of each run. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
@@ -19,7 +19,7 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
     ),
     h("h1", {}, ...title),
     h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
-    h("p", { class: "made" }, `Made by art-e ${version} on ${createdAt.slice(0, 16).replace("T", " ")} UTC`),
+    h("p", { class: "meta made" }, `Made by art-e ${version} on ${minuteText(createdAt)} UTC`),
   );
 }
 
@@ -48,7 +48,24 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
 }
 
 export function runDot(index: number): HTMLElement {
-  return h("span", { class: `dot run-${index % 8}`, "aria-hidden": "true" });
+  return h("span", { class: "dot", style: `background: ${runColour(index)}`, "aria-hidden": "true" });
+}
+
+/** The label of a run, after its colour. */
+export function runName(index: number, { runs }: ReportHead): Child[] {
+  return [runDot(index), untrustedInline(runs[index]?.label ?? "")];
+}
+
+export function runColour(index: number): string {
+  return `var(--run-${index % 8})`;
+}
+
+export function outcomeColour(outcome: Outcome): string {
+  return `var(--${outcome})`;
+}
+
+export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
+  return costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
 }
 
 /** The key figures of one run. */
@@ -56,8 +73,6 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
   const { latency, costUsd, tasks, failed, suite } = run;
-  const perThousand = costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
-  const ms = (value: number | null) => (value === null ? "–" : duration(value));
   const named = [leading, suite === null ? "sourcesCorrect" : "taskSolved"].flatMap(
     (name) => scores.find((score) => score.name === name) ?? [],
   );
@@ -72,30 +87,26 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
     }),
     tile(
       "Time per task",
-      ms(latency.p50),
-      `median of model and tools; 95 % within ${ms(latency.p95)}; waiting ${ms(latency.waiting)} on average`,
+      durationText(latency.p50),
+      `median of model and tools; 95 % within ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
     ),
     tile(
       "Cost of 1,000 tasks",
-      costText(perThousand),
+      costText(costOfThousand(run)),
       costUsd === null ? "price not known" : `${costText(costUsd)} in all`,
     ),
     suite === null
-      ? tile(
-          "Failed",
-          count(failed),
-          failed === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks, never graded`,
-        )
-      : tile("Graded", `${count(suite.graded)}`, gradedNote(tasks, tasks - suite.graded)),
+      ? tile("Failed", count(failed), `of ${count(tasks)} tasks${failed === 0 ? "" : ", never graded"}`)
+      : tile(
+          "Graded",
+          count(suite.graded),
+          `of ${count(tasks)} tasks${suite.graded === tasks ? "" : "; the others are in no average"}`,
+        ),
   );
 }
 
-function gradedNote(tasks: number, ungraded: number): string {
-  return ungraded === 0 ? `of ${count(tasks)} tasks` : `of ${count(tasks)} tasks; the others are in no average`;
-}
-
 function tile(label: string, value: string, note: string): HTMLElement {
-  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note));
+  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "meta" }, note));
 }
 
 /** Names of the evals that a task fails, in the order of their letters; `scores` in the head's order. */

@@ -125,13 +125,8 @@ export interface Task {
   readonly words: string;
 }
 
-interface Loaded {
-  readonly head: ReportHead;
-  readonly tasks: readonly Task[];
-}
-
 /** Reads the data embedded in the page. */
-export function loadReport(): Loaded {
+export function loadReport(): { readonly head: ReportHead; readonly tasks: readonly Task[] } {
   const head = read("head") as ReportHead;
   const questions = read("questions") as QuestionRow[];
   const tasks = head.runs.flatMap((_, run) =>
@@ -145,8 +140,7 @@ function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, he
   const [taskId, text, gold, inbox, date, realism, sources] = question;
   const suite = toSuiteTask(row, question);
   const [, epoch, answer, ending, turns, ms, costUsd, stage, scores, error] = row;
-  const leading = head.scores.findIndex(({ name }) => name === head.leading);
-  const outcome = stage === "failed" && suite === null ? "failed" : bandOf(scores[leading] ?? null);
+  const outcome = stage === "failed" && suite === null ? "failed" : bandOf(scoreOf({ scores }, head.leading, head));
   const ofSuite = suite === null ? [] : [suite.tool, ...suite.tags, ...suite.apps, suite.state, suite.reason];
   const words = [taskId, text, answer, gold, inbox, error ?? "", ...ofSuite].join("\n").toLowerCase();
   return [
@@ -156,6 +150,10 @@ function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, he
       ...{ ending, turns, ms, costUsd, stage, outcome, scores, failedEvals: failedEvals(scores, head), error, suite },
     },
   ];
+}
+
+export function scoreOf(task: Pick<Task, "scores">, name: string, { scores }: ReportHead): number | null {
+  return task.scores[scores.findIndex((score) => score.name === name)] ?? null;
 }
 
 function toSuiteTask(row: TaskRow, question: QuestionRow): SuiteTask | null {

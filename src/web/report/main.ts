@@ -1,6 +1,6 @@
 import type { ReportHead, RunFigures } from "../../reports/report-data.js";
 import { SLICES, type SliceName } from "../../traces/task-slices.js";
-import { type Child, h, replaceChildren, untrustedInline } from "../dom.js";
+import { h, replaceChildren } from "../dom.js";
 import {
   effortTable,
   endings,
@@ -11,9 +11,9 @@ import {
   scoreTable,
   toolTable,
 } from "./bar-list.js";
-import { distributionChart, figureOf, sliceChart, turnsChart } from "./charts.js";
+import { distributionChart, figureOf, scoreChooser, sliceChart, turnsChart } from "./charts.js";
 import { comparisonSection } from "./comparison.js";
-import { header, runDot, tiles } from "./header.js";
+import { header, runName, tiles } from "./header.js";
 import { loadReport, type Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
 import { EMPTY_VIEW, findTask, readView, section, taskName, type ViewState, writeView } from "./route.js";
@@ -24,7 +24,7 @@ import { TaskDialog } from "./task-view.js";
 const KEY = "art-e-theme";
 
 /** A button that switches between dark and light; before it is used, the page follows the system. */
-function themeButton(onChange: () => void): HTMLElement {
+function themeButton(): HTMLElement {
   const button = h("button", { type: "button", class: "quiet" }, "");
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";
@@ -37,7 +37,6 @@ function themeButton(onChange: () => void): HTMLElement {
     document.documentElement.dataset.theme = theme;
     remember(theme);
     label();
-    onChange();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
   label();
@@ -75,21 +74,14 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
       `${coverage(head)} The interval holds the true value in 95 of 100 such runs.`,
       tiles(head),
       scoreTable(head),
-      ...(head.runs.length > 1 ? [effortTable(head)] : []),
+      head.runs.length > 1 ? effortTable(head) : null,
     ),
     ...(head.evals.length === 0 ? [] : [evalSection(head)]),
     section(
       "Where tasks are lost",
       `${LOST[kindOf(head)]} A bar leads to its tasks.`,
       outcomeLegend(head),
-      perRun(
-        head,
-        (run) =>
-          run.suite === null
-            ? [h("h3", {}, "Gold mail"), profile(run)]
-            : taskStatesChart(run.runId, run.tasks, run.suite),
-        (run, i) => [...[h("h3", {}, "Endings"), endings(run, i)], ...errors(run)],
-      ),
+      ...head.runs.map((run, i) => lostTasks(run, i, head)),
     ),
     ...suiteSections(head, tasks),
     section("How agents work", null, h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), toolTable(head))),
@@ -134,74 +126,46 @@ function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
   return (run.slices[by] ?? []).some(({ scores }) => (scores[score]?.n ?? 0) > 0);
 }
 
-function errors(run: RunFigures): Child[] {
-  const list = errorList(run);
-  return list === null ? [] : [h("h3", {}, "Errors of failed tasks"), list];
-}
-
-function perRun(
-  head: ReportHead,
-  ...halves: readonly ((run: RunFigures, index: number) => readonly Child[])[]
-): HTMLElement {
+function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
+  const { runId, tasks, suite } = run;
+  const states = suite === null ? [h("h3", {}, "Gold mail"), profile(run)] : taskStatesChart(runId, tasks, suite);
+  const errors = run.errors.length === 0 ? [] : [h("h3", {}, "Errors of failed tasks"), errorList(run)];
   return h(
     "div",
-    {},
-    ...head.runs.map((run, i) =>
-      h(
-        "div",
-        { class: "run-block" },
-        head.runs.length > 1 ? h("p", { class: "run-name" }, runDot(i), untrustedInline(run.label)) : null,
-        h("div", { class: "pair" }, ...halves.map((half) => h("div", {}, ...half(run, i)))),
-      ),
+    { class: "run-block" },
+    head.runs.length > 1 ? h("p", { class: "run-name" }, ...runName(index, head)) : null,
+    h(
+      "div",
+      { class: "pair" },
+      h("div", {}, ...states),
+      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...errors),
     ),
   );
 }
 
 /** The charts of one score, and the list that chooses the score. */
 function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLElement {
-  const charts = h("div", {});
-  const list = h(
-    "select",
-    { "aria-label": "Score" },
-    ...head.scores.map(({ name, label }) => h("option", { value: name }, label)),
-  );
-  const draw = () => {
-    const index = Math.max(0, list.selectedIndex);
-    const score = head.scores[index];
-    if (score === undefined) return;
-    replaceChildren(
-      charts,
+  const chooser = scoreChooser(head, { name: "Score", first: head.leading }, (score, index) => {
+    onScore(index);
+    const slices = SLICES.filter((by) => head.runs.some((run) => hasScore(run, by, score.name)));
+    return [
       figureOf(distributionChart(head, score)),
       h(
         "p",
         { class: "lead" },
         `${score.label} with its 95 % interval by what tasks have in common, and their number. A bar leads to its tasks.`,
       ),
-      h(
-        "div",
-        { class: "pair" },
-        ...SLICES.filter((by) => head.runs.some((run) => hasScore(run, by, score.name))).map((by) =>
-          figureOf(sliceChart(head, by, score)),
-        ),
-      ),
-    );
-    onScore(index);
-  };
-  list.value = head.leading;
-  list.addEventListener("change", draw);
-  draw();
-  return section("One score in detail", null, h("p", { class: "choose" }, "Score ", list), charts);
+      h("div", { class: "pair" }, ...slices.map((by) => figureOf(sliceChart(head, by, score)))),
+    ];
+  });
+  return section("One score in detail", null, ...chooser);
 }
 
 const { head, tasks } = loadReport();
 let view: ViewState = EMPTY_VIEW;
 
 const outcomes = new PairOutcomes(head, tasks);
-const leading = Math.max(
-  0,
-  head.scores.findIndex(({ name }) => name === head.leading),
-);
-const table = new TaskTable(head, tasks.length, leading, (task) => go({ ...view, task: taskName(task, head) }));
+const table = new TaskTable(head, tasks.length, (task) => go({ ...view, task: taskName(task, head) }));
 const controls = new TaskControls(head, tasks, (change) => {
   // Typing in the search field must not fill the browser's history.
   history.replaceState(null, "", writeView({ ...view, ...change, task: null }));
@@ -221,10 +185,7 @@ const taskSection = section("Tasks", null, missing, controls.element, table.elem
 
 document.getElementById("report")?.append(
   h("a", { class: "skip", href: "#tasks" }, "To the tasks"),
-  header(head, [
-    themeButton(() => undefined),
-    h("button", { type: "button", class: "quiet", click: () => print() }, "Print"),
-  ]),
+  header(head, [themeButton(), h("button", { type: "button", class: "quiet", click: () => print() }, "Print")]),
   h(
     "main",
     {},

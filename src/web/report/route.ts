@@ -42,17 +42,25 @@ export function readView(hash: string): ViewState {
 export function writeView({ search, filters, task }: ViewState): string {
   const words = new URLSearchParams();
   if (search !== "") words.set("search", search);
-  for (const name of FILTERS) {
-    const value = filters[name];
-    if (value !== undefined) words.set(name, value);
-  }
+  for (const { name, value } of activeFilters(filters)) words.set(name, value);
   if (task !== null) words.set("task", task);
   return `#${words.toString().replaceAll("%2F", "/").replaceAll("%40", "@")}`;
+}
+
+export function activeFilters(filters: ViewState["filters"]): { readonly name: FilterName; readonly value: string }[] {
+  return FILTERS.flatMap((name) => {
+    const value = filters[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
 }
 
 /** A link to the tasks that these filters select. */
 export function filterLink(filters: ViewState["filters"]): string {
   return writeView({ ...EMPTY_VIEW, filters });
+}
+
+export function taskLink(task: Task, head: ReportHead): string {
+  return writeView({ ...EMPTY_VIEW, task: taskName(task, head) });
 }
 
 export function taskName(task: Task, { runs }: ReportHead): string {

@@ -1,10 +1,10 @@
 import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
 import type { MachineResultView } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
-import { type Child, costText, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
-import { spaceWords } from "./header.js";
-import type { SuiteTask, Task } from "./load.js";
-import { EMPTY_VIEW, taskName, writeView } from "./route.js";
+import { type Child, costText, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import { outcomeColour, spaceWords } from "./header.js";
+import { type SuiteTask, scoreOf, type Task } from "./load.js";
+import { taskLink } from "./route.js";
 
 /** Characters of an instruction that stand as a heading; a longer one follows whole. */
 const HEADING_CHARS = 140;
@@ -23,18 +23,19 @@ function belowHeading(instruction: string): string {
 
 /** What a task of a suite took, its grade, and its counterpart. */
 export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
-  const facts = [
+  const facts = factLine(
     spaceWords(suite.state),
     `${count(task.turns)} turns`,
-    ...(suite.toolCalls === null ? [] : [`${count(suite.toolCalls)} tool calls`]),
-    ...(suite.actionNumber === null ? [] : [`${count(suite.actionNumber)} actions of a person`]),
+    suite.toolCalls === null ? null : `${count(suite.toolCalls)} tool calls`,
+    suite.actionNumber === null ? null : `${count(suite.actionNumber)} actions of a person`,
     duration(task.ms),
-    ...(task.costUsd === null ? [] : [costText(task.costUsd)]),
-  ];
+    task.costUsd === null ? null : costText(task.costUsd),
+  );
+  const gradeNote = task.outcome === "unscored" ? "not graded, and in no average" : "of what it left behind";
   const below = belowHeading(task.question);
   return [
     below.trim() === "" ? null : untrustedText(below, "text instruction"),
-    h("p", { class: "facts" }, facts.join(" · ")),
+    h("p", { class: "facts" }, facts),
     h(
       "ul",
       { class: "tags" },
@@ -46,15 +47,9 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
       { class: "answers" },
       h(
         "section",
-        { class: `outcome-edge-${task.outcome}` },
+        { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
         h("h3", {}, "Grade"),
-        h(
-          "p",
-          { class: "grade" },
-          scoreText(leadingScore(task, head)),
-          " ",
-          h("span", { class: "meta" }, gradeNote(task)),
-        ),
+        h("p", { class: "grade" }, gradeText(task, head), " ", h("span", { class: "meta" }, gradeNote)),
         suite.reason === "" ? null : untrustedText(suite.reason),
       ),
       h(
@@ -68,10 +63,6 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
   ];
 }
 
-function gradeNote(task: Task): string {
-  return task.outcome === "unscored" ? "not graded, and in no average" : "of what it left behind";
-}
-
 /** A link to the task in the other style, where it is in the same run. */
 function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child {
   if (counterpart === null) return null;
@@ -82,13 +73,13 @@ function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHea
   if (other === undefined)
     return h("p", { class: "facts" }, "Counterpart ", untrustedInline(label), ", not in this run");
   if (other === task) return h("p", { class: "facts" }, "It is its own counterpart.");
-  const link = h("a", { href: writeView({ ...EMPTY_VIEW, task: taskName(other, head) }) }, untrustedInline(label));
-  const rest = ` (${other.suite?.guidance ?? ""}), score ${scoreText(leadingScore(other, head))}`;
+  const link = h("a", { href: taskLink(other, head) }, untrustedInline(label));
+  const rest = ` (${other.suite?.guidance ?? ""}), score ${gradeText(other, head)}`;
   return h("p", { class: "facts" }, "Counterpart ", link, rest);
 }
 
-function leadingScore(task: Task, { scores }: ReportHead): number | null {
-  return task.scores[scores.findIndex(({ name }) => name === "taskScore")] ?? null;
+function gradeText(task: Task, head: ReportHead): string {
+  return scoreText(scoreOf(task, "taskScore", head));
 }
 
 /** The pictures that the agent left; none where it left none. */

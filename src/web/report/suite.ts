@@ -3,13 +3,13 @@ import type { ReportHead, RunFigures, SuiteFigures } from "../../reports/report-
 import { leftOut, TEST_NAMES } from "../../reports/suite-text.js";
 import { differenceText, pText } from "../../reports/wording.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
-import { type Child, h, scoreText, untrustedInline } from "../dom.js";
+import { type Child, h, scoreText } from "../dom.js";
 import { barList } from "./bar-list.js";
-import { CHART_STYLE, type Chart, figureOf } from "./charts.js";
+import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";
 import { figureTable } from "./figure-table.js";
-import { OUTCOME_WORDS, runDot, spaceWords } from "./header.js";
-import type { Task } from "./load.js";
-import { EMPTY_VIEW, section, taskName, writeView } from "./route.js";
+import { OUTCOME_WORDS, outcomeColour, runName, spaceWords } from "./header.js";
+import { scoreOf, type Task } from "./load.js";
+import { section, taskLink } from "./route.js";
 
 /** How the tasks of a suite ended, by how good what they left behind was. */
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
@@ -20,7 +20,7 @@ export function taskStatesChart(runId: string, tasks: number, { profile }: Suite
     parts: profile
       .filter((cell) => cell.state === state)
       .map(({ band, tasks: count }) => ({
-        ...{ tasks: count, className: `outcome-${band}`, filters: { run: runId, state, outcome: band } },
+        ...{ tasks: count, colour: outcomeColour(band), filters: { run: runId, state, outcome: band } },
         words: `${spaceWords(state)}; ${OUTCOME_WORDS[band]}`,
       })),
   }));
@@ -41,7 +41,7 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
         h(
           "div",
           { class: "run-block" },
-          runs.length > 1 ? runName(head, run) : null,
+          runs.length > 1 ? h("p", { class: "run-name" }, ...runName(head.runs.indexOf(run), head)) : null,
           ...guidanceTable(run.suite.guidance),
         ),
       ),
@@ -52,10 +52,6 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
       h("div", { class: "pair uneven" }, figureOf(stepsChart(head, tasks)), durationTable(runs)),
     ),
   ];
-}
-
-function runName({ runs }: ReportHead, run: RunFigures): HTMLElement {
-  return h("p", { class: "run-name" }, runDot(runs.indexOf(run)), untrustedInline(run.label));
 }
 
 const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Better, worse, same"];
@@ -93,32 +89,20 @@ function durationTable(runs: readonly SuiteRun[]): HTMLElement {
   return figureTable({ className: "tools", caption: "Model and tool time of tasks", columns }, groups);
 }
 
-interface Point {
-  readonly actions: number;
-  readonly toolCalls: number;
-  readonly outcome: Task["outcome"];
-  readonly run: string;
-  readonly title: string;
-  readonly href: string;
-}
-
 /** The agent's tool calls against the actions that a person takes, task by task. */
 function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
   const points = tasks.flatMap((task) => toPoint(task, head));
   const runs = head.runs.filter(({ suite }) => suite !== null).map(({ label }) => label);
   const most = Math.max(1, ...points.map(({ actions }) => actions));
+  const { facets, names } = facetsOf(runs);
   return {
     title: "Steps",
     description:
       "Tool calls of the agent against the actions that a person takes; the line is as many. A point leads to its task.",
     draw: (width) =>
       Plot.plot({
-        width,
-        height: 60 + 200 * runs.length,
-        marginLeft: 44,
-        marginBottom: 36,
-        insetTop: runs.length === 1 ? 0 : 18,
-        style: CHART_STYLE,
+        ...{ width, height: 60 + 200 * runs.length, marginLeft: 44, marginBottom: 36, style: CHART_STYLE },
+        ...facets,
         x: {
           domain: [0, most + 1],
           label: "actions of a person",
@@ -127,37 +111,16 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
           tickFormat: "d",
         },
         y: { label: "tool calls", grid: true, ticks: 5, tickFormat: "d", zero: true, nice: true },
-        fy: { domain: runs, axis: null },
         marks: [
           Plot.line(
             [0, most].map((steps) => ({ steps })),
-            {
-              ...{ x: "steps", y: "steps", stroke: "currentColor", strokeOpacity: 0.35, strokeDasharray: "4 4" },
-            },
+            { x: "steps", y: "steps", stroke: "currentColor", strokeOpacity: 0.35, strokeDasharray: "4 4" },
           ),
           Plot.dot(points, {
-            ...{
-              x: "actions",
-              y: "toolCalls",
-              fy: "run",
-              href: "href",
-              title: "title",
-              r: 4.5,
-              stroke: "var(--paper)",
-            },
-            fill: (point: Point) => `var(--${point.outcome})`,
+            ...{ x: "actions", y: "toolCalls", fy: "run", r: 4.5, stroke: "var(--paper)" },
+            ...{ fill: "colour", href: "href", title: "title" },
           }),
-          ...(runs.length === 1
-            ? []
-            : [
-                Plot.text(runs, {
-                  fy: (run: string) => run,
-                  text: (run: string) => run,
-                  frameAnchor: "top-left",
-                  fontWeight: 600,
-                  dy: -2,
-                }),
-              ]),
+          names,
         ],
       }),
     heading: ["Actions", "Tasks", "Actions a task", "Turns", "Tool calls"],
@@ -172,17 +135,17 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
 }
 
 /** None for tasks that the agent did not work on, or of which the suite does not say what they take. */
-function toPoint(task: Task, head: ReportHead): Point[] {
+function toPoint(task: Task, head: ReportHead) {
   const { suite, outcome, turns, question } = task;
   if (suite === null || suite.actionNumber === null || suite.toolCalls === null || turns === 0) return [];
   const { actionNumber, toolCalls } = suite;
-  const score = scoreText(task.scores[head.scores.findIndex(({ name }) => name === "taskScore")]);
+  const score = scoreText(scoreOf(task, "taskScore", head));
   const steps = `${toolCalls} tool calls for ${actionNumber} actions; score ${score} (${OUTCOME_WORDS[outcome]})`;
   return [
     {
-      ...{ actions: actionNumber, toolCalls, outcome, run: head.runs[task.run]?.label ?? "" },
+      ...{ actions: actionNumber, toolCalls, colour: outcomeColour(outcome), run: head.runs[task.run]?.label ?? "" },
       title: `${question.slice(0, 80)}\n${steps}`,
-      href: writeView({ ...EMPTY_VIEW, task: taskName(task, head) }),
+      href: taskLink(task, head),
     },
   ];
 }

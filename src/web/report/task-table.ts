@@ -1,11 +1,11 @@
 import type { ReportHead } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
-import { type Child, costText, h, replaceChildren, scoreText, untrustedInline } from "../dom.js";
+import { type Child, costText, h, replaceChildren, scoreText, select, untrustedInline } from "../dom.js";
 import { outcomeOptions, outcomeWords } from "./comparison.js";
 import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords } from "./header.js";
 import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { FILTERS, type FilterName, type ViewState } from "./route.js";
+import { activeFilters, type FilterName, type ViewState } from "./route.js";
 
 /** Pixels; all rows have the same height, so that positions can be computed. */
 const ROW = 56;
@@ -25,12 +25,14 @@ export class TaskTable {
   private readonly below = h("tr", { class: "space", "aria-hidden": "true" });
   private readonly scroller: HTMLElement;
   private readonly table: HTMLTableElement;
-  private readonly summary = h("p", { class: "count", role: "status" });
+  private readonly summary = h("p", { class: "meta count", role: "status" });
   private readonly columns: readonly Column[];
   private readonly heads = new Map<SortKey, HTMLElement>();
   private tasks: readonly Task[] = [];
   private sortedTasks: readonly Task[] = [];
   private order: Order = { key: "task", down: false };
+  /** Where the shown score stands among a task's. */
+  private score = 0;
   private active = 0;
   private printing = false;
   private frame = 0;
@@ -38,7 +40,6 @@ export class TaskTable {
   constructor(
     head: ReportHead,
     private readonly total: number,
-    private score: number,
     private readonly onOpen: (task: Task) => void,
   ) {
     this.columns = columnsOf(head);
@@ -237,12 +238,10 @@ export class TaskControls {
           : [...new Set(tasks.flatMap((task) => filterValues(task, name, head)))];
       if (values.length < 2) continue;
       if (SORTED.has(name)) values.sort();
-      const list = h(
-        "select",
-        { "aria-label": TITLES[name], change: () => this.set(name, list.value) },
-        h("option", { value: "" }, `${TITLES[name]}: all`),
-        ...values.map((value) => h("option", { value }, this.words(name, value))),
-      );
+      const list = select({ "aria-label": TITLES[name], change: () => this.set(name, list.value) }, [
+        ["", `${TITLES[name]}: all`],
+        ...values.map((value) => [value, this.words(name, value)] as const),
+      ]);
       this.lists.set(name, list);
     }
     this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
@@ -259,13 +258,9 @@ export class TaskControls {
     this.view = view;
     if (this.search.value !== view.search) this.search.value = view.search;
     for (const [name, list] of this.lists) list.value = view.filters[name] ?? "";
-    const activeFilters = FILTERS.flatMap((name) => {
-      const value = view.filters[name];
-      return value === undefined ? [] : [{ name, value }];
-    });
     replaceChildren(
       this.chips,
-      ...activeFilters.map(({ name, value }) =>
+      ...activeFilters(view.filters).map(({ name, value }) =>
         h(
           "button",
           { type: "button", class: "chip", click: () => this.set(name, "") },
@@ -306,10 +301,9 @@ interface Column {
 /** The columns of the task table, for these runs. */
 function columnsOf(head: ReportHead): readonly Column[] {
   const { runs } = head;
-  const [hasQuestions, hasSuites] = [
-    runs.some(({ suite }) => suite === null),
-    runs.some(({ suite }) => suite !== null),
-  ];
+  const hasQuestions = runs.some(({ suite }) => suite === null);
+  const hasSuites = runs.some(({ suite }) => suite !== null);
+  const hasEvals = head.evals.length > 0;
   const all: readonly Column[] = [
     { key: "task", title: "Task", className: "figure id", cell: (task) => [taskLabel(task)] },
     {
@@ -364,15 +358,15 @@ function columnsOf(head: ReportHead): readonly Column[] {
     { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
     { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },
   ];
-  const hidden = new Set<SortKey>([
-    ...(head.evals.length > 0 ? [] : (["evals"] as const)),
-    // There is room for one of them; the view of a task says how it ended.
-    ...(head.evals.length > 0 && hasQuestions ? (["ending"] as const) : []),
-    ...(runs.length > 1 ? [] : (["run"] as const)),
-    ...(hasQuestions ? [] : (["inbox", "stage", "ending"] as const)),
-    ...(hasSuites ? [] : (["tool", "state", "toolCalls"] as const)),
-  ]);
-  return all.filter(({ key }) => !hidden.has(key));
+  const isShown: Readonly<Partial<Record<SortKey, boolean>>> = {
+    run: runs.length > 1,
+    evals: hasEvals,
+    // There is no room beside evals; the view of a task says how it ended.
+    ending: hasQuestions && !hasEvals,
+    ...{ inbox: hasQuestions, stage: hasQuestions },
+    ...{ tool: hasSuites, state: hasSuites, toolCalls: hasSuites },
+  };
+  return all.filter(({ key }) => isShown[key] ?? true);
 }
 
 /** The beginning of a suite's long ids is enough to tell them apart. */
@@ -390,8 +384,8 @@ function evalLines(names: readonly string[]): readonly string[] {
 /** The answer to a question; of a suite's task, why it is not solved. */
 function secondLine({ answer, error, suite }: Task): HTMLElement {
   const said = suite === null ? answer : suite.reason || (error ?? answer);
-  if (said !== "") return untrustedInline(said, "answer");
-  return h("span", { class: "answer none" }, error === null ? "no answer" : untrustedInline(error));
+  if (said !== "") return untrustedInline(said, "meta answer");
+  return h("span", { class: "meta answer none" }, error === null ? "no answer" : untrustedInline(error));
 }
 
 /** The values of a task for each filter: none where it is of the other kind, several where it has as many. */
@@ -431,10 +425,7 @@ export function filterTasks(
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
-  const asked = FILTERS.flatMap((name) => {
-    const value = filters[name];
-    return value === undefined ? [] : [{ name, value }];
-  });
+  const asked = activeFilters(filters);
   return tasks.filter(
     (task) =>
       asked.every(({ name, value }) =>

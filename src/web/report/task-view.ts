@@ -3,13 +3,22 @@ import { TIMELINE_WORDS } from "../../reports/trace-text.js";
 import { readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
 import { sumByKind, type TimelineSegment } from "../../traces/timeline.js";
-import { type Child, costText, h, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import {
+  type Child,
+  costText,
+  factLine,
+  h,
+  replaceChildren,
+  scoreText,
+  untrustedInline,
+  untrustedText,
+} from "../dom.js";
 import { answerColumns } from "./comparison.js";
 import { conversation, mailCard } from "./conversation.js";
-import { runDot, STAGE_WORDS, spaceWords } from "./header.js";
-import { type Task, TraceMissing, type TraceSource } from "./load.js";
+import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
+import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { EMPTY_VIEW, taskName, writeView } from "./route.js";
+import { taskLink, taskName } from "./route.js";
 import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
 
 const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
@@ -18,7 +27,7 @@ const OF_RESULTS_FILE = "This run was read from a results file, which has no con
 export class TaskDialog {
   readonly element: HTMLDialogElement;
   private readonly content = h("div", { class: "content" });
-  private readonly position = h("span", { class: "position" });
+  private readonly position = h("span", { class: "meta position" });
   private task: Task | null = null;
 
   constructor(
@@ -61,10 +70,6 @@ export class TaskDialog {
       if (event.key === "ArrowLeft") this.step(-1);
       if (event.key === "ArrowRight") this.step(1);
     });
-  }
-
-  get shown(): Task | null {
-    return this.task;
   }
 
   close(): void {
@@ -116,35 +121,22 @@ export class TaskDialog {
   }
 
   private title(task: Task): Child[] {
-    const repeat = task.epoch === 1 ? "" : `, repeat ${task.epoch}`;
-    if (task.suite !== null) {
-      const { tool, snapshot, guidance } = task.suite;
-      return [
-        h(
-          "p",
-          { class: "eyebrow" },
-          ...this.runLabel(task, "", " · "),
-          untrustedInline(`Task ${task.taskId}${repeat} · ${tool} · ${snapshot} · ${guidance}`),
-        ),
-        h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, headingOf(task.question)),
-      ];
-    }
+    const { taskId, epoch, question, date, inbox, suite } = task;
+    const name = `Task ${taskId}${epoch === 1 ? "" : `, repeat ${epoch}`}`;
+    const facts =
+      suite === null
+        ? [`${name} · asked ${date} · `, untrustedInline(inbox)]
+        : [untrustedInline(`${name} · ${suite.tool} · ${suite.snapshot} · ${suite.guidance}`)];
+    const heading = suite === null ? question : headingOf(question);
     return [
-      h(
-        "p",
-        { class: "eyebrow" },
-        ...this.runLabel(task, "", " · "),
-        `Task ${task.taskId}${repeat} · asked ${task.date} · `,
-        untrustedInline(task.inbox),
-      ),
-      h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, task.question),
+      h("p", { class: "eyebrow" }, ...this.runLabel(task, "", " · "), ...facts),
+      h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, heading),
     ];
   }
 
   /** Where there are several runs: which one the task is of. */
   private runLabel({ run }: Task, before: string, after: string): Child[] {
-    const { runs } = this.head;
-    return runs.length === 1 ? [] : [before, runDot(run), untrustedInline(runs[run]?.label ?? ""), after];
+    return this.head.runs.length === 1 ? [] : [before, ...runName(run, this.head), after];
   }
 
   private step(by: number): void {
@@ -165,7 +157,7 @@ function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
     h("div", { class: "line", "aria-hidden": "true" }, ...segments.map((segment) => stretch(segment, total))),
     h(
       "ul",
-      { class: "legend" },
+      { class: "meta legend" },
       ...sumByKind(segments).map(({ kind, ms }) =>
         h(
           "li",
@@ -182,10 +174,9 @@ function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
 function stretch({ kind, startMs, durationMs, turn, detail }: TimelineSegment, total: number): HTMLElement {
   const where = turn === null ? "" : `turn ${turn}, `;
   const what = detail === null ? TIMELINE_WORDS[kind] : `${TIMELINE_WORDS[kind]}: ${detail}`;
-  const part = h("span", { class: `time-${kind}`, title: `${where}${what}, ${duration(durationMs)}` });
-  part.style.left = `${((startMs / total) * 100).toFixed(3)}%`;
-  part.style.width = `${((durationMs / total) * 100).toFixed(3)}%`;
-  return part;
+  const share = (ms: number) => `${((ms / total) * 100).toFixed(3)}%`;
+  const style = `left: ${share(startMs)}; width: ${share(durationMs)}`;
+  return h("span", { class: `time-${kind}`, title: `${where}${what}, ${duration(durationMs)}`, style });
 }
 
 /** Answer and gold answer side by side, and the outcome: what the table's row contains. */
@@ -206,24 +197,31 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
       otherLines,
     );
   }
-  const facts = [
+  const facts = factLine(
     spaceWords(task.ending),
     STAGE_WORDS[task.stage],
     `${task.turns} turns`,
     duration(task.ms),
-    ...(task.costUsd === null ? [] : [costText(task.costUsd)]),
-  ];
+    task.costUsd === null ? null : costText(task.costUsd),
+  );
   const answer = task.answer === "" ? h("p", { class: "meta" }, "none") : untrustedText(task.answer);
   return h(
     "div",
     { class: "summary" },
-    h("p", { class: "facts" }, [...new Set(facts)].join(" · ")),
+    h("p", { class: "facts" }, facts),
     task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
     h(
       "div",
       { class: "answers" },
       ...(ofRuns.length < 2
-        ? [h("section", { class: `outcome-edge-${task.outcome}` }, h("h3", {}, "Answer"), answer)]
+        ? [
+            h(
+              "section",
+              { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
+              h("h3", {}, "Answer"),
+              answer,
+            ),
+          ]
         : answerColumns(ofRuns, task, head.leading, head)),
       h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
     ),
@@ -232,7 +230,6 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
 }
 
 function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
-  const leading = head.scores.findIndex(({ name }) => name === head.leading);
   return h(
     "section",
     { class: "others" },
@@ -247,11 +244,11 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
           runDot(other.run),
           h(
             "a",
-            { href: writeView({ ...EMPTY_VIEW, task: taskName(other, head) }) },
+            { href: taskLink(other, head) },
             untrustedInline(head.runs[other.run]?.label ?? ""),
             other.epoch === 1 ? null : `, repeat ${other.epoch}`,
           ),
-          h("span", { class: "figure" }, scoreText(other.scores[leading])),
+          h("span", { class: "figure" }, scoreText(scoreOf(other, head.leading, head))),
           untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
         ),
       ),
@@ -271,7 +268,7 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
         {},
         h("dt", {}, label),
         h("dd", { class: "figure strong" }, scoreText(value)),
-        explanation === "" ? null : h("dd", { class: "reason" }, untrustedInline(explanation)),
+        explanation === "" ? null : h("dd", { class: "meta reason" }, untrustedInline(explanation)),
       ),
     ];
   });
@@ -294,30 +291,23 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
   );
 }
 
-/** The conversation, and beside it the gold mail and what the agent read. `runLabel`: follows its heading. */
+/** The conversation, and beside it the mails or, of a suite's task, the pictures. `runLabel`: follows its heading. */
 function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
-  if (trace.left !== null) return suiteColumns(trace, trace.left, runLabel);
+  const { left, steps } = trace;
+  if (left !== null && steps.length === 0) {
+    return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
+  }
+  const beside = left === null ? mailColumn(trace) : pictureColumn(left);
   return h(
     "div",
-    { class: "columns" },
+    { class: beside.length === 0 ? "columns single" : "columns" },
     h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
-    h("section", { class: "mails" }, ...mailColumn(trace)),
+    beside.length === 0 ? null : h("section", { class: "beside" }, ...beside),
   );
 }
 
-/** Of a task of a suite: the conversation, and beside it the pictures that the agent left. */
-function suiteColumns(trace: TraceView, left: NonNullable<TraceView["left"]>, runLabel: readonly Child[]): HTMLElement {
-  if (trace.steps.length === 0) return h("p", { class: "meta" }, "The agent did not start: there is no conversation.");
-  const pictures = pictureColumn(left);
-  return h(
-    "div",
-    { class: pictures.length === 0 ? "columns single" : "columns" },
-    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
-    pictures.length === 0 ? null : h("section", { class: "pictures" }, ...pictures),
-  );
-}
-
-function mailColumn(trace: TraceView): HTMLElement[] {
+/** The gold mail, and what else the agent read. */
+function mailColumn(trace: TraceView): Child[] {
   const gold = new Set(trace.goldIds);
   const read = readMails(trace);
   const cited = new Set(trace.sources);
@@ -330,12 +320,12 @@ function mailColumn(trace: TraceView): HTMLElement[] {
       mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
     ),
     ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
-    ...(trace.gold.length + trace.goldMissing.length === 0
-      ? [h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")]
-      : []),
+    trace.gold.length + trace.goldMissing.length === 0
+      ? h("p", { class: "meta" }, "The question has none: the mailbox does not hold the answer.")
+      : null,
     h("h3", {}, "Other mail the agent read"),
     ...others.map((mail) => mailCard(mail, badgesOf(mail), false)),
-    ...(others.length === 0 ? [h("p", { class: "meta" }, "None.")] : []),
+    others.length === 0 ? h("p", { class: "meta" }, "None.") : null,
   ];
 }
 
