@@ -37,6 +37,10 @@ export function readManifest(): PackageManifest {
   return JSON.parse(readFileSync(programFile("package.json"), "utf8"));
 }
 
+let version: string | null = null;
+
+/** Read once: an installation may be replaced while its program runs for days. */
 export function programVersion(): string {
-  return readManifest().version;
+  version ??= readManifest().version;
+  return version;
 }

@@ -1,7 +1,7 @@
 import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
 import type { CommandResult } from "../sandbox/task-machine.js";
 import { CannotGrade, type Collected, CollectedFile, type EvaluationContext, runCommand } from "./grading-function.js";
 import { argvOf, commandSchema, describeFailure, expandHome } from "./machine-commands.js";
@@ -22,16 +22,22 @@ function getter<Args>(
 }
 
 /** `rule`: what the task's file says. */
-const rule = getter(z.looseObject({ rules: z.unknown() }), async ({ rules }) => {
-  if (rules === undefined) throw new Error("the rule has no rules");
-  return rules as JsonValue;
-});
+const rule: Getter = {
+  takes: z.looseObject({ rules: z.unknown() }),
+  async get({ rules }) {
+    if (rules === undefined) throw new Error("the rule has no rules");
+    return rules;
+  },
+};
 
 /** `list`. */
-const list = getter(z.looseObject({ list: z.unknown() }), async (args) => {
-  if (args.list === undefined) throw new Error("the list is missing");
-  return args.list as JsonValue;
-});
+const list: Getter = {
+  takes: z.looseObject({ list: z.unknown() }),
+  async get(args) {
+    if (args.list === undefined) throw new Error("the list is missing");
+    return args.list;
+  },
+};
 
 const name = z.string().min(1);
 

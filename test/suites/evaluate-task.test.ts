@@ -248,6 +248,15 @@ describe("a task of Spider2-V", () => {
   });
 });
 
+it.each([
+  ["rule", "the rule has no rules"],
+  ["list", "the list is missing"],
+])("says of a %s without what it holds that it is missing", async (func, said) => {
+  const metrics = [metric("exact_match", vmFile("/home/a"), call(func))];
+  const { state, reason } = await evaluate({ metrics }, { machine: { "home/a": "a" } });
+  expect({ state, reason }).toEqual({ state: "eval_error", reason: expect.stringContaining(said) });
+});
+
 describe("what is done before grading", () => {
   const postconfig = [
     call("sleep", { seconds: 60 }),
