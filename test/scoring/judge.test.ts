@@ -23,6 +23,7 @@ import {
   cheapModel,
   isJudgeOff,
   type JudgeOptions,
+  JudgeShortfall,
   judgeSettings,
 } from "../../src/scoring/judge-settings.js";
 import {
@@ -494,6 +495,18 @@ describe("--judge", () => {
   it.each([{ judge: "off" }, { noJudge: true }, { judge: "off", noJudge: true }])("%j is none", (given) => {
     expect(isJudgeOff(flags(given))).toBe(true);
     expect(of(given, STORED)).toBeNull();
+  });
+});
+
+describe("what is said of answers without a verdict", () => {
+  const judgement = (verdict: Verdict | null) => ({ verdict, reason: "it was down" }) as Judgement;
+
+  it("is nothing where each has one", () => {
+    const shortfall = new JudgeShortfall();
+    shortfall.add(judgement("correct"));
+    expect(shortfall.text("openai/x")).toBeNull();
+    shortfall.add(judgement(null));
+    expect(shortfall.text("openai/x")).toBe("art-e: the judge openai/x gave no verdict on 1 of 2 answers: it was down");
   });
 });
 

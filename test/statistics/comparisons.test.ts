@@ -77,6 +77,9 @@ describe("the mean of paired differences", () => {
     // None of the 4,999 random ones is as far; the observed one counts, so p is never 0.
     expect(signFlipTest(Array.from({ length: 30 }, () => 1))).toBe(1 / 5_000);
     expect(signFlipTest([0, 0, 1, 1, 1, 1, 1, 1])).toBeCloseTo(0.03125, 2);
+    // One random number gives the signs of 32 pairs: the last of one and the first of the next are independent.
+    const neighbours = Array.from({ length: 64 }, (_, i) => (i === 31 || i === 32 ? 1 : 1e-12));
+    expect(signFlipTest(neighbours)).toBeCloseTo(0.5, 1);
     const many = Array.from({ length: 6_000 }, (_, i) => (i < 3_080 ? 1 : -1));
     // 2 * norm.sf(160 / sqrt(6000))
     expect(signFlipTest(many)).toBeCloseTo(0.03887, 4);

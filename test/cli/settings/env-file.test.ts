@@ -63,6 +63,16 @@ describe("an address in .env, with the key in the environment", () => {
     expect([again.code, received]).toEqual([2, []]);
   });
 
+  it("is refused for the judge of a run that is scored again, though it was given by flag then", async () => {
+    const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/x --judge-base-url ${url}`;
+    await artE(judged, { OPENAI_API_KEY: KEY });
+    expect(received).toEqual([expect.stringContaining(KEY)]);
+    received.length = 0;
+    write(".env", `OPENAI_BASE_URL=${url}\n`);
+    const again = await artE("score --run latest --judge-votes 3 --quiet", { OPENAI_API_KEY: KEY });
+    expect([again.code, again.stderr, received]).toEqual([2, expect.stringContaining("it is not sent there"), []]);
+  });
+
   it("is refused when a server is started", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     const { code, stderr } = await artE("serve --port 0", { ANTHROPIC_API_KEY: KEY });
