@@ -12,6 +12,7 @@ import {
   CUT_OFF,
   NOT_STARTED,
   PROGRAM,
+  REFUSED,
   SECOND_EPOCH,
   TOOLS,
 } from "./kinds-of-traces.js";
@@ -54,6 +55,10 @@ describe("ART's trajectory groups", () => {
       metadata: { task_id: 8, epoch: 1, run_id: "run_1", ending: "answered" },
       logs: ["judgeScore: partly: near enough", "judgeCorrect: partly: near enough"],
     });
+    expect(group?.trajectories[0]?.tools).toHaveLength(TOOLS.length);
+    const context = contextOf({ options: { dialect: "openai", reward: "semanticScore", content: true } });
+    const [line = ""] = FORMATS.art.lines([REFUSED], context);
+    expect(JSON.parse(line).trajectories[0]).not.toHaveProperty("tools");
     const reasons = groups([CUT_OFF]).read[0]?.trajectories[0]?.messages_and_choices.flatMap((item) =>
       "finish_reason" in item ? [item.finish_reason] : [],
     );

@@ -170,6 +170,10 @@ describe("a sample of an Inspect log", () => {
     expect(first.input.map(({ role }: Any) => role)).toEqual(["system", "user"]);
     expect(second.input.map(({ role }: Any) => role)).toEqual(["system", "user", "assistant", "tool", "tool"]);
     expect(first.tools).toHaveLength(3);
+    const context = contextOf({ run: RUN, toolsOf: () => [] });
+    const log = JSON.parse([...FORMATS["inspect-json"].pieces([kinds.REFUSED], context)].join("")) as Any;
+    const [without] = log.samples[0].events.filter(({ event }: Any) => event === "model");
+    expect(without).toMatchObject({ tools: [], tool_choice: "none" });
   });
 
   it("has no end of a call that took longer than any date", () => {

@@ -167,7 +167,7 @@ describe("import-traces", () => {
       ]);
       expect(traces[0]).toMatchObject({
         ...{ agentId: "agent", model: "openai/gpt-4.1-mini", answer: "$1.2 million." },
-        task: { question: "What did the annex cost?", answer: "$1.2 million", inbox_address: MARCUS },
+        task: { question: "What did the annex cost?", answer: "$1.2 million", inbox_address: MARCUS, how_realistic: 1 },
         messages: [
           { role: "system" },
           { role: "user" },
@@ -186,6 +186,20 @@ describe("import-traces", () => {
       expect((await artE(`report -o page.html --overwrite --db ${db}`)).code).toBe(0);
     },
   );
+
+  it("says that an ATIF trajectory has no times, where it has none", async () => {
+    const steps = [
+      { step_id: 1, source: "user", message: "When?" },
+      { step_id: 2, source: "agent", message: "Friday." },
+    ];
+    const timed = steps.map((step) => ({ ...step, timestamp: "2026-01-02T03:04:05Z" }));
+    for (const [name, list] of Object.entries({ untimed: steps, timed })) {
+      const agent = { name: "other", version: "1" };
+      write(`${name}.atif`, JSON.stringify({ schema_version: "ATIF-v1.4", session_id: name, agent, steps: list }));
+    }
+    expect((await artE("import-traces untimed.atif --db t.db")).stdout).toContain("no times");
+    expect((await artE("import-traces timed.atif --db t.db")).stdout).not.toContain("no times");
+  });
 
   it("keeps another program's ATIF trajectory as a chat", needs("exports"), async () => {
     const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/atif/good.json"), "--db", "a.db"]);
