@@ -3,10 +3,10 @@ import { chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models
 import { ModelError, type Usage, usageSchema } from "../models/model.js";
 import { retryFollowed } from "../models/model-retries.js";
 import { toModelError } from "../models/provider-errors.js";
-import { jsonHeaders, postJson } from "../models/provider-http.js";
+import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
 import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
-import { jsonBytes, parseJsonOrNull } from "../platform/json.js";
+import { parseJsonOrNull } from "../platform/json.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import { type AgentBackend, type AgentTask, answerSchema, mailboxOf, rolloutOf, type Transcript } from "./agent.js";

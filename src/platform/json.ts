@@ -9,11 +9,6 @@ export function parseJsonOrNull(text: string): JsonValue {
   }
 }
 
-/** In UTF-8, outside V8's heap: as strings, what is sent and what waits to be saved were most of what GC copied. */
-export function jsonBytes(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
-}
-
 /** Deeper JSON is rejected: it would overflow the stack of recursive code. */
 export const MAX_JSON_DEPTH = 100;
 

@@ -1,9 +1,9 @@
 import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
-import { type JsonValue, jsonBytes, jsonValueSchema } from "../../platform/json.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
 import type { FinishReason, Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
-import { jsonHeaders, postJson } from "../provider-http.js";
+import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
   attempt,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type JsonValue, jsonBytes, jsonValueSchema } from "../../platform/json.js";
+import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { chatUrl, type Endpoint, failureInReply, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import {
   cacheWrites,
@@ -10,7 +10,7 @@ import {
   type SentParameters,
 } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
-import { joinObjects, jsonHeaders, postJson } from "../provider-http.js";
+import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
