@@ -23,6 +23,8 @@ const MAX_UNUSABLE_TURNS = 3;
 const ONLY_FIRST = "Not called: only the first tool call of a turn is made. Call it again if you still need it.";
 const ANSWERED = "Not called: the answer was given before it.";
 const EMPTY_REPLY = "Your reply was empty. Call a tool, or give your answer.";
+const BROKEN_CALL =
+  "Your tool call could not be read. Call a tool again, with its exact name and one JSON object as arguments, or give your answer.";
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
 export interface AgentRun {
@@ -78,6 +80,7 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
     const reply = await askModel(run, transcript);
     const calls = run.settings.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
     await run.onStep?.({ type: "reply", reply, calls });
+    if (reply.finishReason === "refusal") return { ...done("refused", null), reason: refusalReason(reply) };
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
       if (complaint === null) return done(endingOfAnswer(reply.content, []), reply.content.trim());
@@ -134,6 +137,7 @@ async function askModel(run: AgentRun, transcript: Transcript): Promise<Completi
     role: "assistant",
     content: reply.content,
     toolCalls: [...reply.toolCalls],
+    ...(reply.reasoning === undefined ? {} : { reasoning: reply.reasoning }),
     ...(reply.providerState === undefined ? {} : { providerState: reply.providerState }),
   });
   transcript.turns.push({
@@ -165,10 +169,19 @@ function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
   return made;
 }
 
-/** Note for a model whose reply is neither a call nor an answer. A refusal counts as a wrong answer. */
+/** Reason for the trace: the provider's name for the refusal, and the model's or the server's own words. */
+function refusalReason({ rawFinishReason, content }: Completion): string {
+  return ["The model refused to answer", rawFinishReason, content.trim().slice(0, MAX_REASON_CHARS)]
+    .filter((part) => part !== "")
+    .join(": ");
+}
+
+const MAX_REASON_CHARS = 300;
+
+/** Message to a model whose reply is neither a call nor an answer; null for an answer. */
 function complaintAbout(reply: Completion): string | null {
-  if (reply.finishReason === "refusal") return null;
   if (reply.finishReason === "length") return CUT_OFF;
+  if (reply.finishReason === "broken_call") return BROKEN_CALL;
   return reply.content.trim() === "" ? EMPTY_REPLY : null;
 }
 

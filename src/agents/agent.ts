@@ -54,6 +54,8 @@ export interface Rollout extends Transcript {
   readonly ending: Ending;
   readonly answer: string | null;
   readonly sources: readonly string[];
+  /** Why there is no answer, if the agent itself ended without one. */
+  readonly reason?: string;
   /** The conversation's ids at an external server. */
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }

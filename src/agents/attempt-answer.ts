@@ -33,7 +33,9 @@ export async function attemptAnswer(attempt: AnswerAttempt, signal: AbortSignal)
   let error: string | null = null;
   let failure: unknown = null;
   try {
-    rollout = await attempt.run(transcript, deadline.signal, workspace);
+    const { reason = null, ...finished } = await attempt.run(transcript, deadline.signal, workspace);
+    rollout = finished;
+    error = reason;
   } catch (thrown) {
     const ending = outerEnding(signal, deadline.hasPassed) ?? attempt.endingOf(thrown);
     if (ending === null) throw thrown;

@@ -128,7 +128,8 @@ export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWr
 /** US dollars for a call; null where the price is not known. `answeredBy`: the model that the reply names. */
 export type PriceOf = (usage: Usage, answeredBy?: string) => number | null;
 
-export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "other"] as const;
+/** `broken_call`: the reply is a tool call that cannot be read. `other` exists in traces of earlier versions only. */
+export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
 
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
@@ -217,6 +218,7 @@ export const MODEL_ERROR_KINDS = [
   "not_found",
   "bad_request",
   "context_overflow",
+  "refused",
   "rate_limit",
   "overloaded",
   "server",
@@ -291,6 +293,8 @@ export const messageSchema = z.discriminatedUnion("role", [
     role: z.literal("assistant"),
     content: z.string(),
     toolCalls: z.array(toolCallSchema),
+    /** Reasoning that the server left in the text. Never sent back. */
+    reasoning: z.string().optional(),
     providerState: providerStateSchema.optional(),
   }),
   z.object({
@@ -309,6 +313,10 @@ export type ToolMessage = Extract<Message, { role: "tool" }>;
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
+  /** Reasoning that the server left in the text; absent if none. */
+  reasoning: z.string().optional(),
+  /** Parts that the server left in the text; absent if none. */
+  unparsed: z.array(z.enum(["reasoning", "tool_call"])).optional(),
   finishReason: z.enum(FINISH_REASONS),
   /** As the provider names it. */
   rawFinishReason: z.string(),

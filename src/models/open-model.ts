@@ -21,6 +21,7 @@ import { withRetry } from "./model-retries.js";
 import { withPrices } from "./prices.js";
 import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
+import { noteUnparsedReplies, withSeparatedText } from "./reply-text.js";
 
 interface OpenOptions {
   /** Address of a compatible server; null: the provider's own. */
@@ -65,7 +66,12 @@ export async function openModel(
     };
     model = cachingReplies(model, server, join(cacheDir, "replies"));
   }
-  return { model: note === undefined ? model : warnOfOtherModel(model, note), throttle: limiter };
+  return { model: note === undefined ? model : noteReplies(model, note), throttle: limiter };
+}
+
+/** The same model. Notes replies by another model, and replies that its server did not parse. */
+export function noteReplies(model: Model, note: (text: string) => void): Model {
+  return noteUnparsedReplies(warnOfOtherModel(model, note), note);
 }
 
 /** Prices by the table, which is loaded for models that cost something: it is half a megabyte. */
@@ -125,7 +131,7 @@ export async function resolveModel(
       return replayModel(name.name);
     }
     default: {
-      const model = withSuccessorHint(await remoteModel(name, connection), name);
+      const model = withSuccessorHint(withSeparatedText(await remoteModel(name, connection)), name);
       // Inside the retries: a call that waits for its next attempt holds no slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }

@@ -13,6 +13,17 @@ const NO_QUOTA = /insufficient_quota|exceeded your current quota, please check y
 /** Google says 400 where others say 401. */
 const BAD_KEY = /api[ _]key not valid|api_key_invalid|API key expired/i;
 
+/**
+ * Error codes, types and reasons of a provider that declines a prompt or a reply for its content: OpenAI, Azure, DashScope,
+ * Zhipu, and services behind OpenRouter.
+ */
+const REFUSAL_CODES =
+  /^(content_filter|content_policy_violation|invalid_prompt|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|1301|content_moderation.*|safety_check.*)$/i;
+
+/** Providers that decline without a code of its own: Anthropic, DeepSeek, Moonshot, xAI, Bedrock. */
+const REFUSAL_WORDS =
+  /blocked by (the )?content filtering|content exists risk|considered high risk|violates? (our |the )?(usage|content|acceptable use) (guidelines|policy|policies)|flagged (for|by|as)|guardrail[s]? (has |have )?(blocked|intervened)|content management policy/i;
+
 const TIMEOUT_CODES = /^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/;
 
 /** No connection was established. */
@@ -46,7 +57,9 @@ export function toModelError(error: unknown, apiKey: string): unknown {
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
     const { status, headers, error: body } = http.data;
-    return httpError(status, scrub(describe(body, http.data.message), apiKey), retryAfterMs(headers, detailsOf(body)));
+    const message = scrub(describe(body, http.data.message), apiKey);
+    if (isRefusal(status, message, body)) return new ModelError("refused", message, { status, retryable: false });
+    return httpError(status, message, retryAfterMs(headers, detailsOf(body)));
   }
   if (error instanceof SyntaxError) {
     return new ModelError("protocol", "the reply is not JSON, or was cut off", { retryable: true });
@@ -75,6 +88,27 @@ function causesOf(error: unknown): Error[] {
 function detailsOf(body: unknown): readonly unknown[] {
   const parsed = z.object({ error: z.object({ details: z.array(z.unknown()) }) }).safeParse(body);
   return parsed.success ? parsed.data.error.details : [];
+}
+
+const refusalSchema = z.looseObject({
+  code: z.coerce.string().catch(""),
+  type: z.coerce.string().catch(""),
+  innererror: z.looseObject({ code: z.string() }).optional().catch(undefined),
+  // OpenRouter's moderation (openrouter.ai/docs/api-reference/errors).
+  metadata: z
+    .looseObject({ reasons: z.array(z.unknown()).min(1) })
+    .optional()
+    .catch(undefined),
+});
+
+/** Whether an error declines the content of one request. The status alone does not tell: a refused key is a 403 too. */
+function isRefusal(status: number, message: string, body: unknown): boolean {
+  if (status !== 400 && status !== 403 && status !== 422 && status !== 451) return false;
+  const inner = z.object({ error: refusalSchema }).safeParse(body).data?.error;
+  const { code = "", type = "", innererror, metadata } = inner ?? refusalSchema.safeParse(body).data ?? {};
+  if ([code, type, innererror?.code ?? ""].some((name) => REFUSAL_CODES.test(name)) || metadata !== undefined)
+    return true;
+  return REFUSAL_WORDS.test(message);
 }
 
 /** An HTTP status, or a code of the same meaning inside a 200 reply. */

@@ -13,9 +13,9 @@ const textsOf = (parts: unknown, field = "text") =>
  * Each provider keeps it in a state of its own form.
  */
 export function reasoningText(message: Message): string {
-  if (message.role !== "assistant" || message.providerState === undefined) return "";
-  const { value } = message.providerState;
-  return reasoningParts(value)
+  if (message.role !== "assistant") return "";
+  const { reasoning = "", providerState } = message;
+  return [reasoning, ...(providerState === undefined ? [] : reasoningParts(providerState.value))]
     .filter((text) => text.trim() !== "")
     .join("\n\n");
 }

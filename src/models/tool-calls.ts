@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isShallow, type JsonObject, type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
-import type { Completion, Message, ToolCall } from "./model.js";
+import { type Completion, type Message, ModelError, type ToolCall } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 
 /** A tool's parameters with the `type` and `properties` that Anthropic and OpenAI insist on. */
@@ -176,11 +176,23 @@ export async function attempt(
   try {
     const body = await send();
     const latencyMs = performance.now() - startedAt;
-    return { latencyMs, retries: [], ...read(body) };
+    const reply = read(body);
+    // A refused reply is truncated: neither its calls nor its text are what the model meant to say.
+    return { latencyMs, retries: [], ...reply, ...(reply.finishReason === "refusal" ? { toolCalls: [] } : {}) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw toModelError(error, apiKey);
+    const failure = toModelError(error, apiKey);
+    if (failure instanceof ModelError && failure.kind === "refused") {
+      return refusedReply(failure.message, performance.now() - startedAt);
+    }
+    throw failure;
   }
+}
+
+/** A refusal that arrives as an HTTP error is the same event as one that arrives as a finish reason. */
+function refusedReply(message: string, latencyMs: number): Completion {
+  const rawFinishReason = message.slice(0, MAX_NAME);
+  return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason, usage: null, latencyMs, retries: [] };
 }
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {

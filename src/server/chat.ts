@@ -7,10 +7,9 @@ import { listEvals } from "../evals/store.js";
 import { evalsWithoutModels } from "../evals/use-evals.js";
 import { resolveInbox } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
-import { warnOfOtherModel } from "../models/answering-model.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
-import { answeringModelOf, baseUrlOf, connectionOf } from "../models/open-model.js";
+import { answeringModelOf, baseUrlOf, connectionOf, noteReplies } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
@@ -54,7 +53,7 @@ export async function withChatServices<T>(
   };
   // Refuse an address that its key may not be sent to now, not at the first chat.
   for (const provider of PROVIDERS) endpointOf(provider);
-  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => warnOfOtherModel(model, note));
+  const models = new ServedModels(endpointOf, DEFAULT_MODEL, (model) => noteReplies(model, note));
   return withStore(settings, async (db) => {
     const live = openLiveTraces(db, liveOptions, { settings, note });
     const outside = openExternalResources(env);

@@ -171,6 +171,7 @@ type SuiteTaskRecord = Pick<SuiteTrace, "task" | "grade">;
 const STATES: Readonly<Record<Ending, TaskState>> = {
   answered: "success",
   dont_know: "success",
+  refused: "agent_error",
   out_of_turns: "max_steps",
   out_of_budget: "max_steps",
   timeout: "timeout",

@@ -1,10 +1,12 @@
 /**
- * Why an agent stopped. `not_started`: its task could not be set up; `not_runnable`: what the task needs is not here.
- * Every task has exactly one.
+ * Why an agent stopped; every task has exactly one. `refused`: the model or its provider declined to answer, which is
+ * graded as a wrong answer. `not_started`: the task's setup failed. `not_runnable`: the task is unsupported on this
+ * machine.
  */
 export const ENDINGS = [
   "answered",
   "dont_know",
+  "refused",
   "out_of_turns",
   "out_of_budget",
   "timeout",

@@ -328,6 +328,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   tool_calls: "tool_calls",
   length: "max_tokens",
   refusal: "content_filter",
+  broken_call: "unknown",
   other: "unknown",
 };
 

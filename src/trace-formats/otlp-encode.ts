@@ -103,6 +103,7 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   tool_calls: "tool_call",
   length: "length",
   refusal: "content_filter",
+  broken_call: "error",
   other: "other",
 };
 

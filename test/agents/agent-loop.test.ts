@@ -150,13 +150,18 @@ describe("an answer", () => {
     expect(await roll([finish(text, sources)], [ending])).toMatchObject({ ending: "answered", answer: text, sources });
   });
 
-  test("that is a refusal ends it too, empty or not", async () => {
+  test("is not what a refusal says; the refusal ends the task, empty or not", async () => {
     const refuse = (content: string) => roll([{ content, finishReason: "refusal" }], [ending]);
-    expect(await refuse("I cannot help with that.")).toMatchObject({
-      ending: "answered",
-      answer: "I cannot help with that.",
-    });
-    expect(await refuse("")).toMatchObject({ ending: "answered", answer: "" });
+    const reason = "The model refused to answer: refusal: I cannot help with that.";
+    expect(await refuse("I cannot help with that.")).toMatchObject({ ending: "refused", answer: null, reason });
+    expect(await refuse("")).toMatchObject({ ending: "refused", answer: null });
+  });
+
+  test("is not a tool call that cannot be read; the model is asked to call again", async () => {
+    const broken = { content: "print(default_api.echo())", finishReason: "broken_call" as const };
+    const { answer, messages } = await roll([broken, finish("4.5 cents")], [ending]);
+    expect(answer).toBe("4.5 cents");
+    expect(messages[3]).toMatchObject({ role: "user", content: expect.stringContaining("could not be read") });
   });
 });
 

@@ -161,11 +161,9 @@ describe("a reply of Anthropic", () => {
   test.each([
     ["end_turn", "stop"],
     ["stop_sequence", "stop"],
-    ["tool_use", "tool_calls"],
     ["max_tokens", "length"],
     ["model_context_window_exceeded", "length"],
     ["refusal", "refusal"],
-    ["pause_turn", "other"],
   ])("ended by %s: %s", async (stop_reason, finishReason) => {
     const { reply } = await send("claude-sonnet-4-5", { fail: "body", body: { content: [], stop_reason } });
     expect(reply).toMatchObject({ content: "", finishReason, rawFinishReason: stop_reason });

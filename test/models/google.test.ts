@@ -130,8 +130,8 @@ describe("a reply of Google", () => {
     ["SAFETY", "refusal"],
     ["RECITATION", "refusal"],
     ["PROHIBITED_CONTENT", "refusal"],
-    ["MALFORMED_FUNCTION_CALL", "other"],
-    ["SOMETHING_NEW", "other"],
+    ["MALFORMED_FUNCTION_CALL", "broken_call"],
+    ["TOO_MANY_TOOL_CALLS", "broken_call"],
   ])("ended by %s: %s", async (raw, finishReason) => {
     const { reply } = await send({ fail: "body", body: { candidates: [{ finishReason: raw }] } });
     expect(reply).toMatchObject({ content: "", toolCalls: [], finishReason, rawFinishReason: raw });

@@ -278,11 +278,17 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(await model.complete(ask, never)).toMatchObject({ content: "The meeting is", finishReason: "length" });
   });
 
-  test("any other end keeps the provider's word for it", async () => {
-    provider.push({ content: "", finishReason: "other" });
-    const reply = await model.complete(ask, never);
-    expect(reply).toMatchObject({ toolCalls: [], finishReason: "other" });
-    expect(reply.rawFinishReason).toMatch(/pause_turn|eos|incomplete|MALFORMED_FUNCTION_CALL/);
+  test("retries a reply that broke off, and never takes its text for the answer", async () => {
+    provider.push({ content: "The adder was", finishReason: "other" }, { content: "4.5 cents" });
+    const patient = await modelOf(format, provider.baseUrl(format), 2);
+    const { content, retries } = await patient.complete(ask, never);
+    expect(content).toBe("4.5 cents");
+    expect(retries).toMatchObject([{ reason: expect.stringContaining("broke off") }]);
+  });
+
+  test("separates reasoning that the server left in the text", async () => {
+    provider.push({ content: "<think>Maybe 9.9?</think>4.5 cents" });
+    expect(await model.complete(ask, never)).toMatchObject({ content: "4.5 cents", reasoning: "Maybe 9.9?" });
   });
 
   test("cached input is part of the input", async () => {

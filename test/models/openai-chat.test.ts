@@ -92,8 +92,8 @@ describe("a chat completion", () => {
     ["stop", "stop"],
     ["length", "length"],
     ["content_filter", "refusal"],
-    ["eos", "other"],
-    [null, "other"],
+    ["eos", "stop"],
+    [null, "stop"],
   ])("ended by %s: %s", async (raw, finishReason) => {
     const { reply } = await send("m", replied({ content: "x" }, raw));
     expect(reply).toMatchObject({ finishReason, rawFinishReason: raw ?? "", usage: null });

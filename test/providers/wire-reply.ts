@@ -55,7 +55,8 @@ const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }>
       tool_calls: "tool_use",
       length: "max_tokens",
       refusal: "refusal",
-      other: "pause_turn",
+      broken_call: "malformed_tool_use",
+      other: "error",
     }[finish],
     stop_sequence: null,
     usage: usage && {
@@ -91,7 +92,7 @@ const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }>
                 })),
               }),
         },
-        finish_reason: finish === "refusal" ? "stop" : finish === "other" ? "eos" : finish,
+        finish_reason: finish === "refusal" ? "stop" : finish === "other" ? "error" : finish,
       },
     ],
     usage: usage && {
@@ -169,7 +170,8 @@ const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }>
           tool_calls: "STOP",
           length: "MAX_TOKENS",
           refusal: "SAFETY",
-          other: "MALFORMED_FUNCTION_CALL",
+          broken_call: "MALFORMED_FUNCTION_CALL",
+          other: "OTHER",
         }[finish],
       },
     ],

@@ -232,11 +232,13 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     expect(result).toMatchObject({ ending: "out_of_turns", turns: trace.maxTurns, agentAnswer: "" });
   });
 
-  test("a finish reason of the provider's own is kept, and the text counts", async () => {
-    const { result, trace } = await asked(() => ({ content: "$40", finishReason: "other" }));
-    expect(result).toMatchObject({ ending: "answered", agentAnswer: "$40" });
-    expect(trace.turns[0]).toMatchObject({ finishReason: "other" });
-    expect(trace.turns[0]?.rawFinishReason).not.toBe("");
+  test("never takes the text of a reply that broke off for the answer", async () => {
+    const { result } = await asked(() => ({ content: "$40", finishReason: "other" }));
+    expect(result).toMatchObject({
+      ending: "model_error",
+      agentAnswer: "",
+      error: expect.stringContaining("broke off"),
+    });
   });
 
   test("bytes that are not UTF-8 are replaced", async () => {

@@ -2,15 +2,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
-import {
-  cacheWrites,
-  type FinishReason,
-  type Message,
-  type Model,
-  type ModelRequest,
-  type SentParameters,
-  type Usage,
-} from "../model.js";
+import { finishReasonOf } from "../finish-reasons.js";
+import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters, type Usage } from "../model.js";
 import { sdkFetch, withDeadline } from "../provider-http.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
 import {
@@ -188,7 +181,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   return {
     content,
     toolCalls,
-    finishReason: finishReason(raw),
+    finishReason: finishReasonOf(raw, toolCalls.length),
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
@@ -205,23 +198,6 @@ function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pi
     .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
     .map((block) => (block.type === "tool_use" ? { ...block, id: rest.shift() ?? "" } : block));
   return { providerState: { provider: PROVIDER, value } };
-}
-
-function finishReason(raw: string): FinishReason {
-  switch (raw) {
-    case "end_turn":
-    case "stop_sequence":
-      return "stop";
-    case "tool_use":
-      return "tool_calls";
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "length";
-    case "refusal":
-      return "refusal";
-    default:
-      return "other";
-  }
 }
 
 function toUsage(usage: NonNullable<z.output<typeof replySchema>["usage"]>): Usage {

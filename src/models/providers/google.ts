@@ -1,8 +1,9 @@
-import { FinishReason as Finish, FunctionCallingMode } from "@google/generative-ai";
+import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
-import type { FinishReason, Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
+import { finishReasonOf } from "../finish-reasons.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
 import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
@@ -19,16 +20,6 @@ import {
 const PROVIDER = "google";
 
 const GOOGLE_URL = "https://generativelanguage.googleapis.com";
-
-const REFUSALS: ReadonlySet<string> = new Set([
-  Finish.SAFETY,
-  Finish.RECITATION,
-  Finish.LANGUAGE,
-  Finish.BLOCKLIST,
-  Finish.PROHIBITED_CONTENT,
-  Finish.SPII,
-  "IMAGE_SAFETY",
-]);
 
 /** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
@@ -207,20 +198,13 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   return {
     content: parts.map((part) => (part.thought ? "" : (part.text ?? ""))).join(""),
     toolCalls,
-    finishReason: finishReason(raw, toolCalls.length),
+    finishReason: finishReasonOf(raw, toolCalls.length),
     rawFinishReason: raw,
     ...reply.modelVersion,
     ...reply.responseId,
     usage,
     ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
   };
-}
-
-function finishReason(raw: string, calls: number): FinishReason {
-  if (raw === Finish.MAX_TOKENS) return "length";
-  if (REFUSALS.has(raw)) return "refusal";
-  if (raw !== Finish.STOP) return "other";
-  return calls > 0 ? "tool_calls" : "stop";
 }
 
 /** Thinking is billed as output but counted beside it. */

@@ -1,14 +1,8 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { chatUrl, type Endpoint, failureInReply, isOpenaiServer, openaiHeaders } from "../endpoint.js";
-import {
-  cacheWrites,
-  type FinishReason,
-  type Message,
-  type Model,
-  type ModelRequest,
-  type SentParameters,
-} from "../model.js";
+import { brokeOff, finishReasonOf } from "../finish-reasons.js";
+import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
@@ -128,7 +122,20 @@ const messageSchema = z.looseObject({
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
-  choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })], z.unknown()),
+  choices: z.tuple(
+    [
+      z.object({
+        message: messageSchema,
+        finish_reason: z.string().nullish(),
+        // OpenRouter's form for a provider that fails in the middle of a reply (openrouter.ai/docs/api-reference/errors).
+        error: z
+          .looseObject({ message: z.string().optional().catch(undefined) })
+          .nullish()
+          .catch(null),
+      }),
+    ],
+    z.unknown(),
+  ),
   usage: z
     .object({
       prompt_tokens: tokens,
@@ -146,7 +153,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   if (failure !== null) throw failure;
 
   const reply = replySchema.parse(body);
-  const [{ message, finish_reason }] = reply.choices;
+  const [{ message, finish_reason, error }] = reply.choices;
   const calls = message.tool_calls ?? [];
   const ids = uniqueIds(
     calls.map((call) => call.id ?? ""),
@@ -159,10 +166,11 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   }));
   const refused = message.refusal != null && message.refusal !== "";
   const raw = finish_reason ?? "";
+  if (error) throw brokeOff(raw, error.message ?? "");
   return {
     content: message.content || (message.refusal ?? ""),
     toolCalls,
-    finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
+    finishReason: refused ? "refusal" : finishReasonOf(raw, toolCalls.length),
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
@@ -183,12 +191,4 @@ function stateOf(message: Record<string, unknown>): Pick<Reply, "providerState">
   if (fields.length === 0) return {};
   const value = stateSchema.parse(Object.fromEntries(fields.map((field) => [field, message[field]])));
   return { providerState: { provider: PROVIDER, value } };
-}
-
-/** Servers disagree on the word beside tool calls (`stop`, `tool_calls`, nothing); the calls themselves decide. */
-function finishReason(raw: string, calls: number): FinishReason {
-  if (raw === "length") return "length";
-  if (raw === "content_filter") return "refusal";
-  if (calls > 0) return "tool_calls";
-  return raw === "stop" ? "stop" : "other";
 }

@@ -2,14 +2,8 @@ import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
-import {
-  cacheWrites,
-  type FinishReason,
-  type Message,
-  type Model,
-  type ModelRequest,
-  type SentParameters,
-} from "../model.js";
+import { finishReasonOf } from "../finish-reasons.js";
+import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { httpError } from "../provider-errors.js";
 import { sdkFetch, withDeadline } from "../provider-http.js";
@@ -169,7 +163,7 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
   return {
     content: parts.map((part) => part.text ?? part.refusal ?? "").join(""),
     toolCalls,
-    finishReason: refused ? "refusal" : finishReason(raw, toolCalls.length),
+    finishReason: refused ? "refusal" : finishReasonOf(raw, toolCalls.length),
     rawFinishReason: refused ? "refusal" : raw,
     ...reply.model,
     ...reply.id,
@@ -205,11 +199,4 @@ function stateOf(output: readonly ResponseItem[], ids: readonly string[]): Pick<
     .filter((item) => item.type !== "reasoning" || typeof item.encrypted_content === "string")
     .map((item) => (item.type === "function_call" ? { ...item, call_id: rest.shift() ?? "" } : item));
   return { providerState: { provider: PROVIDER, value } };
-}
-
-function finishReason(raw: string, calls: number): FinishReason {
-  if (raw === "max_output_tokens") return "length";
-  if (raw === "content_filter") return "refusal";
-  if (raw !== "completed") return "other";
-  return calls > 0 ? "tool_calls" : "stop";
 }

@@ -214,9 +214,9 @@ interface AnswerText {
   readonly isRefusal: boolean;
 }
 
-export function answerText({ answer, ending, turns }: ChatTrace): AnswerText {
-  if (turns.at(-1)?.finishReason === "refusal") {
-    return { text: answer || "The model refused to answer.", isRefusal: true };
+export function answerText({ answer, ending, messages }: ChatTrace): AnswerText {
+  if (ending === "refused") {
+    return { text: messages.at(-1)?.content || "The model refused to answer.", isRefusal: true };
   }
   const fallback = ending in WITHOUT_ANSWER ? WITHOUT_ANSWER[ending as keyof typeof WITHOUT_ANSWER] : "";
   return { text: answer ?? fallback, isRefusal: false };

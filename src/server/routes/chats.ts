@@ -196,6 +196,7 @@ function endEvent({ trace, failure }: AnsweredChat, messageId: string): ChatEven
   switch (trace.ending) {
     case "answered":
     case "dont_know":
+    case "refused":
       return { type: "finish", messageId };
     case "timeout":
     case "not_started":

@@ -1,0 +1,310 @@
+import { parseJsonOrNull } from "../platform/json.js";
+import type { Completion, Model, ModelRequest, ToolCall, ToolSpec } from "./model.js";
+import { isJsonObject, readArguments, uniqueIds } from "./tool-calls.js";
+
+/**
+ * Separates what a server without the right parser leaves in the text of a reply: the model's reasoning and its tool
+ * calls, in the tokens of its chat template. Reasoning is never an answer, and a call is either made or rejected.
+ *
+ * The formats are those of vLLM's reasoning and tool parsers (https://docs.vllm.ai/en/latest/features/tool_calling.html)
+ * and of the harmony format (https://cookbook.openai.com/articles/openai-harmony).
+ */
+
+/** The same model. Its replies have reasoning and tool calls in fields of their own, whatever its server does. */
+export function withSeparatedText(model: Model): Model {
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      return separateReply(await model.complete(request, signal), request);
+    },
+  };
+}
+
+const SERVER_FLAGS = {
+  reasoning: "a reasoning parser (vLLM and SGLang: --reasoning-parser, llama.cpp: --reasoning-format)",
+  tool_call: "a tool-call parser (vLLM: --enable-auto-tool-choice --tool-call-parser, llama.cpp: --jinja)",
+} as const;
+
+/** The same model. Notes once per kind that its server leaves reasoning or tool calls in the text of replies. */
+export function noteUnparsedReplies(model: Model, note: (text: string) => void): Model {
+  const noted = new Set<string>();
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      const reply = await model.complete(request, signal);
+      for (const kind of reply.unparsed ?? []) {
+        if (!noted.has(kind)) note(unparsedNote(model.id, kind));
+        noted.add(kind);
+      }
+      return reply;
+    },
+  };
+}
+
+function unparsedNote(id: string, kind: keyof typeof SERVER_FLAGS): string {
+  const what = kind === "reasoning" ? "reasoning" : "tool calls";
+  return `The server of ${id} leaves ${what} in the text of replies; art-e separated them. Start the server with ${SERVER_FLAGS[kind]}.`;
+}
+
+export function separateReply(reply: Completion, request: Pick<ModelRequest, "tools" | "messages">): Completion {
+  // Nearly every reply is plain text or calls: one test costs less than the formats' patterns.
+  if (!MARKERS.test(reply.content)) return reply;
+  const { text, reasoning } = separateReasoning(reply.content);
+  const found = reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
+  if (reasoning === "" && found.kind === "none") return reply;
+  const separated: Completion = {
+    ...reply,
+    content: text,
+    ...(reasoning === "" ? {} : { reasoning: [reply.reasoning, reasoning].filter(Boolean).join("\n\n") }),
+    unparsed: [
+      ...(reasoning === "" ? [] : (["reasoning"] as const)),
+      ...(found.kind === "none" ? [] : (["tool_call"] as const)),
+    ],
+  };
+  switch (found.kind) {
+    case "none":
+      return separated;
+    case "unreadable":
+      return { ...separated, finishReason: "broken_call" };
+    case "calls": {
+      const ids = uniqueIds(
+        found.calls.map(() => ""),
+        request.messages,
+      );
+      const toolCalls = found.calls.map((call, i) => ({ id: ids[i] ?? "", ...call }));
+      return { ...separated, content: found.text, toolCalls, finishReason: "tool_calls" };
+    }
+  }
+}
+
+const MARKERS = /<[|/｜\w:]|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|^\s*(?:`{3}|[{[]|analysis\S)|default_api\./;
+
+const TAGS = "(?:seed:)?think|thinking|thought|reasoning";
+const REASONING_TAG = new RegExp(
+  `(?<opening><(?:${TAGS})>|\\[THINK\\]|◁think▷)|</(?:${TAGS})>|\\[/THINK\\]|◁/think▷`,
+  "gi",
+);
+const FIRST_CALL = /<tool_call>|<function=|\[TOOL_CALLS\]/i;
+
+/** Reads the tags from left to right: a pattern over pairs would take quadratic time on tags that are never closed. */
+function separateReasoning(content: string): { text: string; reasoning: string } {
+  const reasoning: string[] = [];
+  const plain = separateHarmony(content, reasoning);
+  let kept = "";
+  let from = 0;
+  let isOpen = false;
+  for (const { 0: tag, index, groups } of plain.matchAll(REASONING_TAG)) {
+    const isOpening = groups?.opening !== undefined;
+    if (isOpen && isOpening) continue;
+    const part = plain.slice(from, index);
+    if (isOpening) kept += part;
+    else if (isOpen) reasoning.push(part);
+    else {
+      // The chat templates of DeepSeek-R1 and Qwen3 put the opening tag into the prompt.
+      reasoning.push(kept + part);
+      kept = "";
+    }
+    isOpen = isOpening;
+    from = index + tag.length;
+  }
+  const rest = plain.slice(from);
+  // Some models call a tool without closing their reasoning.
+  const end = isOpen ? rest.search(FIRST_CALL) : 0;
+  const cut = end === -1 ? rest.length : end;
+  reasoning.push(rest.slice(0, cut));
+  const text = kept + rest.slice(cut);
+  const thoughts = reasoning.map((thought) => thought.trim()).filter((thought) => thought !== "");
+  return { text: text === content ? content : text.trim(), reasoning: thoughts.join("\n\n") };
+}
+
+/** `to=` stands before or after the channel's name. */
+const HARMONY =
+  /(?:to=(?<before>[\w.-]+)\s*)?<\|channel\|>\s*(?<channel>\w+)(?:\s+to=(?<after>[\w.-]+))?[^<]*(?:<\|constrain\|>\s*\w*\s*)?<\|message\|>(?<body>[\s\S]*?)(?=<\|(?:end|return|call|start|channel)\|>|$)/g;
+
+/** A server that strips the special tokens leaves the names of the channels. */
+const STRIPPED_HARMONY =
+  /^\s*analysis(?=\S)(?<thought>[\s\S]*?)assistant(?:final(?<final>[\s\S]*)|commentary\s+to=(?<tool>[\w.-]+)\s*(?:json)?(?<body>[\s\S]*))$/;
+
+/** The final channel if there is one, otherwise what remains, its calls in the form that `readCalls` reads. */
+function separateHarmony(content: string, reasoning: string[]): string {
+  const stripped = STRIPPED_HARMONY.exec(content)?.groups;
+  if (stripped !== undefined) {
+    const { thought = "", final, tool = "", body = "" } = stripped;
+    reasoning.push(thought);
+    return final ?? namedFunction(tool, body);
+  }
+  if (!content.includes("<|channel|>")) return content;
+  const final: string[] = [];
+  const other: string[] = [];
+  for (const { groups = {} } of content.matchAll(HARMONY)) {
+    const { before, after, channel, body = "" } = groups;
+    const tool = before ?? after;
+    if (tool !== undefined) other.push(namedFunction(tool, body));
+    else if (channel === "final") final.push(body);
+    else if (channel === "analysis") reasoning.push(body);
+    else other.push(body);
+  }
+  return (other.some((part) => part.startsWith("<function=")) || final.length === 0 ? other : final).join("\n");
+}
+
+function namedFunction(tool: string, body: string): string {
+  return `<function=${withoutNamespace(tool)}>${body}</function>`;
+}
+
+type UnidentifiedCall = Omit<ToolCall, "id">;
+
+type FoundCalls =
+  | { readonly kind: "none" }
+  /** Something that is a call, of a form or to a tool that is unknown. */
+  | { readonly kind: "unreadable" }
+  | { readonly kind: "calls"; readonly calls: readonly UnidentifiedCall[]; readonly text: string };
+
+const NO_CALLS: FoundCalls = { kind: "none" };
+
+/** A way in which models write calls. `read` returns null if the text between the marks cannot be read. */
+interface CallFormat {
+  readonly pattern: RegExp;
+  read(groups: Readonly<Record<string, string | undefined>>, tools: Tools): UnidentifiedCall[] | null;
+}
+
+type Tools = ReadonlyMap<string, ToolSpec>;
+
+const CALL_FORMATS: readonly CallFormat[] = [
+  // Hermes and Qwen: JSON; Qwen3-Coder: <function=...>; GLM: the name, then <arg_key> and <arg_value>.
+  {
+    pattern: /<(?<tag>tool_calls?|function_call|toolcall)>(?<body>[\s\S]*?)(?:<\/\k<tag>>|$)/gi,
+    read: ({ body = "" }, tools) =>
+      readJsonCalls(body) ?? readEach(body, NAMED_FUNCTION, readNamed, tools) ?? readGlm(body, tools),
+  },
+  // Llama 3.1 and Qwen3-Coder without its wrapper.
+  { pattern: /<function=(?<name>[\w.-]+)>(?<body>[\s\S]*?)(?:<\/function>|$)/gi, read: readNamed },
+  // Anthropic's former form, MiniMax, and DeepSeek's DSML, in which each tag has a prefix.
+  {
+    pattern:
+      /<(?<mark>[^<>\s]*)(?:function_calls|tool_call)>(?=\s*<[^<>\s]*invoke\b)(?<body>[\s\S]*?)(?:<\/\k<mark>(?:function_calls|tool_call)>|$)/gi,
+    read: ({ body = "" }, tools) => readEach(body, INVOKE, readNamed, tools),
+  },
+  {
+    pattern: /<(?<mark>[^<>\s]*)invoke\s+name="(?<name>[^"]+)"[^<>]*>(?<body>[\s\S]*?)(?:<\/\k<mark>invoke>|$)/gi,
+    read: readNamed,
+  },
+  // Mistral: an array, or a name and its arguments.
+  {
+    pattern: /\[TOOL_CALLS\]\s*(?<body>[\s\S]*)$/g,
+    read: ({ body = "" }, tools) => readJsonCalls(body) ?? readEach(body, MISTRAL_CALL, readNamed, tools),
+  },
+  // Kimi K2.
+  {
+    pattern:
+      /(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>(?<body>[\s\S]*?)(?:<\|tool_calls_section_end\|>|$)/g,
+    read: ({ body = "" }, tools) => readEach(body, KIMI_CALL, readNamed, tools),
+  },
+  // DeepSeek V3 and R1; V3.1 has neither the word function nor the fence.
+  {
+    pattern: /<｜tool▁calls▁begin｜>(?<body>[\s\S]*?)(?:<｜tool▁calls▁end｜>|$)/g,
+    read: ({ body = "" }, tools) => readEach(body, DEEPSEEK_CALL, readNamed, tools),
+  },
+  { pattern: /<\|python_tag\|>(?<body>[\s\S]*)$/g, read: ({ body = "" }) => readJsonCalls(body) },
+  // Gemini's and Gemma's calls in Python.
+  { pattern: /(?:print\()?default_api\.(?<name>\w+)\([\s\S]*$|```tool_code\b[\s\S]*$/g, read: () => null },
+];
+
+const NAMED_FUNCTION = /<function=(?<name>[\w.-]+)>(?<body>[\s\S]*?)(?:<\/function>|$)/gi;
+const INVOKE = /<[^<>\s]*invoke\s+name="(?<name>[^"]+)"[^<>]*>(?<body>[\s\S]*?)(?:<\/[^<>\s]*invoke>|$)/gi;
+const MISTRAL_CALL =
+  /(?:^|\[TOOL_CALLS\])\s*(?<name>[\w.-]+)\s*(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?<body>\{[\s\S]*?\})\s*(?=\[TOOL_CALLS\]|$)/g;
+const KIMI_CALL =
+  /(?:^|<\|tool_call_begin\|>)\s*(?<name>[\w.-]+?)(?::\d+)?\s*<\|tool_call_argument_begin\|>(?<body>[\s\S]*?)(?:<\|tool_call_end\|>|$)/g;
+const DEEPSEEK_CALL =
+  /<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?<name>[\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```(?:json)?)?(?<body>[\s\S]*?)(?:```)?\s*(?:<｜tool▁call▁end｜>|$)/g;
+
+/** More than any call: bounds the time that tags which are never closed can take. */
+const MAX_CALL_CHARS = 50_000;
+
+function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
+  if (text.length > MAX_CALL_CHARS) return NO_CALLS;
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  const bare = readBareCalls(text, byName);
+  if (bare !== null) return { kind: "calls", calls: bare, text: "" };
+  for (const { pattern, read } of CALL_FORMATS) {
+    const matches = [...text.matchAll(pattern)];
+    if (matches.length === 0) continue;
+    const calls = matches.map(({ groups = {} }) => read(groups, byName));
+    if (calls.some((found) => found === null)) return { kind: "unreadable" };
+    const all = calls.flatMap((found) => found ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
+    if (all.length === 0 || !all.every(({ name }) => byName.has(name))) return { kind: "unreadable" };
+    return { kind: "calls", calls: all, text: text.replace(pattern, "").trim() };
+  }
+  return NO_CALLS;
+}
+
+/** A text that is a call and nothing else, fenced or not; any other JSON may be an answer. */
+function readBareCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
+  const [, fenced = text] = /^\s*```(?:json|tool_call)?\s*\n([\s\S]*?)```\s*$/.exec(text) ?? [];
+  if (!/^\s*[{[]/.test(fenced)) return null;
+  const calls = readJsonCalls(fenced)?.map((call) => ({ ...call, name: withoutNamespace(call.name) }));
+  return calls?.every(({ name }) => tools.has(name)) ? calls : null;
+}
+
+/** One call or an array of them, as `{name, arguments}` under any of the usual names; null if the JSON is none. */
+function readJsonCalls(text: string): UnidentifiedCall[] | null {
+  const parsed = parseJsonOrNull(text.trim());
+  const items = Array.isArray(parsed) ? parsed : [parsed];
+  const calls = items.map((item) => {
+    const outer = isJsonObject(item) ? item : {};
+    const call = isJsonObject(outer.function) ? outer.function : outer;
+    const name = call.name ?? outer.function;
+    const args = call.arguments ?? call.parameters ?? call.args;
+    return typeof name === "string" && args !== undefined ? { name, ...readArguments(args) } : null;
+  });
+  return calls.length > 0 && calls.every((call) => call !== null) ? calls : null;
+}
+
+function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {
+  const calls = [...body.matchAll(pattern)].map(({ groups = {} }) => read(groups, tools));
+  if (calls.length === 0 || calls.some((found) => found === null)) return null;
+  return calls.flatMap((found) => found ?? []);
+}
+
+const PARAMETER = /<[^<>\s]*parameter(?:=|\s+name=)"?(?<key>[\w.-]+)"?[^<>]*>(?<value>[\s\S]*?)<\/[^<>\s]*parameter>/gi;
+
+/** A call with its name given, whose arguments are JSON or one tag per parameter. */
+function readNamed({ name = "", body = "" }: Parameters<CallFormat["read"]>[0], tools: Tools): UnidentifiedCall[] {
+  const text = body.trim();
+  if (text === "" || text.startsWith("{")) return [{ name, ...readArguments(text) }];
+  const tool = tools.get(withoutNamespace(name));
+  const entries = [...text.matchAll(PARAMETER)].map(({ groups: { key = "", value = "" } = {} }) => [
+    key,
+    argumentOf(tool, key, value),
+  ]);
+  return entries.length === 0
+    ? [{ name, ...readArguments(text) }]
+    : [{ name, ...readArguments(Object.fromEntries(entries)) }];
+}
+
+const GLM_ARGUMENT = /<arg_key>(?<key>[\s\S]*?)<\/arg_key>\s*<arg_value>(?<value>[\s\S]*?)<\/arg_value>/g;
+
+function readGlm(body: string, tools: Tools): UnidentifiedCall[] | null {
+  const [, name] = /^\s*([\w.-]+)\s*(?:<arg_key>|$)/.exec(body) ?? [];
+  if (name === undefined) return null;
+  const entries = [...body.matchAll(GLM_ARGUMENT)].map(({ groups: { key = "", value = "" } = {} }) => [
+    key.trim(),
+    argumentOf(tools.get(name), key.trim(), value),
+  ]);
+  return [{ name, ...readArguments(Object.fromEntries(entries)) }];
+}
+
+/** Text is text where the tool wants a string; otherwise it is JSON if it can be. */
+function argumentOf(tool: ToolSpec | undefined, key: string, value: string): unknown {
+  const properties = tool?.parameters.properties;
+  const schema = isJsonObject(properties) ? properties[key] : undefined;
+  const text = value.trim();
+  if (isJsonObject(schema) && schema.type === "string") return text;
+  const parsed = parseJsonOrNull(text);
+  return parsed === null && text !== "null" ? text : parsed;
+}
+
+/** Models prefix names as their template lists them: `functions.email_search`. */
+function withoutNamespace(name: string): string {
+  return name.replace(/^functions[./]/, "");
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { FINISH_REASON_NAMES, finishReasonOf } from "../../src/models/finish-reasons.js";
+import { ModelError } from "../../src/models/model.js";
+
+const thrownBy = (raw: string, calls = 0): unknown => {
+  try {
+    return finishReasonOf(raw, calls);
+  } catch (error) {
+    return error;
+  }
+};
+
+describe("finishReasonOf", () => {
+  it.each([
+    ["stop", "stop"],
+    ["end_turn", "stop"],
+    ["STOP", "stop"],
+    ["", "stop"],
+    ["MAX_TOKENS", "length"],
+    ["model_context_window_exceeded", "length"],
+    ["content_filter", "refusal"],
+    ["sensitive", "refusal"],
+    ["SAFETY", "refusal"],
+    ["MALFORMED_FUNCTION_CALL", "broken_call"],
+    ["MISSING_THOUGHT_SIGNATURE", "broken_call"],
+  ])("maps %s without calls to %s", (raw, meaning) => expect(finishReasonOf(raw, 0)).toBe(meaning));
+
+  it.each(["stop", "", "UNEXPECTED_TOOL_CALL", "some_new_reason"])("lets complete calls decide next to %j", (raw) =>
+    expect(finishReasonOf(raw, 1)).toBe("tool_calls"),
+  );
+
+  it.each(["length", "content_filter"])("keeps %s next to calls, which may be incomplete", (raw) =>
+    expect(finishReasonOf(raw, 1)).not.toBe("tool_calls"),
+  );
+
+  it.each(["error", "network_error", "insufficient_system_resource", "OTHER", "abort"])(
+    "throws a retryable error for %s, whatever the reply contains",
+    (raw) => {
+      for (const calls of [0, 1]) expect(thrownBy(raw, calls)).toMatchObject({ kind: "server", retryable: true });
+    },
+  );
+
+  it("throws an error that names an unknown reason", () => {
+    const error = thrownBy("some_new_reason");
+    expect(error).toBeInstanceOf(ModelError);
+    expect(error).toMatchObject({
+      kind: "protocol",
+      retryable: false,
+      message: expect.stringContaining("some_new_reason"),
+    });
+  });
+
+  it("lists each name once, in lower case", () => {
+    const names = Object.values(FINISH_REASON_NAMES).flat();
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => name !== name.toLowerCase())).toEqual([]);
+  });
+});

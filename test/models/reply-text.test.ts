@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import type { Completion, ToolSpec } from "../../src/models/model.js";
+import { separateReply } from "../../src/models/reply-text.js";
+
+const SEARCH: ToolSpec = {
+  name: "email_search",
+  description: "Searches.",
+  parameters: { type: "object", properties: { query: { type: "string" }, limit: { type: "integer" } } },
+};
+
+const plain = (content: string): Completion => ({
+  content,
+  toolCalls: [],
+  finishReason: "stop",
+  rawFinishReason: "stop",
+  usage: null,
+  latencyMs: 1,
+  retries: [],
+});
+
+const separate = (content: string, tools: readonly ToolSpec[] = [SEARCH]) =>
+  separateReply(plain(content), { tools, messages: [] });
+
+describe("separateReply", () => {
+  it.each([
+    ["a closed block", "<think>\nMaybe 9.9?\n</think>\n\n4.5 cents", "4.5 cents", "Maybe 9.9?"],
+    ["a block that the prompt opened", "Maybe 9.9?\n</think>\n\n4.5 cents", "4.5 cents", "Maybe 9.9?"],
+    ["a block that was cut off", "<think>Maybe 9.9", "", "Maybe 9.9"],
+    ["two blocks", "<think>a</think>4.5 <think>b</think>cents", "4.5 cents", "a\n\nb"],
+    ["an opening tag inside a block", "<think>a <think> b</think>4.5 cents", "4.5 cents", "a <think> b"],
+    ["Mistral's tags", "[THINK]a[/THINK]4.5 cents", "4.5 cents", "a"],
+    ["Kimi's tags", "◁think▷a◁/think▷4.5 cents", "4.5 cents", "a"],
+    ["Seed's tags", "<seed:think>a</seed:think>4.5 cents", "4.5 cents", "a"],
+    [
+      "harmony channels",
+      "<|channel|>analysis<|message|>Maybe 9.9?<|end|><|start|>assistant<|channel|>final<|message|>4.5 cents<|return|>",
+      "4.5 cents",
+      "Maybe 9.9?",
+    ],
+    ["harmony channels without their tokens", "analysisMaybe 9.9?assistantfinal4.5 cents", "4.5 cents", "Maybe 9.9?"],
+  ])("takes reasoning out of the text: %s", (_, content, text, reasoning) => {
+    expect(separate(content)).toMatchObject({ content: text, reasoning, unparsed: ["reasoning"] });
+  });
+
+  it.each([
+    ["Hermes", '<tool_call>\n{"name": "email_search", "arguments": {"query": "adder"}}\n</tool_call>'],
+    ["Hermes, cut off behind the JSON", '<tool_call>{"name": "email_search", "arguments": {"query": "adder"}}'],
+    [
+      "arguments as JSON text",
+      '<tool_call>{"name":"email_search","arguments":"{\\"query\\":\\"adder\\"}"}</tool_call>',
+    ],
+    ["Qwen3-Coder", "<tool_call><function=email_search><parameter=query>\nadder\n</parameter></function></tool_call>"],
+    ["Qwen3-Coder without its wrapper", "<function=email_search><parameter=query>adder</parameter></function>"],
+    ["Llama 3.1", '<function=email_search>{"query": "adder"}</function>'],
+    ["Llama 3.1 after a tag", '<|python_tag|>{"name": "email_search", "parameters": {"query": "adder"}}'],
+    ["GLM", "<tool_call>email_search\n<arg_key>query</arg_key>\n<arg_value>adder</arg_value>\n</tool_call>"],
+    [
+      "harmony",
+      '<|channel|>commentary to=functions.email_search <|constrain|>json<|message|>{"query":"adder"}<|call|>',
+    ],
+    [
+      "harmony with the tool in the role",
+      '<|start|>assistant to=functions.email_search<|channel|>commentary json<|message|>{"query":"adder"}',
+    ],
+    ["Mistral, array", '[TOOL_CALLS][{"name": "email_search", "arguments": {"query": "adder"}}]'],
+    ["Mistral, name and arguments", '[TOOL_CALLS]email_search[ARGS]{"query": "adder"}'],
+    [
+      "Kimi K2",
+      '<|tool_calls_section_begin|><|tool_call_begin|>functions.email_search:0<|tool_call_argument_begin|>{"query": "adder"}<|tool_call_end|><|tool_calls_section_end|>',
+    ],
+    [
+      "DeepSeek V3",
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>email_search\n```json\n{"query": "adder"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    ],
+    [
+      "DeepSeek V3.1",
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>email_search<｜tool▁sep｜>{"query": "adder"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    ],
+    [
+      "DSML",
+      '<｜DSML｜function_calls><｜DSML｜invoke name="email_search"><｜DSML｜parameter name="query" string="true">adder</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>',
+    ],
+    [
+      "MiniMax",
+      '<minimax:tool_call><invoke name="email_search"><parameter name="query">adder</parameter></invoke></minimax:tool_call>',
+    ],
+    ["bare JSON", '{"name": "email_search", "arguments": {"query": "adder"}}'],
+    ["fenced JSON", '```json\n{"name": "email_search", "parameters": {"query": "adder"}}\n```'],
+    [
+      "OpenAI's own form",
+      '{"type":"function","function":{"name":"email_search","arguments":"{\\"query\\":\\"adder\\"}"}}',
+    ],
+    [
+      "a call after reasoning that is never closed",
+      '<think>I search.\n<tool_call>{"name":"email_search","arguments":{"query":"adder"}}</tool_call>',
+    ],
+  ])("reads a tool call that is left in the text: %s", (_, content) => {
+    const { toolCalls, finishReason, content: text } = separate(content);
+    expect(toolCalls).toEqual([{ id: "call_1", name: "email_search", arguments: { query: "adder" } }]);
+    expect({ finishReason, text }).toEqual({ finishReason: "tool_calls", text: "" });
+  });
+
+  it("reads several calls and keeps the text around them", () => {
+    const call = (query: string) => `<tool_call>{"name":"email_search","arguments":{"query":"${query}"}}</tool_call>`;
+    const { content, toolCalls } = separate(`I search.\n${call("a")}\n${call("b")}`);
+    expect(content).toBe("I search.");
+    expect(toolCalls.map((one) => one.arguments)).toEqual([{ query: "a" }, { query: "b" }]);
+  });
+
+  it("gives an argument the type of its parameter", () => {
+    const { toolCalls } = separate(
+      "<function=email_search><parameter=query>2001</parameter><parameter=limit>5</parameter></function>",
+    );
+    expect(toolCalls[0]?.arguments).toEqual({ query: "2001", limit: 5 });
+  });
+
+  it.each([
+    ["a tool that does not exist", '<tool_call>{"name": "web_search", "arguments": {}}</tool_call>'],
+    ["JSON that cannot be read", '<tool_call>{"name": "email_search", "arguments": {"que</tool_call>'],
+    ["Python", 'print(default_api.email_search(query="adder"))'],
+  ])("marks a call as broken: %s", (_, content) => {
+    expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "broken_call" });
+  });
+
+  it.each([
+    ["a message id", "It is in <31893264.1075840732105.JavaMail.demo@kestrel>."],
+    ["a comparison", "volumes < 500 and prices > 20"],
+    ["JSON that is an answer", '{"answer": "4.5 cents", "sources": []}'],
+    ["JSON with the name of no tool", '{"name": "Marcus Hale", "arguments": {"a": 1}}'],
+    ["an answer about analysis", "analysis of the adder: 4.5 cents"],
+  ])("leaves other text as it is: %s", (_, content) => {
+    const reply = plain(content);
+    expect(separateReply(reply, { tools: [SEARCH], messages: [] })).toBe(reply);
+  });
+
+  it("looks for no calls if the request has no tools", () => {
+    const content = '{"name": "email_search", "arguments": {"query": "adder"}}';
+    expect(separate(content, []).content).toBe(content);
+  });
+
+  it("does not look for calls in text when the server sent some", () => {
+    const content = '<tool_call>{"name":"email_search","arguments":{"query":"b"}}</tool_call>';
+    const call = { id: "x", name: "email_search", arguments: { query: "a" } };
+    const reply: Completion = { ...plain(content), toolCalls: [call], finishReason: "tool_calls" };
+    expect(separateReply(reply, { tools: [SEARCH], messages: [] }).toolCalls).toEqual([call]);
+  });
+
+  it("ends on any text, including tags that are never closed", () => {
+    for (const tag of ["<think>", "</think>", "<tool_call>", "<|channel|>", "<parameter=a>", "<invoke ", "to="]) {
+      expect(separate(tag.repeat(20_000)).rawFinishReason).toBe("stop");
+    }
+  });
+});
