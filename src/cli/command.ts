@@ -65,6 +65,11 @@ export interface CommandContext extends AppContext, Interrupts {
 /** Flags by name, as yargs takes them. The command's schema sets the defaults; descriptions only state them. */
 export type Flags = Readonly<Record<string, Options>>;
 
+/** The value of a repeated flag that takes one: the last, so that a command line can be extended to override it. */
+export function lastRepeated(values: unknown): unknown {
+  return Array.isArray(values) ? values.at(-1) : values;
+}
+
 /** How the flags of a command with many of them are shown. What is not named is shown as that of any command. */
 export interface CommandHelp {
   /** Command lines, each with what it does. */

@@ -3,7 +3,7 @@ import { JUDGE_MODELS } from "../models/model-names.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { checkToken } from "./command.js";
-import { contradiction, oneOf, text, wholeNumber } from "./read-flags.js";
+import { contradiction, listText, oneOf, text, wholeNumber } from "./read-flags.js";
 import { readText } from "./read-text.js";
 import type { Settings } from "./terminal.js";
 
@@ -95,7 +95,7 @@ export const configShape = {
     description:
       "A file of settings, over which flags win, or off [default: art-e.yaml, here or beside the database, if there is one]",
   }),
-  only: text.optional().meta({
+  only: listText.optional().meta({
     description: "Only these of the runs in the file of settings, separated by commas",
   }),
 };

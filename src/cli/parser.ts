@@ -10,6 +10,7 @@ import {
   type CommandHelp,
   type Flags,
   GLOBAL_FLAGS,
+  lastRepeated,
   nameOf,
   type TableEntry,
 } from "./command.js";
@@ -60,12 +61,12 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
   );
   renderNoUnusedHelp(parser);
   parser.fail((message, error) => {
-    throw error ?? usageError(message, args, inUse, commands);
+    throw error ?? usageError(withoutMarks(message), args, inUse, commands);
   });
   return {
     async parse() {
       let help = "";
-      await parser.parseAsync([...args], {}, (_error, _argv, output) => {
+      await parser.parseAsync(markOperands(args), {}, (_error, _argv, output) => {
         help = output;
       });
       if (help !== "") process.stdout.write(`${ownHelp === null ? help : ownHelp + globalPart(help)}\n`);
@@ -98,7 +99,10 @@ function helpColumns(): number {
 }
 
 function globalParser(args: readonly string[]): Argv {
-  const flags = Object.entries(GLOBAL_FLAGS).map(([name, options]) => [name, { ...options, global: true }]);
+  const flags = Object.entries(GLOBAL_FLAGS).map(([name, options]) => [
+    name,
+    { ...options, coerce: lastRepeated, global: true },
+  ]);
   return yargs([...args])
     .scriptName("art-e")
     .usage(
@@ -261,7 +265,8 @@ export function refuseEmptyValues(args: readonly string[]): void {
 }
 
 const PARSER_CONFIGURATION = {
-  "duplicate-arguments-array": false,
+  // Repeated values reach each flag's `coerce`, which joins those of a list.
+  "duplicate-arguments-array": true,
   "boolean-negation": false,
   "strip-aliased": true,
 };
@@ -276,22 +281,37 @@ function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
   return parser.options(Object.fromEntries(hidden));
 }
 
+/** No argument of a process contains it. */
+const OPERAND_MARK = "\0";
+
+/**
+ * Everything after `--` is an operand, whatever it begins with (POSIX, Utility Syntax Guideline 10). yargs does not count
+ * such words as arguments of a command, so they get a mark that no flag begins with; `withoutMarks` removes it.
+ */
+function markOperands(args: readonly string[]): string[] {
+  const end = args.indexOf("--");
+  if (end === -1) return [...args];
+  return [...args.slice(0, end), ...args.slice(end + 1).map((operand) => `${OPERAND_MARK}${operand}`)];
+}
+
+function withoutMarks<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutMarks) as T;
+  return typeof value === "string" ? (value.replaceAll(OPERAND_MARK, "") as T) : value;
+}
+
 /** Declares the arguments and flags of a command. */
 function addFlags({ positionals = {}, flags, help }: Command, parser: Argv): Argv {
-  const named = Object.entries(positionals).reduce((rest, [name, options]) => rest.positional(name, options), parser);
-  // An array positional needs duplicates to be collected; of a flag that is given twice, the last one still counts.
-  const hasArray = Object.values(positionals).some(({ array }) => array === true);
-  const coerce = (value: unknown) => (Array.isArray(value) ? value.at(-1) : value);
+  const named = Object.entries(positionals).reduce(
+    (rest, [name, options]) => rest.positional(name, { ...options, coerce: withoutMarks }),
+    parser,
+  );
   // Without a group, yargs lists them below the global flags.
   const grouped = Object.entries(flags).map(([name, options]) => [
     name,
     // Those of a command with a help of its own are listed in that.
-    { ...options, group: "Options:", hidden: help !== undefined, ...(hasArray ? { coerce } : {}) },
+    { ...options, group: "Options:", hidden: help !== undefined },
   ]);
-  const complete = named.options(Object.fromEntries(grouped));
-  return hasArray
-    ? complete.parserConfiguration({ ...PARSER_CONFIGURATION, "duplicate-arguments-array": true })
-    : complete;
+  return named.options(Object.fromEntries(grouped));
 }
 
 interface FlagGroup {

@@ -2,13 +2,15 @@ import { z } from "zod";
 import { flagName } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
-import type { Command, CommandContext, CommandDefinition, Flags } from "./command.js";
+import { type Command, type CommandContext, type CommandDefinition, type Flags, lastRepeated } from "./command.js";
 
 declare module "zod" {
   /** How an argument or a flag is shown, beside its description. */
   interface GlobalMeta {
     /** Another name, as `l` or `csv-path`. */
     alias?: string;
+    /** A comma-separated list: its values add up if the flag is repeated. */
+    isList?: boolean;
   }
 }
 
@@ -42,8 +44,13 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
   const flags = described
     .filter(({ name }) => !positionals.includes(name))
     .map(({ name, field, description, alias }): [string, Flags[string]] => {
-      const { type, isArray, isRequired } = typeOf(field);
-      const options = { ...(alias === undefined ? {} : { alias }), type, describe: description };
+      const { type, isArray, isRequired, isList } = typeOf(field);
+      const options = {
+        ...(alias === undefined ? {} : { alias }),
+        ...(isArray ? {} : { coerce: isList ? joinRepeated : lastRepeated }),
+        type,
+        describe: description,
+      };
       const value = {
         requiresArg: true,
         ...(isArray ? { array: true } : {}),
@@ -61,6 +68,11 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
   return { positionals: Object.fromEntries(args), flags: Object.fromEntries(flags) };
 }
 
+/** The values of a repeated list flag as one list. */
+function joinRepeated(values: unknown): unknown {
+  return Array.isArray(values) ? values.join(",") : values;
+}
+
 /** What a field means, with its default where the description names none: `Mails to show [default: 10]`. */
 export function describe(field: z.ZodType): string | undefined {
   const { description } = field;
@@ -71,14 +83,22 @@ export function describe(field: z.ZodType): string | undefined {
     : description;
 }
 
+interface FlagType {
+  readonly type: "boolean" | "number" | "string";
+  readonly isArray: boolean;
+  readonly isList: boolean;
+  readonly isRequired: boolean;
+}
+
 /** What is typed for a field: below its defaults and what is made of it. */
-function typeOf(field: z.ZodType): { type: "boolean" | "number" | "string"; isArray: boolean; isRequired: boolean } {
+function typeOf(field: z.ZodType): FlagType {
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) {
     return { ...typeOf(field.def.innerType as z.ZodType), isRequired: false };
   }
   if (field instanceof z.ZodPipe) return typeOf(field.def.in as z.ZodType);
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
-  return { type, isArray: field instanceof z.ZodArray, isRequired: type !== "boolean" };
+  const isList = field.meta()?.isList ?? false;
+  return { type, isArray: field instanceof z.ZodArray, isList, isRequired: type !== "boolean" };
 }
 
 /** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
@@ -157,6 +177,9 @@ export function givenFlags(argv: Argv): ReadonlySet<string> {
   return new Set(Object.keys(argv).filter((name) => argv[name] !== undefined && argv[name] !== false));
 }
 
+/** A flag that takes a comma-separated list, as it is typed. */
+export const listText = text.meta({ isList: true });
+
 /** `a,b c`: words separated by commas or white space. */
 export function wordList(written: string): string[] {
   return written.split(/[\s,]+/).filter((word) => word !== "");
@@ -169,8 +192,7 @@ export const runNames = z
   .transform((runs) => (runs.length === 0 ? ["latest"] : runs));
 
 /** `1,2,3` */
-export const ids = z
-  .string()
+export const ids = listText
   .transform(wordList)
   .pipe(
     z

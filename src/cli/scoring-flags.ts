@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { isScorerName, SCORER_NAMES } from "../scoring/scorers.js";
-import { numberBetween, text, wholeNumber, wordList } from "./read-flags.js";
+import { listText, numberBetween, text, wholeNumber, wordList } from "./read-flags.js";
 
-const names = z
-  .string("expected names, separated by commas")
+const names = listText
   .transform(wordList)
   .superRefine((given, context) => {
     const unknown = given.filter((name) => !isScorerName(name) && !isEvalScore(name));
@@ -26,7 +25,7 @@ export const scorerShape = {
 };
 
 /** `accuracy,sources`: names of metrics, separated by commas. */
-export const metrics = text
+export const metrics = listText
   .transform(wordList)
   .pipe(z.array(z.string()).min(1, "expected names of metrics, separated by commas"));
 
@@ -47,6 +46,7 @@ const thresholds = text
     /^[\w.:-]+=-?\d+(\.\d+)?(,[\w.:-]+=-?\d+(\.\d+)?)*$/,
     "expected METRIC=VALUE,METRIC=VALUE, such as accuracy=0.8",
   )
+  .meta({ isList: true })
   .transform((list) =>
     list.split(",").map((part) => {
       const [metric = "", limit] = part.split("=");

@@ -5,7 +5,7 @@ import { COUNTERPARTS } from "../tasks/suite-task.js";
 import type { TraceSelection } from "../trace-formats/export-traces.js";
 import { BANDS } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
-import { contradiction, day, ids, numberBetween, oneOf, text, wholeNumber, wordList } from "./read-flags.js";
+import { contradiction, day, ids, listText, numberBetween, oneOf, text, wholeNumber, wordList } from "./read-flags.js";
 
 /** `0.5`, or `METRIC=VALUE,METRIC=VALUE`. */
 const scores = z
@@ -14,6 +14,7 @@ const scores = z
     /^(?:[\w.-]+=)?-?\d+(?:\.\d+)?(?:,[\w.-]+=-?\d+(?:\.\d+)?)*$/,
     "expected a score such as 0.5, or METRIC=VALUE,METRIC=VALUE",
   )
+  .meta({ isList: true })
   .transform((list) =>
     list.split(",").map((part) => {
       const [value = "", metric = null] = part.split("=").reverse();
@@ -21,8 +22,7 @@ const scores = z
     }),
   );
 
-const taskNames = z
-  .string()
+const taskNames = listText
   .transform(wordList)
   .pipe(z.array(z.string()).min(1, "expected ids of tasks, separated by commas"));
 
@@ -126,7 +126,7 @@ export const suiteDir = text.meta({
   description: "The suite: a folder that holds examples/<tool>/<id>/<id>.json, or Harbor tasks",
 });
 
-const words = text.transform(wordList);
+const words = listText.transform(wordList);
 
 /** Which tasks of a suite are meant. */
 export const suiteSelectionShape = {

@@ -11,6 +11,7 @@ import {
   contradiction,
   defineCommand,
   jsonObject,
+  listText,
   numberBetween,
   oneOf,
   text,
@@ -224,8 +225,7 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
 export const createAgentCommand = defineCommand(
   z.object({
     ...agentShape,
-    tools: z
-      .string()
+    tools: listText
       .transform(wordList)
       .optional()
       .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),

@@ -4,14 +4,14 @@ import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, oneOf, runNames, text, wordList } from "../read-flags.js";
+import { defineCommand, listText, oneOf, runNames, text, wordList } from "../read-flags.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Runs: an id, a name, latest, or a results file [default: latest]" }),
   format: oneOf(TABLE_FORMATS)
     .default("parquet")
     .meta({ description: `${TABLE_FORMATS.join(", ")} [default: parquet]` }),
-  tables: text
+  tables: listText
     .transform((list) => [...new Set(wordList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional()

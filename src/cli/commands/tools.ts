@@ -10,6 +10,7 @@ import {
   day,
   defineCommand,
   jsonObject,
+  listText,
   numberAbove,
   oneOf,
   text,
@@ -38,7 +39,7 @@ export const listToolsCommand = defineCommand(
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-const names = z.string().transform(wordList);
+const names = listText.transform(wordList);
 
 /** What can be set of a tool, when it is added and later. */
 const toolShape = {

@@ -144,6 +144,12 @@ describe("gate", () => {
       ]);
     });
 
+    it("checks every gate of a repeated --fail-under", async () => {
+      const { code, stderr } = await artE("gate latest --fail-under accuracy=0.8 --fail-under found=0.5 --json");
+      expect(code).toBe(3);
+      expect(JSON.parse(stderr).error.message).toContain("missed 1 of 2 gates: accuracy");
+    });
+
     it("ends with 3 where one is missed, and says which by how much", async () => {
       const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
       expect(code).toBe(3);

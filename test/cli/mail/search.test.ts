@@ -75,6 +75,14 @@ describe("search and show", () => {
       expect(all.emails).toHaveLength(2);
     });
 
+    it("takes everything behind -- as words, also what looks like a flag", async () => {
+      const found = async (words: string[]) => JSON.parse((await artE(["search", MARCUS, "--json", ...words])).stdout);
+      expect(await found(["--", "-40", "quantity"])).toEqual(await found(["quantity", "40"]));
+      expect(await found(["quantity", "--", "--limit"])).toEqual(await found(["quantity", "limit"]));
+      const { code, stderr } = await artE(["runs", "list", "--", "--nonsense"]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("runs list does not take --nonsense")]);
+    });
+
     it("is not put off by quotes, operators or numbers among the words", async () => {
       const { code, stdout } = await artE(["search", MARCUS, "what's", 'AND "Q3', "*", "9,200", "--json"]);
       expect(code).toBe(0);
