@@ -10,7 +10,7 @@ import type {
 import type { Ending } from "../tasks/ending.js";
 import type { AgentSettings, Tool, ToolContext, ToolResult } from "../tools/tool.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
-import { endingOfAnswer, type Rollout, type Transcript } from "./agent.js";
+import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./agent.js";
 
 /** The value of `{{tools}}` in a prompt: one tool per line, `- id: description`. */
 export function listTools(tools: readonly Tool[]): string {
@@ -83,7 +83,10 @@ export async function runAgent(run: AgentRun, transcript: Transcript): Promise<R
     if (reply.finishReason === "refusal") return { ...done("refused", null), reason: refusalReason(reply) };
     if (reply.toolCalls.length === 0) {
       const complaint = complaintAbout(reply);
-      if (complaint === null) return done(endingOfAnswer(reply.content, []), reply.content.trim());
+      if (complaint === null) {
+        const { answer, sources } = readAnswer(reply.content);
+        return done(endingOfAnswer(answer, sources), answer, sources);
+      }
       messages.push({ role: "user", content: complaint });
       continue;
     }
@@ -169,15 +172,6 @@ function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
   return made;
 }
 
-/** Reason for the trace: the provider's name for the refusal, and the model's or the server's own words. */
-function refusalReason({ rawFinishReason, content }: Completion): string {
-  return ["The model refused to answer", rawFinishReason, content.trim().slice(0, MAX_REASON_CHARS)]
-    .filter((part) => part !== "")
-    .join(": ");
-}
-
-const MAX_REASON_CHARS = 300;
-
 /** Message to a model whose reply is neither a call nor an answer; null for an answer. */
 function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "length") return CUT_OFF;
@@ -215,6 +209,7 @@ export async function callTool(
       result: result.ok ? result.value : null,
       error: result.ok ? null : result.error,
       errorKind: result.ok ? null : result.kind,
+      ...(result.repairs === undefined ? {} : { repairs: result.repairs }),
       turn,
       startedAt,
       durationMs: performance.now() - started,

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import type { Message, TaskActivity } from "../models/model.js";
+import type { Completion, Message, TaskActivity } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
+import { parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";
 import type { Task, TaskId, TaskSet } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
@@ -85,7 +86,30 @@ export interface AgentBackend {
 }
 
 /** An answer as external agents give it. */
-export const answerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).default([]) });
+export const answerSchema = z.object({
+  answer: z.string(),
+  sources: z
+    .array(z.string())
+    .nullish()
+    .transform((sources) => sources ?? []),
+});
+
+/** Reason for the trace of a refusal: the provider's name for it, and the model's or the server's own words. */
+export function refusalReason({ rawFinishReason, content }: Pick<Completion, "rawFinishReason" | "content">): string {
+  return ["The model refused to answer", rawFinishReason, content.trim().slice(0, MAX_REASON_CHARS)]
+    .filter((part) => part !== "")
+    .join(": ");
+}
+
+const MAX_REASON_CHARS = 300;
+
+/** The text itself, or the answer and sources of bare or fenced JSON in it: `{"answer": "...", "sources": [...]}`. */
+export function readAnswer(content: string): z.output<typeof answerSchema> {
+  const text = content.trim();
+  const [, fenced = text] = /^```(?:json)?[^\S\n]*\n([\s\S]*?)```$/.exec(text) ?? [];
+  const read = answerSchema.safeParse(fenced.trim().startsWith("{") ? parseJsonOrNull(fenced) : null);
+  return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
+}
 
 /** What an external agent came to; one that ends without an answer has used its turns, which is no failure. */
 export function rolloutOf(transcript: Transcript, answer: string, sources: readonly string[]): Rollout {

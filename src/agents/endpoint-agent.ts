@@ -1,15 +1,24 @@
 import { z } from "zod";
-import { chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
+import { chatContentSchema, chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
+import { finishReasonOf } from "../models/finish-reasons.js";
 import { ModelError, type Usage, usageSchema } from "../models/model.js";
 import { retryFollowed } from "../models/model-retries.js";
 import { toModelError } from "../models/provider-errors.js";
 import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
+import { separateReasoning } from "../models/reply-text.js";
 import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
-import { parseJsonOrNull } from "../platform/json.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
-import { type AgentBackend, type AgentTask, answerSchema, mailboxOf, rolloutOf, type Transcript } from "./agent.js";
+import {
+  type AgentBackend,
+  type AgentTask,
+  mailboxOf,
+  readAnswer,
+  refusalReason,
+  rolloutOf,
+  type Transcript,
+} from "./agent.js";
 
 /** An agent that looks like a model of an OpenAI-compatible server and runs its own tools. */
 interface EndpointAgent {
@@ -27,7 +36,7 @@ const replySchema = z.object({
     [
       z.object({
         message: z.looseObject({
-          content: z.string().nullish(),
+          content: chatContentSchema.nullish(),
           refusal: z.string().nullish(),
           tool_calls: z.array(z.unknown()).nullish(),
         }),
@@ -65,20 +74,25 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const began = performance.now();
       try {
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { usage, rawFinishReason, named, ...said } = readReply(reply);
+        const { usage, rawFinishReason, finishReason, named, reasoning, ...said } = readReply(reply);
         const content = redact(said.content, [endpoint.apiKey]);
-        transcript.messages.push({ role: "assistant", content, toolCalls: [] });
+        const thought = reasoning === "" ? {} : { reasoning: redact(reasoning, [endpoint.apiKey]) };
+        transcript.messages.push({ role: "assistant", content, toolCalls: [], ...thought });
         transcript.turns.push({
           startedAt,
           ...named,
           latencyMs: performance.now() - began,
-          finishReason: rawFinishReason === "length" ? "length" : rawFinishReason === "stop" ? "stop" : "other",
+          finishReason,
           rawFinishReason,
           usage,
           costUsd: usage === null ? null : priceOf(usage),
           retries: [],
           cached: false,
         });
+        if (finishReason === "refusal") {
+          const reason = refusalReason({ rawFinishReason, content });
+          return { ...transcript, ending: "refused", answer: null, sources: [], reason };
+        }
         const { answer, sources } = readAnswer(content);
         return rolloutOf(transcript, answer, sources);
       } catch (error) {
@@ -111,7 +125,10 @@ function readReply(body: unknown) {
   if (failure !== null) throw failure;
   const { choices, usage, model, id } = replySchema.parse(body);
   const [{ message, finish_reason }] = choices;
-  const content = message.content || (message.refusal ?? "");
+  const { text, reasoning } = separateReasoning(message.content ?? "");
+  const refused = message.refusal ?? "";
+  const content = text || refused;
+  const rawFinishReason = finish_reason ?? "";
   if ((message.tool_calls ?? []).length > 0 && content === "") {
     throw new ModelError("protocol", "it asks for a tool to be called: an agent runs its own tools", {
       retryable: false,
@@ -119,8 +136,10 @@ function readReply(body: unknown) {
   }
   return {
     content,
+    reasoning,
     named: { ...model, ...id },
-    rawFinishReason: finish_reason ?? "",
+    finishReason: refused === "" ? finishReasonOf(rawFinishReason, 0) : ("refusal" as const),
+    rawFinishReason,
     usage: usage
       ? usageSchema.parse({
           inputTokens: usage.prompt_tokens,
@@ -129,15 +148,6 @@ function readReply(body: unknown) {
         })
       : null,
   };
-}
-
-/** The text itself, or an answer with sources as bare or fenced JSON. */
-function readAnswer(content: string): { answer: string; sources: readonly string[] } {
-  const text = content.trim();
-  const [fence = ""] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
-  const fenced = fence !== "" && text.endsWith("```") ? text.slice(fence.length, -3).trim() : text;
-  const read = answerSchema.safeParse(fenced.startsWith("{") ? parseJsonOrNull(fenced) : null);
-  return read.success ? { ...read.data, answer: read.data.answer.trim() } : { answer: text, sources: [] };
 }
 
 /** Retries an external agent from the beginning; one answer counts as one call for the rate limiter. */

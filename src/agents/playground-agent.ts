@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } from "../models/model.js";
 import { toModelError } from "../models/provider-errors.js";
+import { separateReasoning } from "../models/reply-text.js";
 import { readServerSentEvents } from "../models/sse-reader.js";
 import { readArguments } from "../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../platform/json.js";
@@ -191,7 +192,7 @@ class PlaygroundReader {
       const { answer, sources } = this.#answer;
       return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };
     }
-    const text = this.#lastText.trim();
+    const { text } = separateReasoning(this.#lastText.trim());
     // An agent that ends without an answer has used its turns: not a failure.
     const ending = this.#ending ?? (text === "" ? "out_of_turns" : endingOfAnswer(text, []));
     return {

@@ -3,7 +3,7 @@ import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
-import { httpError } from "./provider-errors.js";
+import { httpError, sentenceIn } from "./provider-errors.js";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 
@@ -17,19 +17,29 @@ export function chatUrl({ baseUrl }: Endpoint): string {
   return `${(baseUrl ?? OPENAI_URL).replace(/\/$/, "")}/chat/completions`;
 }
 
+/** The text of a message in a chat completion, which some servers send in parts. */
+export const chatContentSchema = z.union([
+  z.string(),
+  z.array(z.looseObject({ text: z.string().optional() })).transform((parts) => parts.map((p) => p.text ?? "").join("")),
+]);
+
 /** Null stands for OpenAI's own server. */
 export function isOpenaiServer(baseUrl: string | null): boolean {
   return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
 }
 
-const failureSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400), message: z.string() }) });
+const statusSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400).max(599) }) });
 
-/** OpenRouter reports the failure of the server behind it in a reply of status 200; null for every other reply. */
+/**
+ * The failure in a reply of status 200, as OpenRouter and other gateways report that of the server behind them; null for
+ * every other reply. Without a status it counts as a fault of the server.
+ */
 export function failureInReply(body: unknown): ModelError | null {
-  // Nearly every reply is none: to find that out by the schema costs more than the rest of the reading.
-  if (typeof body !== "object" || body === null || !("error" in body)) return null;
-  const failure = failureSchema.safeParse(body);
-  return failure.success ? httpError(failure.data.error.code, failure.data.error.message) : null;
+  // Nearly every reply is none, and a schema would take longer to tell than the rest of the reading.
+  if (typeof body !== "object" || body === null || !("error" in body) || "choices" in body) return null;
+  const sentence = sentenceIn(body);
+  if (sentence === null) return null;
+  return httpError(statusSchema.safeParse(body).data?.error.code ?? 500, sentence);
 }
 
 export interface EndpointSettings {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseRetryAfter } from "../platform/http.js";
+import { parseJsonOrNull } from "../platform/json.js";
 import { ModelError, type ModelErrorKind } from "./model.js";
 
 const MAX_LENGTH = 300;
@@ -134,16 +135,40 @@ function classify(status: number, details: string): { kind: ModelErrorKind; retr
   return { kind: "protocol", retryable: false };
 }
 
-/** The server's own sentence where its body has one; or else the SDK's message. */
+/** The server's own sentence if its body has one, otherwise the SDK's message. */
 function describe(body: unknown, message: string): string {
-  const said = z.object({ message: z.string(), code: z.unknown().optional() });
-  const wrapped = z.object({ error: said }).transform((outer) => outer.error);
-  const found = z.union([wrapped, said]).safeParse(body);
-  if (!found.success) {
-    return message.replace(/^\d{3} /, "");
+  return sentenceIn(body) ?? message.replace(/^\d{3} /, "");
+}
+
+const sentenceSchema = z.looseObject({
+  message: z.string(),
+  code: z.unknown().optional(),
+  // OpenRouter's: what the provider behind it said.
+  metadata: z.looseObject({ raw: z.string() }).optional().catch(undefined),
+});
+
+/**
+ * The sentence in a server's error body: OpenAI's and Google's `{error: {message}}`, also in an array, FastAPI's
+ * `{detail}`, Cloudflare's `{errors: [{message}]}`, `{error: "..."}` and `{message}`. Null if it has none.
+ */
+export function sentenceIn(body: unknown, depth = 0): string | null {
+  if (depth > 4) return null;
+  if (typeof body === "string") return body.trim() === "" ? null : body;
+  if (Array.isArray(body)) return sentenceIn(body[0], depth + 1);
+  const said = sentenceSchema.safeParse(body).data;
+  if (said !== undefined) {
+    const { message, code, metadata } = said;
+    const sentence = typeof code === "string" && code !== "" ? `${message} (${code})` : message;
+    if (metadata === undefined) return sentence;
+    const cause = sentenceIn(parseJsonOrNull(metadata.raw), depth + 1) ?? metadata.raw;
+    return `${sentence}: ${cause}`;
   }
-  const { code } = found.data;
-  return typeof code === "string" ? `${found.data.message} (${code})` : found.data.message;
+  const outer = z.record(z.string(), z.unknown()).safeParse(body).data ?? {};
+  for (const field of ["error", "errors", "detail"]) {
+    const sentence = outer[field] === undefined ? null : sentenceIn(outer[field], depth + 1);
+    if (sentence !== null) return sentence;
+  }
+  return null;
 }
 
 function networkError(error: unknown, apiKey: string): ModelError | null {

@@ -87,7 +87,7 @@ const REASONING_TAG = new RegExp(
 const FIRST_CALL = /<tool_call>|<function=|\[TOOL_CALLS\]/i;
 
 /** Reads the tags from left to right: a pattern over pairs would take quadratic time on tags that are never closed. */
-function separateReasoning(content: string): { text: string; reasoning: string } {
+export function separateReasoning(content: string): { text: string; reasoning: string } {
   const reasoning: string[] = [];
   const plain = separateHarmony(content, reasoning);
   let kept = "";

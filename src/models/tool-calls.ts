@@ -221,7 +221,8 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
 
 /**
  * The ids of a reply's calls, each made unlike all others in the conversation: some servers send none, or count
- * from zero in every reply. Made ids depend on the conversation only, so that a replay gives the same.
+ * from zero in every reply. Made ids depend on the conversation only, so that a replay gives the same. They have the
+ * nine letters and digits that Mistral insists on.
  */
 export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): string[] {
   if (ids.length === 0) return [];
@@ -232,10 +233,18 @@ export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): 
   let next = usedIds.size + 1;
   return ids.map((id) => {
     let unique = id;
-    while (unique === "" || usedIds.has(unique)) unique = `call_${next++}`;
+    while (unique === "" || usedIds.has(unique)) unique = `call${String(next++).padStart(5, "0")}`;
     usedIds.add(unique);
     return unique;
   });
+}
+
+/**
+ * The name of a called tool as every provider accepts it in a request. A model may have made one up, and a provider
+ * that returned it refuses it in the history.
+ */
+export function sendableToolName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]+/g, "_").slice(0, 64) || "unnamed_tool";
 }
 
 /** Half a surrogate pair, left by a text cut in its middle: providers refuse the whole request for it. */

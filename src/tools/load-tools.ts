@@ -11,6 +11,7 @@ import { runNotebook, runShell } from "./machine-tools.js";
 import { applyOracle, emailGet, emailSearch, returnFinalAnswer, SEARCH_HANDLERS, searchEmails } from "./mail-tools.js";
 import { toolError } from "./mailbox.js";
 import { mcpTool } from "./mcp-tool.js";
+import { repairArguments } from "./repair-arguments.js";
 import {
   type Agent,
   type AttachedTool,
@@ -111,14 +112,26 @@ export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
     parameters: tool.parametersSchema,
     async call(args, context) {
       check ??= compileSchema(tool);
-      const checked = check(args);
+      const { checked, repairs } = checkRepaired(tool, check, args);
       if (!checked.ok) return badArguments(tool, checked.error);
       const typed = handler.args.safeParse(checked.value);
       if (!typed.success) return badArguments(tool, inOneLine(typed.error));
-      if (threads !== undefined) return threads.call(tool.handlerKey, typed.data, context, settings);
-      return handler.call(typed.data, context, resources, settings);
+      const result =
+        threads !== undefined
+          ? await threads.call(tool.handlerKey, typed.data, context, settings)
+          : await handler.call(typed.data, context, resources, settings);
+      return repairs.length === 0 ? result : { ...result, repairs };
     },
   };
+}
+
+/** Arguments that fit are never repaired. Repairs that do not make them fit are dropped: the error names what was sent. */
+function checkRepaired({ parametersSchema }: ToolRow, check: SchemaValidator, args: JsonValue) {
+  const checked = check(args);
+  if (checked.ok) return { checked, repairs: [] };
+  const { value, repairs } = repairArguments(parametersSchema, args);
+  const again = repairs.length === 0 ? checked : check(value);
+  return again.ok ? { checked: again, repairs } : { checked, repairs: [] };
 }
 
 /** Checks handler, schema and configuration of a tool; throws a UserError for the first problem. */

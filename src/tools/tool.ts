@@ -185,9 +185,13 @@ export interface ToolContext {
  * The result of a call. An error tells the model what was wrong and what would be right. `json`: the value as text,
  * where it was made already; `final` ends the agent loop with this answer.
  */
-export type ToolResult =
+export type ToolResult = (
   | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
-  | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind };
+  | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind }
+) & {
+  /** What was repaired in the arguments before the call; absent if nothing was. */
+  readonly repairs?: readonly string[];
+};
 
 /** Distinguished because ART's reward weighs them differently. */
 export type ToolErrorKind = "unparsable_call" | "unknown_tool" | "bad_arguments" | "invalid_email" | "failed";

@@ -198,6 +198,8 @@ export const toolCallRecordSchema = z.object({
   result: jsonValueSchema,
   error: z.string().nullable(),
   errorKind: z.enum(["unparsable_call", "unknown_tool", "bad_arguments", "invalid_email", "failed"]).nullable(),
+  /** What was repaired in the arguments before the call, one line per parameter; absent if nothing was. */
+  repairs: z.array(z.string()).readonly().exactOptional(),
   /** Index of the turn that asked for it. */
   turn: z.number().int().nonnegative(),
   startedAt: z.string(),

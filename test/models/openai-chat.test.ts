@@ -16,6 +16,7 @@ describe("a chat completion request", () => {
     expect(sent).toMatchObject({ method: "POST", path: "/v1/chat/completions" });
     expect(sent.body).toEqual({
       model: "qwen3",
+      stream: false,
       max_tokens: 512,
       temperature: 0,
       messages: [
@@ -31,7 +32,6 @@ describe("a chat completion request", () => {
         },
         { role: "tool", tool_call_id: "c1", content: '{"emails":[]}' },
         { role: "tool", tool_call_id: "c2", content: "not JSON" },
-        { role: "assistant", content: "" },
         { role: "user", content: "Please call a tool." },
       ],
       tools: [
@@ -68,6 +68,40 @@ describe("a chat completion request", () => {
       expect((await send(name)).sent.body).toMatchObject({ max_tokens: 512, temperature: 0 });
     },
   );
+
+  test("sends the signature of a tool call back with the call", async () => {
+    const signature = { extra_content: { google: { thought_signature: "SIG" } } };
+    const call = { id: "a", function: { name: "f", arguments: "{}" } };
+    const first = await send("m", replied({ content: null, tool_calls: [{ ...call, ...signature }] }));
+    const second = await send("m", { content: "ok" }, { messages: [asMessage(first.reply)], system: "" });
+    expect(second.sent.body).toMatchObject({ messages: [{ tool_calls: [{ id: "a", ...signature }] }] });
+    expect(second.sent.body).not.toHaveProperty("messages.0.extra_content");
+  });
+
+  test("sends the name of a called tool in a form that every provider accepts", async () => {
+    const names = ["email.search now", "", "x".repeat(90)];
+    const toolCalls = names.map((name, i) => ({ id: `c${i}`, name, arguments: {} }));
+    const { sent } = await send("m", { content: "ok" }, { messages: [{ role: "assistant", content: "", toolCalls }] });
+    const [, { tool_calls }] = (sent.body as { messages: [unknown, { tool_calls: { function: { name: string } }[] }] })
+      .messages;
+    expect(tool_calls.map((call) => call.function.name)).toEqual(["email_search_now", "unnamed_tool", "x".repeat(64)]);
+  });
+
+  test("leaves out an empty reply, and joins the user's messages around it", async () => {
+    const { sent } = await send(
+      "m",
+      { content: "ok" },
+      {
+        system: "",
+        messages: [
+          { role: "user", content: "When?" },
+          { role: "assistant", content: " ", toolCalls: [] },
+          { role: "user", content: "Please call a tool." },
+        ],
+      },
+    );
+    expect(sent.body).toMatchObject({ messages: [{ role: "user", content: "When?\n\nPlease call a tool." }] });
+  });
 
   test("sends reasoning back under the name it came by", async () => {
     const details = [{ type: "reasoning.encrypted", data: "xyz" }];

@@ -96,7 +96,7 @@ describe("separateReply", () => {
     ],
   ])("reads a tool call that is left in the text: %s", (_, content) => {
     const { toolCalls, finishReason, content: text } = separate(content);
-    expect(toolCalls).toEqual([{ id: "call_1", name: "email_search", arguments: { query: "adder" } }]);
+    expect(toolCalls).toEqual([{ id: "call00001", name: "email_search", arguments: { query: "adder" } }]);
     expect({ finishReason, text }).toEqual({ finishReason: "tool_calls", text: "" });
   });
 

@@ -13,6 +13,7 @@ import {
   type Reply,
   readArguments,
   responseIdSchema,
+  sendableToolName,
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
@@ -116,10 +117,17 @@ function toBlocks(message: Message): AnthropicBlock[] {
     const callIds = new Set(message.toolCalls.map((call) => call.id));
     const blocks = stateSchema.parse(message.providerState.value);
     return withoutTrailingThinking(
-      blocks.filter((block) => block.type !== "tool_use" || callIds.has(String(block.id))),
+      blocks
+        .filter((block) => block.type !== "tool_use" || callIds.has(String(block.id)))
+        .map((block) => (block.type === "tool_use" ? { ...block, name: sendableToolName(String(block.name)) } : block)),
     );
   }
-  const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({ type: "tool_use", id, name, input }));
+  const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({
+    type: "tool_use",
+    id,
+    name: sendableToolName(name),
+    input,
+  }));
   return [...textBlock(message.content), ...calls];
 }
 

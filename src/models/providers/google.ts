@@ -13,6 +13,7 @@ import {
   type Reply,
   readArguments,
   responseIdSchema,
+  sendableToolName,
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
@@ -93,7 +94,9 @@ function toParts(message: Message, theirIds: Set<string>): GooglePart[] {
   if (message.role === "tool") return [{ functionResponse: functionResponse(message, theirIds) }];
   if (message.role !== "assistant") return textPart(message.content);
   if (message.providerState?.provider !== PROVIDER) {
-    const calls = message.toolCalls.map((call) => ({ functionCall: { name: call.name, args: call.arguments } }));
+    const calls = message.toolCalls.map((call) => ({
+      functionCall: { name: sendableToolName(call.name), args: call.arguments },
+    }));
     return [...textPart(message.content), ...calls];
   }
   const state = stateSchema.parse(message.providerState.value);
@@ -118,7 +121,8 @@ function textPart(text: string): GooglePart[] {
 function functionResponse(message: ToolMessage, theirIds: ReadonlySet<string>): GooglePart {
   const { name, toolCallId, content, isError } = message;
   const response = isError ? { error: wellFormed(content) } : { output: asJson(wellFormed(content)) };
-  return theirIds.has(toolCallId) ? { id: toolCallId, name, response } : { name, response };
+  const fields = { name: sendableToolName(name), response };
+  return theirIds.has(toolCallId) ? { id: toolCallId, ...fields } : fields;
 }
 
 function asJson(text: string): JsonValue {

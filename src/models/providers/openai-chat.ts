@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { chatUrl, type Endpoint, failureInReply, isOpenaiServer, openaiHeaders } from "../endpoint.js";
+import {
+  chatContentSchema,
+  chatUrl,
+  type Endpoint,
+  failureInReply,
+  isOpenaiServer,
+  openaiHeaders,
+} from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
 import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
@@ -13,14 +20,29 @@ import {
   type Reply,
   readArguments,
   responseIdSchema,
+  sendableToolName,
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
 
 const PROVIDER = "openai-chat";
 
-/** Where servers put a model's reasoning; those that do want it back with the tool results. */
-const REASONING_FIELDS = ["reasoning_content", "reasoning_details", "reasoning"];
+/**
+ * Fields of a message that servers want back with the tool results: reasoning, LiteLLM's thinking blocks, and Gemini's
+ * thought signatures.
+ */
+const MESSAGE_STATE_FIELDS = [
+  "reasoning_content",
+  "reasoning_details",
+  "reasoning",
+  "thinking_blocks",
+  "provider_specific_fields",
+  "extra_content",
+];
+
+/** The same of a tool call. In the state they stand by the call's id, under `CALL_STATE`. */
+const CALL_STATE_FIELDS = ["extra_content", "provider_specific_fields"];
+const CALL_STATE = "tool_calls";
 
 /** Chat completions, of OpenAI or of any server that speaks like it: vLLM, Ollama, LM Studio, OpenRouter. */
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
@@ -48,7 +70,9 @@ function bodyWriter(name: string, endpoint: Endpoint) {
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
     model: name,
-    messages: [...(system === "" ? [] : [{ role: "system", content: wellFormed(system) }]), ...messages.map(toMessage)],
+    messages: toMessages(system, messages),
+    // Some gateways stream unless they are told not to.
+    stream: false,
     [limit]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
   });
@@ -76,14 +100,32 @@ function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["to
   };
 }
 
+/**
+ * An empty reply is left out, as several servers refuse an empty message of the assistant; the user's messages around it
+ * become one, as others refuse two in a row.
+ */
+function toMessages(system: string, messages: readonly Message[]): Record<string, JsonValue>[] {
+  const sent: Record<string, JsonValue>[] = system === "" ? [] : [{ role: "system", content: wellFormed(system) }];
+  for (const message of messages) {
+    if (message.role === "assistant" && message.content.trim() === "" && message.toolCalls.length === 0) continue;
+    const last = sent.at(-1);
+    if (message.role === "user" && last?.role === "user")
+      last.content = `${last.content}\n\n${wellFormed(message.content)}`;
+    else sent.push(toMessage(message));
+  }
+  return sent;
+}
+
 function toMessage(message: Message): Record<string, JsonValue> {
   if (message.role === "tool") {
     return { role: "tool", tool_call_id: message.toolCallId, content: wellFormed(message.content) };
   }
   if (message.role !== "assistant") return { role: message.role, content: wellFormed(message.content) };
   const state = message.providerState;
-  const reasoning = state?.provider === PROVIDER ? stateSchema.parse(state.value) : {};
-  if (message.toolCalls.length === 0) return { role: "assistant", content: wellFormed(message.content), ...reasoning };
+  const { [CALL_STATE]: callState = {}, ...fields } =
+    state?.provider === PROVIDER ? stateSchema.parse(state.value) : {};
+  if (message.toolCalls.length === 0) return { role: "assistant", content: wellFormed(message.content), ...fields };
+  const stateOfCalls = callStateSchema.parse(callState);
   return {
     role: "assistant",
     content: message.content === "" ? null : wellFormed(message.content),
@@ -91,27 +133,24 @@ function toMessage(message: Message): Record<string, JsonValue> {
     tool_calls: message.toolCalls.map((call) => ({
       id: call.id,
       type: "function",
-      function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+      function: { name: sendableToolName(call.name), arguments: JSON.stringify(call.arguments) },
+      ...stateOfCalls[call.id],
     })),
-    ...reasoning,
+    ...fields,
   };
 }
 
 const stateSchema = z.record(z.string(), jsonValueSchema);
+const callStateSchema = z.record(z.string(), stateSchema);
 
 const tokens = z.number().int().nonnegative();
 
-const contentSchema = z.union([
-  z.string(),
-  z.array(z.looseObject({ text: z.string().optional() })).transform((parts) => parts.map((p) => p.text ?? "").join("")),
-]);
-
 const messageSchema = z.looseObject({
-  content: contentSchema.nullish(),
+  content: chatContentSchema.nullish(),
   refusal: z.string().nullish(),
   tool_calls: z
     .array(
-      z.object({
+      z.looseObject({
         id: z.string().nullish(),
         function: z.object({ name: z.string().nullish(), arguments: z.unknown().optional() }),
       }),
@@ -182,13 +221,23 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
           ...cacheWrites(reply.usage.prompt_tokens_details?.cache_write_tokens ?? 0),
         }
       : null,
-    ...stateOf(message),
+    ...stateOf(message, calls, ids),
   };
 }
 
-function stateOf(message: Record<string, unknown>): Pick<Reply, "providerState"> {
-  const fields = REASONING_FIELDS.filter((field) => message[field] != null && message[field] !== "");
-  if (fields.length === 0) return {};
-  const value = stateSchema.parse(Object.fromEntries(fields.map((field) => [field, message[field]])));
-  return { providerState: { provider: PROVIDER, value } };
+type Fields = Record<string, unknown>;
+
+function stateOf(message: Fields, calls: readonly Fields[], ids: readonly string[]): Pick<Reply, "providerState"> {
+  const ofMessage = pickFields(message, MESSAGE_STATE_FIELDS);
+  const ofCalls = calls.flatMap((call, i) => {
+    const fields = pickFields(call, CALL_STATE_FIELDS);
+    return Object.keys(fields).length === 0 ? [] : [[ids[i] ?? "", fields]];
+  });
+  const all = { ...ofMessage, ...(ofCalls.length === 0 ? {} : { [CALL_STATE]: Object.fromEntries(ofCalls) }) };
+  return Object.keys(all).length === 0 ? {} : { providerState: { provider: PROVIDER, value: stateSchema.parse(all) } };
+}
+
+function pickFields(from: Fields, names: readonly string[]): Fields {
+  const isSet = (value: unknown) => value !== undefined && value !== null && value !== "";
+  return Object.fromEntries(names.filter((name) => isSet(from[name])).map((name) => [name, from[name]]));
 }

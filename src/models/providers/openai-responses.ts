@@ -15,6 +15,7 @@ import {
   type Reply,
   readArguments,
   responseIdSchema,
+  sendableToolName,
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
@@ -100,13 +101,15 @@ function toItems(message: Message): ResponseItem[] {
     const callIds = new Set(message.toolCalls.map((call) => call.id));
     const items = z.array(itemSchema).parse(message.providerState.value);
     return withoutTrailingReasoning(
-      items.filter((item) => item.type !== "function_call" || callIds.has(String(item.call_id))),
+      items
+        .filter((item) => item.type !== "function_call" || callIds.has(String(item.call_id)))
+        .map((item) => (item.type === "function_call" ? { ...item, name: sendableToolName(String(item.name)) } : item)),
     );
   }
   const calls = message.toolCalls.map((call) => ({
     type: "function_call",
     call_id: call.id,
-    name: call.name,
+    name: sendableToolName(call.name),
     arguments: call.invalid ?? JSON.stringify(call.arguments),
   }));
   const text = message.content === "" ? [] : [{ role: "assistant", content: wellFormed(message.content) }];

@@ -1,0 +1,68 @@
+import { type JsonSchema, type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import { isSchemaObject } from "./schema-safety.js";
+
+/**
+ * Repairs arguments that miss their schema in a way that leaves no doubt about what was meant: an array as JSON text,
+ * `null` for an optional parameter, `"5"` for 5, one text for an array of them. Models trained on other tool formats send them,
+ * and would repeat them after an error.
+ */
+
+export interface RepairedArguments {
+  readonly value: JsonValue;
+  /** One line per repaired parameter: `sources: JSON text read as array`. Empty if there was nothing to repair. */
+  readonly repairs: readonly string[];
+}
+
+/** Only top-level parameters are repaired. The caller checks the result against the schema again. */
+export function repairArguments(schema: JsonSchema, args: JsonValue): RepairedArguments {
+  const { properties, required } = schema;
+  if (!isSchemaObject(args) || !isSchemaObject(properties)) return { value: args, repairs: [] };
+  const value: Record<string, JsonValue> = {};
+  const repairs: string[] = [];
+  for (const [name, given] of Object.entries(args)) {
+    const types = typesOf(Object.hasOwn(properties, name) ? properties[name] : undefined);
+    const isRequired = Array.isArray(required) && required.includes(name);
+    const repair = types.length === 0 || types.includes(typeOf(given)) ? null : repairOf(given, types, isRequired);
+    if (repair === null) {
+      value[name] = given;
+    } else {
+      repairs.push(`${name}: ${repair.note}`);
+      if (repair.value !== undefined) value[name] = repair.value;
+    }
+  }
+  return { value, repairs };
+}
+
+interface Repair {
+  /** Undefined if the parameter counts as left out. */
+  readonly value: JsonValue | undefined;
+  readonly note: string;
+}
+
+function repairOf(given: JsonValue, types: readonly string[], isRequired: boolean): Repair | null {
+  if (given === null) {
+    if (!isRequired) return { value: undefined, note: "null read as left out" };
+    return types.includes("array") ? { value: [], note: "null read as an empty array" } : null;
+  }
+  if (typeof given !== "string") return null;
+  const parsed = parseJsonOrNull(given.trim());
+  const type = typeOf(parsed);
+  if (parsed !== null && types.includes(type)) return { value: parsed, note: `text read as ${type}` };
+  return types.includes("array") ? { value: [given], note: "one text read as an array" } : null;
+}
+
+/** The types that a parameter accepts; empty if its schema does not say. An integer is a number too. */
+function typesOf(schema: JsonValue | undefined): string[] {
+  if (!isSchemaObject(schema)) return [];
+  const { type, anyOf, oneOf } = schema;
+  const own = (Array.isArray(type) ? type : [type]).filter((name): name is string => typeof name === "string");
+  const choices = [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? list : []));
+  const types = [...own, ...choices.flatMap(typesOf)];
+  return types.includes("number") ? [...types, "integer"] : types;
+}
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+}

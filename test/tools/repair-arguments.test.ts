@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repairArguments } from "../../src/tools/repair-arguments.js";
+import { context, type DemoTools, openDemoTools } from "./demo-tools.js";
+
+const schema = {
+  type: "object",
+  properties: {
+    query: { type: "string" },
+    limit: { type: "integer" },
+    score: { type: "number" },
+    exact: { type: "boolean" },
+    filter: { type: "object" },
+    sources: { type: "array", items: { type: "string" } },
+    day: { anyOf: [{ type: "string" }, { type: "null" }] },
+  },
+  required: ["query", "sources"],
+};
+
+describe("repairArguments", () => {
+  it.each([
+    ["an array as JSON text", { sources: '["<a@b>"]' }, { sources: ["<a@b>"] }],
+    ["one text for an array", { sources: "<a@b>" }, { sources: ["<a@b>"] }],
+    ["null for a required array", { sources: null }, { sources: [] }],
+    ["null for an optional parameter", { limit: null, query: "a" }, { query: "a" }],
+    ["a whole number as text", { limit: "5" }, { limit: 5 }],
+    ["a number as text", { score: " 0.5 " }, { score: 0.5 }],
+    ["a whole number as text for a number", { score: "5" }, { score: 5 }],
+    ["a boolean as text", { exact: "true" }, { exact: true }],
+    ["an object as JSON text", { filter: '{"a":1}' }, { filter: { a: 1 } }],
+  ])("repairs %s", (_, args, value) => {
+    const repaired = repairArguments(schema, args);
+    expect(repaired.value).toEqual(value);
+    expect(repaired.repairs).toHaveLength(1);
+  });
+
+  it.each([
+    ["what fits", { query: "5", limit: 5, sources: [] }],
+    ["null that the schema allows", { day: null }],
+    ["null for a required text", { query: null }],
+    ["a number for a text", { query: 5 }],
+    ["a fraction for a whole number", { limit: "2.5" }],
+    ["words for a number", { limit: "ten" }],
+    ["an unknown parameter", { other: "5" }],
+    ["something that is not an object", ["query"]],
+  ])("leaves %s as it is", (_, args) => {
+    expect(repairArguments(schema, args)).toEqual({ value: args, repairs: [] });
+  });
+});
+
+describe("a tool call with repaired arguments", () => {
+  let demo: DemoTools;
+  beforeAll(async () => {
+    demo = await openDemoTools();
+  });
+  afterAll(() => demo.close());
+
+  it("is made, and its result lists the repairs", async () => {
+    const args = { answer: "42", sources: '["<a@b>"]' };
+    expect(await demo.tool("return_final_answer").call(args, context)).toMatchObject({
+      ok: true,
+      final: { answer: "42", sources: ["<a@b>"] },
+      repairs: ["sources: text read as array"],
+    });
+  });
+
+  it("has no repairs if the arguments fit", async () => {
+    expect(await demo.tool("return_final_answer").call({ answer: "42", sources: [] }, context)).not.toHaveProperty(
+      "repairs",
+    );
+  });
+
+  it("is refused with the arguments as they were sent if the repair does not make them fit", async () => {
+    const { kind, error } = await demo.refusal("return_final_answer", { answer: 42, sources: "<a@b>" });
+    expect(kind).toBe("bad_arguments");
+    expect(error).toContain("sources");
+  });
+});
