@@ -12,6 +12,7 @@ import {
   parseNumbers,
   type TimeOfDay,
 } from "../text/dates-and-numbers.js";
+import { type EarlierCall, earlierCalls } from "../traces/earlier-calls.js";
 import { sumCost } from "../traces/task-result.js";
 import {
   askedOf,
@@ -47,7 +48,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   numbers_in_results: {
     meaning: "numbers of the answer that stand in the result of some tool (share)",
-    of: (trace) => numbersFoundIn(trace, trace.toolCalls.map(resultText)),
+    of: (trace) => numbersFoundIn(trace, trace.results.map(resultText)),
   },
   sources_read: {
     meaning: "sources of the answer that were opened (share)",
@@ -90,9 +91,9 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   mails_listed_before_abstaining: {
     meaning: "mails that searches returned before the agent said it does not know",
-    of({ abstained, listed }) {
+    of({ abstained, toolCalls }) {
       if (!abstained) return DOES_NOT_APPLY;
-      const ids = [...idsOf(listed)];
+      const ids = [...idsOf(toolCalls.flatMap(listedMails))];
       return { value: ids.length, detail: listOf(ids) };
     },
   },
@@ -124,11 +125,11 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   addresses_in_results: {
     meaning: "e-mail addresses of the answer that stand in the question or in the result of some tool (share)",
-    of({ answer, question, inbox, toolCalls }) {
+    of({ answer, question, inbox, results }) {
       const addressesOf = (text: string) => (text.match(ADDRESS) ?? []).map((address) => address.toLowerCase());
       const claimed = [...new Set(addressesOf(answer.slice(0, MAX_CLAIM_CHARS)))];
       if (claimed.length === 0) return DOES_NOT_APPLY;
-      const known = new Set([question, inbox ?? "", ...toolCalls.map(resultText)].flatMap(addressesOf));
+      const known = new Set([question, inbox ?? "", ...results.map(resultText)].flatMap(addressesOf));
       return shareOf(claimed, (address) => known.has(address));
     },
   },
@@ -358,7 +359,7 @@ const MAILBOX_ARGUMENT = /^(inbox|mailbox|account)(_?(id|address))?$/i;
 const ADDRESS = /\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+/g;
 
 /** All texts within a result, a line each: in JSON a line break would stand as a letter before what follows it. */
-function resultText({ result }: ToolCallRecord): string {
+function resultText({ result }: EarlierCall): string {
   const texts: string[] = [];
   const collect = (value: JsonValue): void => {
     if (typeof value === "string" || typeof value === "number") texts.push(String(value));
@@ -425,6 +426,8 @@ export interface VisibleTrace {
   readonly abstained: boolean;
   readonly sources: readonly string[];
   readonly toolCalls: readonly ToolCallRecord[];
+  /** The tool calls of the whole conversation: a follow-up may rest on what an earlier chat found. */
+  readonly results: readonly EarlierCall[];
   readonly turns: readonly Turn[];
   readonly durationMs: number;
   /** Mails that a search returned. */
@@ -437,6 +440,7 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
   const { answer, ending, sources, turns, durationMs } = trace;
   const { inbox, queryDate } = mailboxOf(trace);
   const toolCalls = withParsedResults(trace.toolCalls);
+  const results = [...earlierCalls(trace), ...toolCalls];
   return {
     isSuite: "task" in trace && isSuiteTrace(trace),
     question: askedOf(trace),
@@ -447,10 +451,11 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
     abstained: ending === "dont_know" || isDontKnow(answer ?? ""),
     sources,
     toolCalls,
+    results,
     turns,
     durationMs,
-    listed: toolCalls.flatMap(listedMails),
-    opened: toolCalls.flatMap((call) => openedMail(call) ?? []),
+    listed: results.flatMap(listedMails),
+    opened: results.flatMap((call) => openedMail(call) ?? []),
   };
 }
 

@@ -63,6 +63,19 @@ def calls_of(trace):
     return [{**call, "result": parsed(call.get("result"))} for call in trace.get("toolCalls") or []]
 
 
+def results_of(trace):
+    """The tool calls of the whole conversation: a follow-up may rest on what an earlier chat found."""
+    earlier = (trace.get("messages") or [])[1 : 1 + (trace.get("historyLength") or 0)]
+    results = {message.get("toolCallId"): message for message in earlier if message.get("role") == "tool"}
+    calls = []
+    for message in earlier:
+        for call in (message.get("toolCalls") or []) if message.get("role") == "assistant" else []:
+            told = results.get(call.get("id"))
+            if told is not None:
+                calls.append({**call, "result": None if told.get("isError") else parsed(told.get("content"))})
+    return [*calls, *calls_of(trace)]
+
+
 def parsed(result):
     """Other programs' traces have results as texts: JSON in them is read, so that mails are found in it."""
     if not isinstance(result, str) or not regex(r"^~*[\[{]").search(result):
@@ -90,8 +103,12 @@ def is_mail(value):
 
 
 def listed_mails(trace):
+    return mails_listed_by(results_of(trace))
+
+
+def mails_listed_by(calls):
     mails = []
-    for call in calls_of(trace):
+    for call in calls:
         result = call.get("result")
         found = result.get("emails") if isinstance(result, dict) else result
         mails.extend(mail for mail in found if is_mail(mail)) if isinstance(found, list) else None
@@ -99,7 +116,7 @@ def listed_mails(trace):
 
 
 def opened_mails(trace):
-    return [call["result"] for call in calls_of(trace) if is_mail(call.get("result")) and "body" in call["result"]]
+    return [call["result"] for call in results_of(trace) if is_mail(call.get("result")) and "body" in call["result"]]
 
 
 def ids_of(mails):
@@ -392,7 +409,7 @@ def numbers_in_mail(trace):
 
 
 def numbers_in_results(trace):
-    return numbers_found_in(trace, [result_text(call) for call in calls_of(trace)])
+    return numbers_found_in(trace, [result_text(call) for call in results_of(trace)])
 
 
 def result_text(call):
@@ -455,7 +472,7 @@ def newer_in_thread(trace):
 def mails_listed_before_abstaining(trace):
     if not abstained(trace):
         return None, ""
-    listed = ids_of(listed_mails(trace))
+    listed = ids_of(mails_listed_by(calls_of(trace)))
     return len(listed), list_of(listed)
 
 
@@ -490,7 +507,7 @@ def addresses_of(text):
 
 def addresses_in_results(trace):
     claimed = unique(addresses_of(answer_of(trace)[:MAX_CHARS]))
-    texts = [question_of(trace), inbox_of(trace) or "", *(result_text(call) for call in calls_of(trace))]
+    texts = [question_of(trace), inbox_of(trace) or "", *(result_text(call) for call in results_of(trace))]
     known = {address for text in texts for address in addresses_of(text)} if claimed else set()
     return share_of(claimed, lambda address: address in known)
 

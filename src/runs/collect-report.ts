@@ -38,7 +38,7 @@ import { runLabels } from "../reports/wording.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { benchmarkResultSchema, HEADLINE_SCORERS, type Slice } from "../traces/run-totals.js";
+import { benchmarkResultSchema, HEADLINE_SCORERS, headlineScorer, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
@@ -57,9 +57,6 @@ import {
 /** Ctrl-C is checked every so many tasks. */
 const AT_ONCE = 50;
 
-/** The score shown first: the judge's where every run has one, else one that every run has. */
-const LEADING = ["judgeScore", "semanticScore", "taskScore"];
-
 interface ReportListener {
   onTask(done: number, total: number): void;
   onTrace(key: string, view: () => TraceView): void;
@@ -76,7 +73,7 @@ export async function collectReport(
 ): Promise<Report> {
   const meanings = scoreMeanings(runs);
   const tasks = countTasks(runs);
-  const leading = LEADING.find((name) => meanings.some((meaning) => meaning.name === name)) ?? "semanticScore";
+  const leading = leadingScorer(runs);
   const rows = new TaskRows(meanings);
   const labels = runLabels(runs.map(({ head }) => head));
   const evals = new EvalTally(runs, meanings);
@@ -120,6 +117,16 @@ export async function collectReport(
     traces: { kind: "none" },
   };
   return { head, tasks: rows.all() };
+}
+
+/** The headline score of the runs: one that all of them have, otherwise one that any of them has. */
+function leadingScorer(runs: readonly ReportRun[]): string {
+  const isScored = ({ head }: ReportRun, name: string) => (head.scores[name]?.n ?? 0) > 0;
+  return (
+    headlineScorer((name) => runs.every((run) => isScored(run, name))) ??
+    headlineScorer((name) => runs.some((run) => isScored(run, name))) ??
+    "semanticScore"
+  );
 }
 
 function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResult, Trace | null]> {

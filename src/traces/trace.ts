@@ -22,13 +22,13 @@ type JsonRecord = { readonly [key: string]: JsonValue };
 export type ReturnedMail = JsonRecord & { readonly message_id: string };
 
 /** A search is recognised by its result, whatever the tool is called: a list of mails, or one under `emails`. */
-export function listedMails({ result }: ToolCallRecord): ReturnedMail[] {
+export function listedMails({ result }: Pick<ToolCallRecord, "result">): ReturnedMail[] {
   const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
   return Array.isArray(list) ? (list as readonly JsonValue[]).filter(hasId) : [];
 }
 
 /** Reading is recognised by its result too: one mail with its body. */
-export function openedMail({ result }: ToolCallRecord): ReturnedMail | null {
+export function openedMail({ result }: Pick<ToolCallRecord, "result">): ReturnedMail | null {
   return isObject(result) && result.body !== undefined && hasId(result) ? result : null;
 }
 

@@ -4,7 +4,7 @@ import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { h, minuteText, replaceChildren, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
 import { clipped, type Fact, factList, labelled, statusLine, table, twoLines } from "./lists.js";
-import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer } from "./trace.js";
+import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
 
 /** One trace after another, to be labelled by keys. */
 export async function labelView(
@@ -222,7 +222,7 @@ function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLEleme
 function factsOf(trace: Trace | ChatTrace): Fact[] {
   return [
     ...rightAnswer(trace),
-    ["Sources", trace.sources.map(mailWords(trace.toolCalls)).join("; ") || "none"],
+    ["Sources", trace.sources.map(mailWords(shownCalls(trace))).join("; ") || "none"],
     ...mailboxFacts(trace),
   ];
 }

@@ -3,6 +3,7 @@ import type { ChatEvent } from "../../server/chat-event.js";
 import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
+import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import { append, h, minuteText, replaceChildren, svg, untrustedInline, untrustedText } from "../dom.js";
 import { get, isRunPage, post } from "./api.js";
@@ -53,7 +54,7 @@ function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace):
     ["Model", line.model],
     ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
-    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(trace.toolCalls))],
+    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(shownCalls(trace)))],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
     ["Calls made again", retriesText(trace)],
     ...rightAnswer(trace),
@@ -119,8 +120,13 @@ export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   });
 }
 
-function resultOf({ toolCalls }: Trace | ChatTrace, callId: string): unknown {
-  const call = toolCalls.find(({ id }) => id === callId);
+/** The tool calls of the conversation. Those of earlier chats have their results in the messages only. */
+export function shownCalls(trace: Trace | ChatTrace): EarlierCall[] {
+  return [...earlierCalls(trace), ...trace.toolCalls];
+}
+
+function resultOf(trace: Trace | ChatTrace, callId: string): unknown {
+  const call = shownCalls(trace).find(({ id }) => id === callId);
   if (call === undefined) return { error: "not called" };
   return call.error === null ? call.result : { error: call.error };
 }
