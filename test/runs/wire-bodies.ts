@@ -68,6 +68,7 @@ const BODIES: Record<WireFormat, (turn: number, results: Results, tools: ToolSpe
     });
     return {
       model: "gpt-4.1",
+      stream: false,
       max_tokens: 2048,
       messages: [
         { role: "system", content: SYSTEM },
