@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { COMPLETE } from "./cli/command.js";
 import { COMMANDS } from "./cli/command-table.js";
 import { configuredDatabase } from "./cli/find-config.js";
@@ -8,12 +9,14 @@ import {
   openOutput,
   openProgressLater,
   readSettings,
+  showDamagedRows,
   showMigrationProgress,
   writeAboveBar,
 } from "./cli/terminal.js";
+import { Interrupted } from "./platform/app-context.js";
 import { showDatabase } from "./platform/command-line.js";
 import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
-import { EXIT, type ExitCode } from "./platform/errors.js";
+import { EXIT, type ExitCode, UserError } from "./platform/errors.js";
 import { missingPackage } from "./platform/optional-packages.js";
 import { stripControls } from "./platform/strings.js";
 import { databaseError } from "./store/database-error.js";
@@ -34,6 +37,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     const unnamed = readSettings({}, {}, await configuredDatabase({}, {}));
     showDatabase(settings.db === unnamed.db ? null : settings.db);
     showMigrationProgress(settings);
+    showDamagedRows();
     const interrupts = listenForInterrupt();
     closeInterrupts = () => interrupts.close();
     try {
@@ -42,7 +46,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
       const progress = (title: string) => openProgressLater(settings, title);
       code = await run(argv, { settings, out, note: out.note, progress, ...interrupts });
     } catch (error) {
-      throw databaseError(error, settings.db) ?? missingPackage(error) ?? error;
+      throw databaseError(error, settings.db) ?? missingPackage(error) ?? (await explainByDamage(error, settings.db));
     }
   });
   try {
@@ -58,6 +62,16 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     showDatabase(null);
     closeInterrupts();
   }
+}
+
+/**
+ * An error that nobody expected is a bug, unless the database is damaged. The file is checked only now, because that
+ * takes as long as reading it.
+ */
+async function explainByDamage(error: unknown, db: string): Promise<unknown> {
+  if (error instanceof UserError || error instanceof Interrupted || !existsSync(db)) return error;
+  const { describeDamage } = await import("./runs/database-damage.js");
+  return describeDamage(db, error) ?? error;
 }
 
 /** `art-e help run` is `art-e run --help`. */

@@ -20,6 +20,7 @@ export const NEEDS = {
   training: "the folder of facts about trainers' protocols that ART_E_TRAINING names, with openenv_conformance.py",
   redis: "redis-server, version 6.2 or newer",
   terminal: "tmux, which shows what is on a terminal",
+  sqlite3: "sqlite3, the command-line shell of SQLite, as an older version than the program's own: Debian's sqlite3",
   pandas: "pandas for /usr/bin/python3, such as Debian's python3-pandas",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
@@ -43,6 +44,7 @@ const THERE: Readonly<Partial<Record<Need, () => boolean>>> = {
   training: () => TRAINING !== "",
   redis: () => spawnSync("redis-server", ["--version"]).status === 0,
   terminal: () => spawnSync("tmux", ["-V"]).status === 0,
+  sqlite3: () => spawnSync("sqlite3", ["--version"]).status === 0,
   pandas: () => spawnSync("/usr/bin/python3", ["-c", "import pandas"]).status === 0,
   linux: () => process.platform === "linux",
 };

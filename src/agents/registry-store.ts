@@ -3,6 +3,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
+import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import { type Db, openStore } from "../store/open-store.js";
 import {
   type Agent,
@@ -36,7 +37,7 @@ async function useAndClose<T>(db: Db, use: (db: Db) => T | Promise<T>): Promise<
 
 function countRunsOfVersion(db: Db, agentId: string, version: number): number {
   return db
-    .prepare("SELECT count(*) FROM runs WHERE agent_id = ? AND settings ->> '$.agentVersion' = ?")
+    .prepare(`SELECT count(*) FROM runs WHERE agent_id = ? AND ${jsonSql("settings")} ->> '$.agentVersion' = ?`)
     .pluck()
     .get(agentId, version) as number;
 }
@@ -63,12 +64,13 @@ const SELECT = "SELECT version, snapshot, created_at AS createdAt FROM agent_ver
 
 /** Newest first; also those of an agent that has been deleted. */
 export function listVersions(db: Db, agentId: string): AgentVersion[] {
-  return (db.prepare(`${SELECT} ORDER BY version DESC`).all(agentId) as VersionRow[]).map(toVersion);
+  const rows = db.prepare(`${SELECT} ORDER BY version DESC`).all(agentId) as VersionRow[];
+  return mapReadable(rows, (row) => toVersion(agentId, row));
 }
 
 export function getVersion(db: Db, agentId: string, version: number): AgentVersion {
   const row = db.prepare(`${SELECT} AND version = ?`).get(agentId, version) as VersionRow | undefined;
-  if (row !== undefined) return toVersion(row);
+  if (row !== undefined) return toVersion(agentId, row);
   throw new UserError(
     "version_unknown",
     `Agent "${agentId}" has no version ${version}.`,
@@ -113,8 +115,9 @@ function canonicalJson({ agent, tools }: VersionedAgent): string {
   });
 }
 
-function toVersion({ version, snapshot, createdAt }: VersionRow): AgentVersion {
-  return { version, createdAt, ...(JSON.parse(snapshot) as VersionedAgent) };
+function toVersion(agentId: string, { version, snapshot, createdAt }: VersionRow): AgentVersion {
+  const place = { table: "agent_versions", row: `${agentId}/${version}`, column: "snapshot" };
+  return { version, createdAt, ...parseColumn<VersionedAgent>(snapshot, { agent: "object", tools: "array" }, place) };
 }
 
 interface AgentRow extends Omit<StoredAgent, "settings" | "builtin"> {
@@ -126,7 +129,7 @@ const COLUMNS =
   "id, name, description, prompt, model, settings, builtin, created_at AS createdAt, updated_at AS updatedAt";
 
 export function listAgents(db: Db): StoredAgent[] {
-  return (db.prepare(`SELECT ${COLUMNS} FROM agents ORDER BY id`).all() as AgentRow[]).map(toAgent);
+  return mapReadable(db.prepare(`SELECT ${COLUMNS} FROM agents ORDER BY id`).all() as AgentRow[], toAgent);
 }
 
 export function listAgentIds(db: Db): string[] {
@@ -152,10 +155,9 @@ export function getAgent(db: Db, id: string): StoredAgent {
 function toAgent({ builtin, ...row }: AgentRow): StoredAgent {
   const settings = agentSettingsSchema.safeParse(parseJsonOrNull(row.settings));
   if (settings.success) return { ...row, builtin: builtin === 1, settings: settings.data };
-  throw new UserError(
-    "agent_settings",
-    `The settings of agent "${row.id}" cannot be used: ${firstIssue(settings.error)}.`,
-    "They are the column settings of its row in the table agents: one JSON object.",
+  throw new DamagedRowError(
+    { table: "agents", row: row.id, column: "settings" },
+    firstIssue(settings.error, "the settings"),
   );
 }
 

@@ -6,6 +6,7 @@ import type { Environment } from "../platform/environment.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { stripControls } from "../platform/strings.js";
 import { isAnyThreadBusy } from "../platform/worker-rpc.js";
+import { onDamagedRow } from "../store/damaged-row.js";
 import { onMigrationIndexing } from "../store/migrate.js";
 import { duration, mailProgress } from "../text/format.js";
 
@@ -21,6 +22,23 @@ export function showMigrationProgress(settings: Settings): void {
     }
     bar.update(done, mailProgress(done, performance.now() - started));
     if (done === total) bar.stop();
+  });
+}
+
+/** Damaged rows named one by one. More are only counted by `art-e doctor`. */
+const DAMAGED_ROWS_NAMED = 10;
+
+/** Notes each damaged row that a list leaves out, once. */
+export function showDamagedRows(): void {
+  const seen = new Set<string>();
+  onDamagedRow(({ message, hint }) => {
+    if (seen.has(message) || seen.size > DAMAGED_ROWS_NAMED) return;
+    seen.add(message);
+    // Written even with --quiet, because the output is incomplete without the row.
+    const isMore = seen.size > DAMAGED_ROWS_NAMED;
+    writeAboveBar(
+      `${stripControls(isMore ? `art-e: Left out more damaged rows. ${hint}` : `art-e: Left out a row. ${message}`)}\n`,
+    );
   });
 }
 

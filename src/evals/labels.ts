@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
+import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
 import type { EvaluatedTrace } from "./definition.js";
 import { assignHalves, type Half } from "./split-questions.js";
@@ -256,7 +258,8 @@ function settleHalves(db: Db, criterion: string): void {
     const fresh = labels.filter(({ half }) => half === null);
     const read = function* () {
       for (const { traceId, label } of fresh) {
-        yield { trace: JSON.parse(select.get(traceId) as string) as EvaluatedTrace, isBad: label === "bad" };
+        const trace = skipDamaged(() => parseTrace<EvaluatedTrace>(traceId, select.get(traceId)));
+        if (trace !== undefined) yield { trace, isBad: label === "bad" };
       }
     };
     assignHalves(db, read(), counts);
@@ -272,9 +275,10 @@ export function* iterateLabelled(db: Db, criterion: string, half: Half | null): 
   const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
   for (const { question, half: ofTrace, ...label } of labelsWithHalves(db, criterion)) {
     if (question === null || (half !== null && ofTrace !== half)) continue;
-    const trace = select.get(label.traceId) as string | undefined;
-    // Deleted in between.
-    if (trace !== undefined) yield { trace: JSON.parse(trace) as EvaluatedTrace, label, question };
+    const row = select.get(label.traceId);
+    // Undefined if the trace was deleted in the meantime.
+    const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<EvaluatedTrace>(label.traceId, row));
+    if (trace !== undefined) yield { trace, label, question };
   }
 }
 

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { firstIssue } from "../platform/json.js";
+import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import {
   type EvalDefinition,
@@ -46,7 +48,7 @@ export function activeEval(db: Db, name: string): StoredEval | null {
 /** All versions, by name and version; of one name, or of all. */
 export function listEvals(db: Db, name: string | null = null): StoredEval[] {
   const rows = db.prepare(`${SELECT} WHERE ? IS NULL OR name = ? ORDER BY name, version`).all(name, name) as EvalRow[];
-  return rows.map(toStored);
+  return mapReadable(rows, toStored);
 }
 
 /**
@@ -113,7 +115,10 @@ export function setStatus(db: Db, id: number, status: EvalStatus): void {
 }
 
 function toStored({ definition, ...row }: EvalRow): StoredEval {
-  return { ...row, definition: evalDefinitionSchema.parse(JSON.parse(definition)) };
+  const place = { table: "evals", row: row.id, column: "definition" };
+  const read = evalDefinitionSchema.safeParse(parseColumn(definition, {}, place));
+  if (!read.success) throw new DamagedRowError(place, firstIssue(read.error), { cause: read.error });
+  return { ...row, definition: read.data };
 }
 
 export interface StoredEvalTest {
@@ -186,13 +191,16 @@ export function latestTest(
   return allTests(db, { id }).findLast(({ report }) => criterion === null || report.criterion === criterion) ?? null;
 }
 
+/** What every reader of a test report needs. */
+const TEST_SHAPE = { criterion: "string", rejections: "array" } as const;
+
 /** All tests of a version, the first first. */
 export function allTests(db: Db, { id }: Pick<StoredEval, "id">): StoredEvalTest[] {
   const rows = db
-    .prepare("SELECT report, created_at AS createdAt FROM eval_tests WHERE eval_id = ? ORDER BY id")
-    .all(id) as { report: string; createdAt: string }[];
-  return rows.map(({ report: json, createdAt }) => {
-    const report = JSON.parse(json) as EvalTest;
+    .prepare("SELECT id, report, created_at AS createdAt FROM eval_tests WHERE eval_id = ? ORDER BY id")
+    .all(id) as { id: number; report: unknown; createdAt: string }[];
+  return mapReadable(rows, ({ id: row, report: json, createdAt }) => {
+    const report = parseColumn<EvalTest>(json, TEST_SHAPE, { table: "eval_tests", row, column: "report" });
     const isStale = report.isImported !== true && hashHeldOut(db, report.criterion) !== report.labelsHash;
     return { report, createdAt, isStale };
   });

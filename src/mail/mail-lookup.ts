@@ -1,5 +1,6 @@
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { parseColumn } from "../store/damaged-row.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { bareMessageId, type Email } from "./email.js";
@@ -236,7 +237,7 @@ function* spellings(messageId: string): Generator<string> {
 }
 
 function toMail({ recipients, toCount, ccCount, ...mail }: StoredMailRow): StoredMail {
-  const all = JSON.parse(recipients) as string[];
+  const all = parseColumn<string[]>(recipients, "array", { table: "mails", row: mail.messageId, column: "recipients" });
   return {
     ...mail,
     to: all.slice(0, toCount),

@@ -1,4 +1,5 @@
 import { insertTopK } from "../platform/async.js";
+import { parseColumn, skipDamaged } from "../store/damaged-row.js";
 import { quotedStart } from "./email.js";
 import type { FindTermMatches, TermMatch } from "./search-matches.js";
 import { hasPosting, isRare, type PostingLists } from "./search-postings.js";
@@ -293,7 +294,8 @@ class RankedMail implements SignalMail {
 
   /** Parsed on demand, as most queries detect few signals. */
   get recipients() {
-    return JSON.parse(this.row[4]) as string[];
+    const place = { table: "mails", row: this.row[0], column: "recipients" };
+    return skipDamaged(() => parseColumn<string[]>(this.row[4], "array", place)) ?? [];
   }
 }
 

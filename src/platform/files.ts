@@ -16,6 +16,7 @@ import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { UserError } from "./errors.js";
+import { refuseReserved } from "./reserved-files.js";
 
 /** Symbolic links followed to a file that does not exist yet. */
 const MAX_LINKS = 40;
@@ -137,12 +138,13 @@ function isScript(content: string | Uint8Array): boolean {
 const OPEN_ALREADY = /^\/(dev\/(stdin$|fd\/)|proc\/self\/fd\/)/;
 
 /**
- * Refuses a named pipe, a socket or a device: opening a pipe to which nobody writes never ends, and some devices have
- * no end. What is missing, or is a folder, is left to whoever opens it.
- * @throws Error that says what it is
+ * Refuses a named pipe, a socket or a device, because opening a pipe without a writer never ends, and some devices have
+ * no end. Refuses the open database too (`reserved-files.ts`). A missing file or a folder is left to the reader.
+ * @throws Error that says what kind of file it is
  */
 export function requireRegularFile(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile()) refuseReserved(path);
   if (stats === undefined || stats.isFile() || stats.isDirectory() || OPEN_ALREADY.test(path)) return;
   const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
   throw Object.assign(new Error(`it is ${kind}, not a file`), { syscall: "open" });
@@ -187,7 +189,8 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string 
     if (isFile) await replaceFile(path, pieces);
     else await writeToPipeOrDevice(path, pieces);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
+    // An error without a system call is from whoever makes the pieces, such as SQLite's from a damaged database.
+    if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new UserError(
       "output_unwritable",
       `${path} cannot be written: ${error.message}`,

@@ -6,10 +6,10 @@ import { yieldBetween } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
+import { FileWatch } from "../store/database-file.js";
 import {
   type Db,
   deferCheckpoints,
-  FileWatch,
   limitPageCache,
   openReadOnly,
   openStore,
@@ -62,7 +62,7 @@ async function withDatabase<T>(
   const path = context.settings.db;
   const readsMail = needsMail(request, context);
   const db = openStore(path, { mustExist: readsMail });
-  const watch = new FileWatch(path);
+  const watch = new FileWatch(db, path);
   limitPageCache(db);
   deferCheckpoints(db);
   // The search threads start while the rest of the program is loaded and the run is created.

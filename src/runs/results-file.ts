@@ -15,7 +15,7 @@ import type { BenchmarkResult, RunTotals } from "../traces/run-totals.js";
 import { getRun, type LatestRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
-import { iterateTraces } from "../traces/traces-store.js";
+import { iterateTraces, readTraces } from "../traces/traces-store.js";
 
 /** Writes the results file of a run: all stored results, of this and of earlier attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
@@ -32,19 +32,13 @@ export async function saveResults(db: Db, path: string, totals: RunTotals): Prom
   await writeFileAtomically(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
-/** The results of a run by task id and epoch, each with its trace. One trace is in memory at a time. */
+/**
+ * The results of a run by task id and epoch, each with its trace, without damaged results and traces. One trace is in
+ * memory at a time.
+ */
 export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [TaskResult, Trace]> {
-  const traces = iterateTraces(db, { runId });
-  try {
-    for (const result of iterateResults(db, runId)) {
-      // Results and traces come in the same order, one trace a result.
-      const { value: trace } = traces.next();
-      if (trace === undefined) return;
-      yield [result, trace];
-    }
-  } finally {
-    // An open iterator would keep the database from being closed.
-    traces.return(undefined);
+  for (const result of iterateResults(db, runId)) {
+    for (const trace of readTraces(db, [result.traceId])) yield [result, trace];
   }
 }
 

@@ -5,14 +5,8 @@ import type { AppContext } from "../platform/app-context.js";
 import { batchCalls } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import {
-  type Db,
-  type FileFault,
-  type FileWatch,
-  type LockWait,
-  WAIT_INDEFINITELY,
-  withWriteTransaction,
-} from "../store/open-store.js";
+import type { FileFault, FileWatch } from "../store/database-file.js";
+import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import type { Emit } from "../traces/progress.js";

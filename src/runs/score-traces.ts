@@ -167,9 +167,9 @@ export async function rewriteScores(
   let place: TaskCursor | null = null;
   while (!signal.aborted) {
     const batch = tracesAfter(db, runId, place, size);
-    place = batch.at(-1) ?? null;
-    if (place === null) return { scored, stopped: false };
-    const traces = await score(batch).catch((error: unknown) => {
+    if (batch === null) return { scored, stopped: false };
+    place = batch.last;
+    const traces = await score(batch.traces).catch((error: unknown) => {
       if (signal.aborted) return [];
       throw error;
     });

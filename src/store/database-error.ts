@@ -1,8 +1,8 @@
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
-/** SQLite error codes that the user can fix, with the hint to show. */
-const HINTS: readonly (readonly [code: RegExp, hint: () => string])[] = [
+/** SQLite errors that the user can fix, by code and message, with the hint to show. */
+const HINTS: readonly (readonly [error: RegExp, hint: () => string])[] = [
   [/^SQLITE_(FULL|IOERR)/, () => "See that the disk has room and works, or name another file with --db."],
   [
     /^SQLITE_(READONLY|CANTOPEN)/,
@@ -10,8 +10,9 @@ const HINTS: readonly (readonly [code: RegExp, hint: () => string])[] = [
   ],
   [/^SQLITE_(BUSY|LOCKED)/, () => "Another program is writing to it: wait until it has finished."],
   [
-    /^SQLITE_(CORRUPT|NOTADB)/,
-    () => `The file is damaged: ${commandLine`art-e doctor`} tells how far. Restore it, or import the mail anew.`,
+    /^SQLITE_(CORRUPT|NOTADB)|no such (table|column|index|module)|malformed JSON|unsupported file format/,
+    () =>
+      `The file is damaged. Run ${commandLine`art-e doctor`} for the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`,
   ],
 ];
 
@@ -27,7 +28,8 @@ export function isBusy(error: unknown): boolean {
 /** The hint for an error; null where the user cannot fix it. */
 export function databaseHint(error: unknown): string | null {
   const code = codeOf(error);
-  return HINTS.find(([pattern]) => pattern.test(code))?.[1]() ?? null;
+  if (!(error instanceof Error) || !code.startsWith("SQLITE_")) return null;
+  return HINTS.find(([pattern]) => pattern.test(`${code} ${error.message}`))?.[1]() ?? null;
 }
 
 /** The error as shown to the user; null where the user cannot fix it. */

@@ -1,11 +1,11 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type BetterSqlite3 from "better-sqlite3";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { databaseHint, isBusy } from "./database-error.js";
+import { connect, connectToCopy, type Db, hasSqliteHeader } from "./database-file.js";
 import { migrate } from "./migrate.js";
 import { Database } from "./sqlite.js";
 
@@ -36,46 +36,6 @@ export function withTickTransaction(db: Db): <T>(read: () => T) => T {
     }
     return read();
   };
-}
-
-/** What can happen to a database file while it is open. */
-export type FileFault = "deleted" | "replaced" | "truncated";
-
-/** Checks that a path still names the file that was opened. SQLite does not: it goes on writing to a deleted file. */
-export class FileWatch {
-  private readonly ino: bigint;
-  private readonly dev: bigint;
-  private largest: bigint;
-
-  constructor(private readonly path: string) {
-    const { ino, dev, size } = statSync(path, { bigint: true });
-    this.ino = ino;
-    this.dev = dev;
-    this.largest = size;
-  }
-
-  /** Costs one stat call. */
-  check(): FileFault | null {
-    const now = statSync(this.path, { bigint: true, throwIfNoEntry: false });
-    if (now === undefined) return "deleted";
-    if (now.ino !== this.ino || now.dev !== this.dev) return "replaced";
-    if (now.size < this.largest && this.isShort(now.size)) return "truncated";
-    if (now.size > this.largest) this.largest = now.size;
-    return null;
-  }
-
-  /** A vacuumed file is smaller too, but as long as its header says. */
-  private isShort(size: bigint): boolean {
-    const header = Buffer.alloc(32);
-    const file = openSync(this.path, "r");
-    try {
-      if (readSync(file, header, 0, header.length, 0) < header.length) return true;
-    } finally {
-      closeSync(file);
-    }
-    const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-    return size < BigInt(pageSize) * BigInt(header.readUInt32BE(28));
-  }
 }
 
 /** Opens the database, which must exist, for the length of `use`. */
@@ -147,12 +107,10 @@ function tryBegin(db: Db): boolean {
 /** Waits for the lock without a limit. */
 export const WAIT_INDEFINITELY: LockWait = { signal: new AbortController().signal, onWait() {} };
 
-export type Db = BetterSqlite3.Database;
+export type { Db };
 
 /** "arte" in ASCII: marks a SQLite file as ours (PRAGMA application_id). */
 const APPLICATION_ID = 0x61727465;
-
-const SQLITE_MAGIC = "SQLite format 3\0";
 
 const BUSY_MS = 10_000;
 
@@ -162,7 +120,7 @@ const BUSY_MS = 10_000;
  */
 export function openStore(path: string, options: { mustExist: boolean }): Db {
   checkDatabaseFile(path, options.mustExist);
-  const pragmas = ["journal_mode = WAL", "synchronous = NORMAL", "mmap_size = 2147483648"];
+  const pragmas = ["journal_mode = WAL", "synchronous = FULL", "mmap_size = 2147483648"];
   return openDatabaseFile(path, path, pragmas, existsSync(path) ? () => openUnwritable(path) : undefined);
 }
 
@@ -183,39 +141,16 @@ function openUnwritable(path: string): Db {
  * much made searches over 200,000 mails no faster, half as much 2 % slower.
  */
 export function openReadOnly(path: string): Db {
-  let db = new Database(path, { readonly: true, timeout: BUSY_MS });
+  let db = connect(path, { readonly: true, timeout: BUSY_MS });
   try {
     db.pragma("user_version");
   } catch (error) {
     db.close();
     if (!isUnwritable(error)) throw error;
-    db = new Database(readWithoutWal(path, error), { readonly: true });
+    db = connectToCopy(path, error);
   }
   db.pragma("cache_size = -8192");
   return db;
-}
-
-/**
- * The bytes of a database in a folder that cannot be written: in WAL mode SQLite would make a file beside it even to
- * read. With all changes in the main file, its header may say that there is no WAL.
- */
-function readWithoutWal(path: string, unreadable: unknown): Buffer {
-  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) throw unreadable;
-  const file = openSync(path, "r");
-  try {
-    // In parts: readFileSync takes 2 GB at most.
-    const bytes = Buffer.allocUnsafe(fstatSync(file).size);
-    let read = 0;
-    while (read < bytes.length) {
-      const more = readSync(file, bytes, read, Math.min(bytes.length - read, 1 << 30), read);
-      if (more === 0) throw unreadable;
-      read += more;
-    }
-    bytes.fill(1, 18, 20);
-    return bytes;
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Also of a file that `openStore` could only open to be read, where it is written to. */
@@ -280,7 +215,7 @@ function openToRead(path: string, open: () => Db): Db {
 }
 
 function openOnce(file: string, path: string, pragmas: readonly string[]): Db {
-  const db = new Database(file, { timeout: BUSY_MS });
+  const db = connect(file, { timeout: BUSY_MS });
   try {
     checkApplicationId(db, path);
     for (const pragma of pragmas) db.pragma(pragma);
@@ -300,6 +235,8 @@ export function sleepSync(ms: number): void {
 }
 
 function unusable(path: string, cause: Error): UserError {
+  // Also reported if only the header of a database is damaged. What it says decides between the two.
+  if (isNotDatabase(cause) && hasSqliteHeader(path) === false) return notOurs(path, "it is not a SQLite file");
   return new UserError(
     "db_unusable",
     `Cannot open the database ${path}: ${cause.message}`,
@@ -307,6 +244,10 @@ function unusable(path: string, cause: Error): UserError {
     1,
     { cause },
   );
+}
+
+function isNotDatabase(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === "SQLITE_NOTADB";
 }
 
 export function checkDatabaseFile(path: string, mustExist: boolean): void {
@@ -329,23 +270,6 @@ export function checkDatabaseFile(path: string, mustExist: boolean): void {
   }
   if (!statSync(path).isFile()) {
     throw new UserError("db_not_a_file", `${path} is not a file.`, "Name a database file with --db.");
-  }
-  if (!isSqlite(path)) throw notOurs(path, "it is not a SQLite file");
-}
-
-/** Also true for an empty file, as SQLite leaves it before the first write. */
-export function isSqlite(path: string): boolean {
-  return statSync(path).size === 0 || head(path) === SQLITE_MAGIC;
-}
-
-function head(path: string): string {
-  const file = openSync(path, "r");
-  try {
-    const bytes = Buffer.alloc(SQLITE_MAGIC.length);
-    readSync(file, bytes, 0, bytes.length, 0);
-    return bytes.toString("latin1");
-  } finally {
-    closeSync(file);
   }
 }
 

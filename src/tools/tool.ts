@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonObject, type JsonSchema, type JsonValue, jsonObjectSchema } from "../platform/json.js";
+import type { JsonObject, JsonSchema, JsonValue } from "../platform/json.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
 import type { Workspace } from "../sandbox/workspace.js";
+import { mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskDocuments, TaskOracle } from "../tasks/suite-task.js";
 
@@ -20,7 +21,7 @@ export function listTools(db: Db, category: string | null = null): StoredTool[] 
   const rows = db
     .prepare(`SELECT ${COLUMNS} FROM tools t WHERE @category IS NULL OR category = @category ORDER BY category, id`)
     .all({ category }) as RawToolRow[];
-  return rows.map(toTool);
+  return mapReadable(rows, toTool);
 }
 
 export function findTool(db: Db, id: string): StoredTool | null {
@@ -51,7 +52,11 @@ export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
       `SELECT ${COLUMNS}, a.config FROM agent_tools a JOIN tools t ON t.id = a.tool_id WHERE a.agent_id = ? ORDER BY a.rowid`,
     )
     .all(agentId) as (RawToolRow & { config: string | null })[];
-  return rows.map(({ config, ...row }) => ({ tool: toTool(row), config }));
+  return rows.map(({ config, ...row }) => {
+    if (config !== null)
+      parseColumn(config, {}, { table: "agent_tools", row: `${agentId}/${row.id}`, column: "config" });
+    return { tool: toTool(row), config };
+  });
 }
 
 export function saveTool(db: Db, tool: ToolRow): void {
@@ -83,29 +88,13 @@ function toTool({ builtin, ...row }: RawToolRow): StoredTool {
   return {
     ...row,
     builtin: builtin === 1,
-    parametersSchema: readObject(
-      row.id,
-      "parameters_schema",
-      row.parametersSchema,
-      "tool_schema",
-      "one JSON Schema of type object",
-    ),
-    handlerConfig: readObject(row.id, "handler_config", row.handlerConfig, "tool_config", "one JSON object"),
+    parametersSchema: readObject(row.id, "parameters_schema", row.parametersSchema),
+    handlerConfig: readObject(row.id, "handler_config", row.handlerConfig),
   };
 }
 
-function readObject(id: string, column: string, text: string, code: string, what: string): JsonObject {
-  try {
-    return jsonObjectSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new UserError(
-      code,
-      `The ${column} of tool "${id}" is not a JSON object.`,
-      `It is a column of its row in the table tools: ${what}.`,
-      2,
-      { cause },
-    );
-  }
+function readObject(id: string, column: string, text: string): JsonObject {
+  return parseColumn(text, {}, { table: "tools", row: id, column });
 }
 
 /** Ids of agents and tools. A tool's id is its name at the providers, and all of them accept this form. */

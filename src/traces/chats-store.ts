@@ -1,7 +1,11 @@
 import type { Message } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
+import { jsonSql, mapReadable } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { ChatSession, ChatTrace, Feedback } from "./trace.js";
+import { parseTrace } from "./traces-store.js";
+
+const TRACE = jsonSql("trace");
 
 const COLUMNS = `s.id, s.agent_id AS agentId, s.inbox, s.query_date AS queryDate,
   s.created_at AS createdAt, s.updated_at AS updatedAt`;
@@ -28,7 +32,7 @@ export function listSessions(
   const sessions = db
     .prepare(
       `SELECT ${COLUMNS}, (SELECT count(*) FROM traces WHERE session_id = s.id AND run_id IS NULL) AS chats,
-              (SELECT trace ->> '$.question' FROM traces WHERE session_id = s.id AND run_id IS NULL
+              (SELECT ${TRACE} ->> '$.question' FROM traces WHERE session_id = s.id AND run_id IS NULL
                ORDER BY started_at, rowid LIMIT 1) AS question
        FROM sessions s WHERE ${OF_AGENT} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`,
     )
@@ -46,14 +50,13 @@ const NOT_FAILED = "ending NOT IN ('model_error', 'timeout', 'interrupted')";
 
 /** The messages of a session without the system prompt and without failed chats. */
 export function sessionMessages(db: Db, sessionId: string): Message[] {
-  const trace = db
+  const row = db
     .prepare(
-      `SELECT trace FROM traces WHERE session_id = ? AND run_id IS NULL AND ${NOT_FAILED}
+      `SELECT id, trace FROM traces WHERE session_id = ? AND run_id IS NULL AND ${NOT_FAILED}
        ORDER BY started_at DESC, rowid DESC LIMIT 1`,
     )
-    .pluck()
-    .get(sessionId) as string | undefined;
-  return trace === undefined ? [] : (JSON.parse(trace) as ChatTrace).messages.slice(1);
+    .get(sessionId) as { id: string; trace: unknown } | undefined;
+  return row === undefined ? [] : parseTrace<ChatTrace>(row.id, row.trace).messages.slice(1);
 }
 
 /** A session with the model and agent version of its newest chat, and the number of chats without failed ones. */
@@ -65,8 +68,8 @@ export interface SessionDetails extends ChatSession {
 
 const CONTINUED = `session_id = s.id AND run_id IS NULL AND ${NOT_FAILED}`;
 const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
-const DETAILS = `SELECT ${COLUMNS}, (SELECT trace ->> '$.model' ${NEWEST}) AS model,
-  (SELECT trace ->> '$.agentVersion' ${NEWEST}) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats
+const DETAILS = `SELECT ${COLUMNS}, coalesce((SELECT ${TRACE} ->> '$.model' ${NEWEST}), '') AS model,
+  coalesce((SELECT ${TRACE} ->> '$.agentVersion' ${NEWEST}), 0) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats
   FROM sessions s`;
 
 /** Newest first; `total` counts those on all pages. */
@@ -97,11 +100,10 @@ export function sessionOfAgent(
   }
   const rows = db
     .prepare(
-      `SELECT t.trace FROM sessions s JOIN traces t ON ${CONTINUED} WHERE s.id = ? ORDER BY t.started_at, t.rowid`,
+      `SELECT t.id, t.trace FROM sessions s JOIN traces t ON ${CONTINUED} WHERE s.id = ? ORDER BY t.started_at, t.rowid`,
     )
-    .pluck()
-    .all(id) as string[];
-  return { session, traces: rows.map((row) => JSON.parse(row) as ChatTrace) };
+    .all(id) as { id: string; trace: unknown }[];
+  return { session, traces: mapReadable(rows, (row) => parseTrace<ChatTrace>(row.id, row.trace)) };
 }
 
 /** Keeps its traces. */
@@ -112,8 +114,8 @@ export function deleteSession(db: Db, id: string): void {
 export function lastAnswer(db: Db, sessionId: string): string | null {
   const answer = db
     .prepare(
-      `SELECT trace ->> '$.answer' FROM traces WHERE session_id = ? AND run_id IS NULL
-         AND trace ->> '$.answer' IS NOT NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+      `SELECT ${TRACE} ->> '$.answer' FROM traces WHERE session_id = ? AND run_id IS NULL
+         AND ${TRACE} ->> '$.answer' IS NOT NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
     )
     .pluck()
     .get(sessionId) as string | undefined;

@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { type RpcAnswer, type RpcCall, tellLoaded } from "../platform/worker-rpc.js";
-import { FileWatch, limitPageCache, openStore } from "../store/open-store.js";
+import { FileWatch } from "../store/database-file.js";
+import { limitPageCache, openStore } from "../store/open-store.js";
 import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutcome } from "./result-writer.js";
 
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
@@ -14,7 +15,7 @@ const CHECKPOINT_PAGES = 4_000;
 const { path } = workerData as { path: string };
 const db = openStore(path, { mustExist: true });
 limitPageCache(db);
-const watch = new FileWatch(path);
+const watch = new FileWatch(db, path);
 
 /** Callers retry after a longer lock; a short timeout allows the thread to be terminated in between. */
 db.pragma("busy_timeout = 2000");

@@ -1,4 +1,5 @@
 import { chunk } from "../platform/async.js";
+import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import {
   isQuestion,
@@ -12,23 +13,36 @@ import {
 import type { RunSettings } from "./run-settings.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
+import { parseTrace } from "./traces-store.js";
 
 export interface TaskCursor {
   readonly taskId: TaskId;
   readonly epoch: number;
 }
 
-/** The next traces of a run that have or can have scores, after a cursor (null: the first), by task id and epoch. */
-export function tracesAfter(db: Db, runId: string, after: TaskCursor | null, limit: number): Trace[] {
+/**
+ * The next traces of a run that have or can have scores, by task id and epoch, and the cursor after them. They start
+ * after a cursor, or with the first if it is null. Damaged ones are left out. Null if there are no more.
+ */
+export function tracesAfter(
+  db: Db,
+  runId: string,
+  after: TaskCursor | null,
+  limit: number,
+): { readonly traces: Trace[]; readonly last: TaskCursor } | null {
   const rows = db
     .prepare(
-      `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
+      `SELECT t.id, t.trace, r.task_id AS taskId, r.epoch FROM results r JOIN traces t ON t.id = r.trace_id
        WHERE r.run_id = ? AND r.superseded = 0 AND (r.task_id, r.epoch) > (?, ?)
        ORDER BY r.task_id, r.epoch LIMIT ?`,
     )
-    .pluck()
-    .all(runId, after?.taskId ?? Number.MIN_SAFE_INTEGER, after?.epoch ?? 0, limit) as string[];
-  return rows.map((row) => JSON.parse(row) as Trace);
+    .all(runId, after?.taskId ?? Number.MIN_SAFE_INTEGER, after?.epoch ?? 0, limit) as (TaskCursor & {
+    id: string;
+    trace: unknown;
+  })[];
+  const last = rows.at(-1);
+  if (last === undefined) return null;
+  return { traces: mapReadable(rows, ({ id, trace }) => parseTrace(id, trace)), last };
 }
 
 /** Replaces the scores of a batch, in traces and results, in one transaction. */
@@ -117,7 +131,7 @@ const TASKS_READ_AHEAD = 20;
  */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
-    `SELECT q.*, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
+    `SELECT q.*, t.task_id, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
   for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as StoredTaskRow[];
@@ -156,12 +170,23 @@ export function* remainingPositions(db: Db, runId: string, retryFailed: boolean)
   }
 }
 
-type StoredTaskRow = Record<string, unknown> & { message_ids: string; epoch: number; suiteTask: string | null };
+type StoredTaskRow = Record<string, unknown> & {
+  task_id: TaskId;
+  message_ids: string;
+  epoch: number;
+  suiteTask: string | null;
+};
 
 function toTask({ epoch, suiteTask, ...row }: StoredTaskRow): PlannedTask {
-  // Written by this program, from a task that its schema had checked.
-  if (suiteTask !== null) return { task: JSON.parse(suiteTask) as PlannedSuiteTask, epoch };
-  return { task: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
+  if (suiteTask !== null) {
+    const place = { table: "suite_tasks", row: row.task_id, column: "task" };
+    return { task: parseColumn<PlannedSuiteTask>(suiteTask, { id: "string" }, place), epoch };
+  }
+  const place = { table: "art_e_tasks", row: row.task_id, column: "message_ids" };
+  const question = questionSchema.safeParse({ ...row, message_ids: parseColumn(row.message_ids, "array", place) });
+  if (question.success) return { task: question.data, epoch };
+  const [issue] = question.error.issues;
+  throw new DamagedRowError({ ...place, column: String(issue?.path[0] ?? "id") }, issue?.message ?? "it is unusable");
 }
 
 export interface SavedAttempt {
@@ -173,14 +198,14 @@ export interface SavedAttempt {
 /** Attempts at tasks of a run that were saved after `position`, a page at a time; a later one supersedes an earlier. */
 export function* attemptsSavedAfter(db: Db, runId: string, position: number): Generator<readonly SavedAttempt[]> {
   const select = db.prepare(
-    `SELECT t.rowid AS position, t.started_at AS startedAt, x.result
+    `SELECT t.rowid AS position, t.id AS traceId, t.started_at AS startedAt, x.result
      FROM traces t JOIN results x ON x.trace_id = t.id
      WHERE t.run_id = @runId AND t.rowid > @position ORDER BY t.rowid LIMIT ${PAGE}`,
   );
   let last = position;
   for (;;) {
     const rows = select.all({ runId, position: last }) as SavedAttemptRow[];
-    if (rows.length > 0) yield rows.map(toSavedAttempt);
+    if (rows.length > 0) yield mapReadable(rows, toSavedAttempt);
     if (rows.length < PAGE) return;
     last = rows.at(-1)?.position ?? last;
   }
@@ -188,12 +213,21 @@ export function* attemptsSavedAfter(db: Db, runId: string, position: number): Ge
 
 interface SavedAttemptRow {
   readonly position: number;
+  readonly traceId: string;
   readonly startedAt: string;
   readonly result: string;
 }
 
-function toSavedAttempt({ position, startedAt, result }: SavedAttemptRow): SavedAttempt {
-  return { position, startedAt, result: JSON.parse(result) as TaskResult };
+function toSavedAttempt({ position, traceId, startedAt, result }: SavedAttemptRow): SavedAttempt {
+  return { position, startedAt, result: parseResult(`of trace ${traceId}`, result) };
+}
+
+/** What every reader of a result needs. */
+const RESULT_SHAPE = { traceId: "string", ending: "string", usage: "object", scores: "object" } as const;
+
+/** @throws DamagedRowError */
+export function parseResult(row: string, json: unknown): TaskResult {
+  return parseColumn(json, RESULT_SHAPE, { table: "results", row, column: "result" });
 }
 
 /** Changes whenever the file was written to: `data_version` leaves out this connection, `total_changes` the others. */
@@ -220,7 +254,7 @@ export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt
   for (;;) {
     const { taskId, epoch, attempt } = last;
     const rows = select.all({ runId, taskId, epoch, attempt }) as AttemptRow[];
-    if (rows.length > 0) yield rows.map(toAttempt);
+    if (rows.length > 0) yield mapReadable(rows, (row) => toAttempt(runId, row));
     if (rows.length < PAGE) return;
     last = rows.at(-1) ?? last;
   }
@@ -238,8 +272,9 @@ interface AttemptRow extends AttemptKey {
   readonly result: string;
 }
 
-function toAttempt({ result, failed, superseded }: AttemptRow): Attempt {
-  return { result: JSON.parse(result) as TaskResult, isFailed: failed === 1, isSuperseded: superseded === 1 };
+function toAttempt(runId: string, { taskId, epoch, attempt, result, failed, superseded }: AttemptRow): Attempt {
+  const row = `${runId}/${taskId}/${epoch}, attempt ${attempt}`;
+  return { result: parseResult(row, result), isFailed: failed === 1, isSuperseded: superseded === 1 };
 }
 
 export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
@@ -264,15 +299,17 @@ export interface AverageTask {
   readonly seconds: number;
 }
 
+const RESULT = jsonSql("result");
+
 /** Null without a finished task. */
 export function averageTask(db: Db, agentId: string, model: string): AverageTask | null {
   const row = db
     .prepare(
-      `SELECT count(*) AS tasks, avg(result ->> '$.usage.inputTokens') AS inputTokens,
-              avg(result ->> '$.usage.outputTokens') AS outputTokens,
-              avg(result ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
-              avg(coalesce(result ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
-              avg(result ->> '$.turns') AS turns, avg(coalesce(result ->> '$.modelTimeMs' + result ->> '$.toolTimeMs', result ->> '$.executionTimeMs')) / 1000 AS seconds
+      `SELECT count(*) AS tasks, avg(${RESULT} ->> '$.usage.inputTokens') AS inputTokens,
+              avg(${RESULT} ->> '$.usage.outputTokens') AS outputTokens,
+              avg(${RESULT} ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
+              avg(coalesce(${RESULT} ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
+              avg(${RESULT} ->> '$.turns') AS turns, avg(coalesce(${RESULT} ->> '$.modelTimeMs' + ${RESULT} ->> '$.toolTimeMs', ${RESULT} ->> '$.executionTimeMs')) / 1000 AS seconds
        FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
     )
     .get(agentId, model) as AverageTask;
@@ -292,9 +329,8 @@ export function pageOfResults(
     .get(runId) as number;
   const rows = db
     .prepare(
-      "SELECT result FROM results WHERE run_id = ? AND superseded = 0 ORDER BY task_id, epoch, attempt LIMIT ? OFFSET ?",
+      "SELECT trace_id AS traceId, result FROM results WHERE run_id = ? AND superseded = 0 ORDER BY task_id, epoch, attempt LIMIT ? OFFSET ?",
     )
-    .pluck()
-    .all(runId, limit, offset) as string[];
-  return { results: rows.map((row) => JSON.parse(row) as TaskResult), total };
+    .all(runId, limit, offset) as { traceId: string; result: unknown }[];
+  return { results: mapReadable(rows, ({ traceId, result }) => parseResult(`of trace ${traceId}`, result)), total };
 }

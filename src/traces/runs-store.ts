@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { isProcessAlive } from "../platform/async.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { DamagedRowError, jsonSql, parseColumn, reportDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "./run-settings.js";
 import type { RunStatus } from "./task-result.js";
@@ -76,9 +77,9 @@ function findRuns(db: Db, filter: RunFilter): FoundRun[] {
   const rows = db
     .prepare(
       `SELECT r.id, r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
-              r.agent_id AS agentId, r.model, d.source AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
+              r.agent_id AS agentId, r.model, coalesce(d.source, '(lost)') AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
               r.total_tasks AS totalTasks
-       FROM runs r JOIN datasets d ON d.id = r.dataset_id
+       FROM runs r LEFT JOIN datasets d ON d.id = r.dataset_id
        WHERE (@agent IS NULL OR r.agent_id = @agent)
          AND (@model IS NULL OR instr(r.model, @model) > 0)
          AND (@dataset IS NULL OR instr(d.source, @dataset) > 0)
@@ -108,15 +109,23 @@ export function newestRunIds(db: Db, limit: number): string[] {
   return db.prepare("SELECT id FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?").pluck().all(limit) as string[];
 }
 
-/** What all attempts of a run cost; null: the price of the model is not known. Reads every result. */
+const RESULT = jsonSql("result");
+
+/**
+ * The cost of all attempts of a run in US dollars, or null if the price of the model is unknown. Reads every result.
+ * Reports damaged ones, which makes the cost unknown.
+ */
 export function costOfRun(db: Db, runId: string): number | null {
-  return db
+  const { cost, damaged } = db
     .prepare(
-      `SELECT CASE WHEN count(*) = count(result ->> '$.costUsd') THEN coalesce(sum(result ->> '$.costUsd'), 0) END
+      `SELECT json_group_array(task_id || '/' || epoch) FILTER (WHERE NOT json_valid(result)) AS damaged, CASE WHEN count(*) = count(${RESULT} ->> '$.costUsd') THEN coalesce(sum(${RESULT} ->> '$.costUsd'), 0) END AS cost
        FROM results WHERE run_id = ?`,
     )
-    .pluck()
-    .get(runId) as number | null;
+    .get(runId) as { cost: number | null; damaged: string };
+  for (const row of JSON.parse(damaged) as string[]) {
+    reportDamaged({ table: "results", row: `${runId}/${row}`, column: "result" }, "it is not JSON");
+  }
+  return cost;
 }
 
 /** The values that a scorer gave a task's completed attempts: how many, and their sum. */
@@ -130,7 +139,7 @@ export function scoreSums(db: Db, runId: string, scorer: string): TaskScoreSums[
   return db
     .prepare(
       `SELECT count(value) AS n, sum(value) AS sum
-       FROM (SELECT task_id, json_extract(result, @path) AS value FROM results
+       FROM (SELECT task_id, json_extract(${RESULT}, @path) AS value FROM results
              WHERE run_id = @runId AND superseded = 0 AND failed = 0)
        WHERE value IS NOT NULL GROUP BY task_id`,
     )
@@ -308,6 +317,15 @@ export function reopenRun(db: Db, id: string, { settings, limits, output }: RunC
   });
 }
 
+/** What every reader of a run's settings needs. */
+export const SETTINGS_SHAPE = {
+  agentId: "string",
+  model: "string",
+  scorers: "array",
+  tools: "array",
+  selection: "object",
+} as const;
+
 /** What `latest` means: the newest run, or the newest with a result. */
 export type LatestRun = "newest" | "has_a_result";
 
@@ -316,11 +334,11 @@ export type LatestRun = "newest" | "has_a_result";
  * that of a failed task, or where none has, the newest. To go on with a run or to gate it, it is the newest.
  */
 export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): RunRow {
-  const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
+  const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.dataset_id AS datasetId, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
       r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
       r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
       d.source, d.revision, d.sha256
-    FROM runs r JOIN datasets d ON d.id = r.dataset_id`;
+    FROM runs r LEFT JOIN datasets d ON d.id = r.dataset_id`;
   const rows = (
     id === "latest"
       ? db
@@ -337,12 +355,13 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
           .all({ id })
   ) as (Omit<RunRow, "settings" | "limits" | "dataset" | "tags"> & {
     tags: string;
-    settings: string;
-    limits: string | null;
+    settings: unknown;
+    limits: unknown;
     worker: string | null;
-    source: string;
+    datasetId: string;
+    source: string | null;
     revision: string | null;
-    sha256: string;
+    sha256: string | null;
   })[];
   const [row, second] = rows;
   if (row === undefined || (second !== undefined && row.id !== id && row.name !== id)) {
@@ -352,13 +371,20 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
       `${commandLine`art-e runs list`} lists them; latest is the newest with a result.`,
     );
   }
-  const { tags, settings, limits, worker, source, revision, sha256, ...run } = row;
+  const { tags, settings, limits, worker, datasetId, source, revision, sha256, ...run } = row;
+  if (source === null || sha256 === null) {
+    throw new DamagedRowError(
+      { table: "datasets", row: datasetId, column: "id" },
+      `run ${row.id} has lost its dataset`,
+    );
+  }
+  const place = (column: string) => ({ table: "runs", row: row.id, column });
   return {
     ...run,
     status: statusOf(run.status, worker),
     tags: JSON.parse(tags) as string[],
-    settings: JSON.parse(settings) as RunSettings,
-    limits: limits === null ? NO_LIMITS : (JSON.parse(limits) as RunLimits),
+    settings: parseColumn<RunSettings>(settings, SETTINGS_SHAPE, place("settings")),
+    limits: limits === null ? NO_LIMITS : parseColumn<RunLimits>(limits, {}, place("limits")),
     dataset: { source, revision, sha256 },
   };
 }

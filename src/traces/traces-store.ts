@@ -1,19 +1,39 @@
 import { UserError } from "../platform/errors.js";
+import { jsonSql, parseColumn, skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import { getRun } from "./runs-store.js";
 import type { Band } from "./score.js";
 import type { ChatTrace, Feedback, Trace } from "./trace.js";
 
-/** Traces one at a time, in the order of their ids. May be iterated more than once. */
+/** What every reader of a trace needs. */
+const TRACE_SHAPE = {
+  traceId: "string",
+  agentId: "string",
+  model: "string",
+  startedAt: "string",
+  ending: "string",
+  messages: "array",
+  toolCalls: "array",
+  turns: "array",
+  scores: "object",
+} as const;
+
+/** @throws DamagedRowError */
+export function parseTrace<T = Trace>(id: string, json: unknown): T {
+  return parseColumn<T>(json, TRACE_SHAPE, { table: "traces", row: id, column: "trace" });
+}
+
+/** Traces one at a time, in the order of `ids`, without damaged ones. Can be iterated more than once. */
 export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: readonly string[]): Iterable<T> {
   const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
   return {
     *[Symbol.iterator]() {
       for (const id of ids) {
-        const row = select.get(id) as string | undefined;
-        // Deleted in between.
-        if (row !== undefined) yield JSON.parse(row) as T;
+        const row = select.get(id);
+        // Undefined if the trace was deleted in the meantime.
+        const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<T>(id, row));
+        if (trace !== undefined) yield trace;
       }
     },
   };
@@ -36,24 +56,21 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
     run === undefined
       ? db
           .prepare(
-            `SELECT trace FROM traces WHERE id = @name OR substr(id, 1, length(@name)) = @name
+            `SELECT id, trace FROM traces WHERE id = @name OR substr(id, 1, length(@name)) = @name
              ORDER BY id = @name DESC LIMIT 2`,
           )
-          .pluck()
           .all({ name })
       : db
           .prepare(
-            `SELECT t.trace FROM results r JOIN traces t ON t.id = r.trace_id
+            `SELECT t.id, t.trace FROM results r JOIN traces t ON t.id = r.trace_id
              WHERE r.run_id = ? AND r.epoch = ? AND r.superseded = 0
                AND (r.task_id = ? OR typeof(r.task_id) = 'text' AND substr(r.task_id, 1, length(?)) = ?) LIMIT 2`,
           )
-          .pluck()
           .all(getRun(db, run).id, Number(epoch), taskIdOf(task ?? ""), task, task)
-  ) as string[];
+  ) as { id: string; trace: unknown }[];
   const [row] = rows;
-  const trace = row === undefined ? undefined : (JSON.parse(row) as Trace | ChatTrace);
-  // A complete id wins over another that begins with it.
-  if (trace !== undefined && (rows.length === 1 || trace.traceId === name)) return trace;
+  // A complete id takes precedence over another id that begins with it.
+  if (row !== undefined && (rows.length === 1 || row.id === name)) return parseTrace(row.id, row.trace);
   throw new UserError(
     "trace_unknown",
     row === undefined ? `There is no trace "${name}" in ${db.name}.` : `More than one trace begins with "${name}".`,
@@ -104,6 +121,8 @@ export interface TraceSummary {
 const RATING =
   "(SELECT rating FROM feedback f WHERE f.trace_id = t.id ORDER BY f.created_at DESC, f.rowid DESC LIMIT 1)";
 
+const TRACE = jsonSql("t.trace");
+
 /** Newest first, of runs and of chats; `total` counts those on all pages. */
 export function pageOfTraces(
   db: Db,
@@ -124,9 +143,9 @@ export function pageOfTraces(
   const rows = db
     .prepare(
       `SELECT t.id, t.run_id AS runId, t.task_id AS taskId, t.agent_id AS agentId, t.session_id AS sessionId,
-              t.started_at AS startedAt, t.ending, t.trace ->> '$.model' AS model,
-              coalesce(t.trace ->> '$.question', t.trace ->> '$.task.question', '') AS question,
-              t.trace ->> '$.answer' AS answer, t.trace ->> '$.durationMs' AS durationMs, ${RATING} AS rating
+              t.started_at AS startedAt, t.ending, coalesce(${TRACE} ->> '$.model', '') AS model,
+              coalesce(${TRACE} ->> '$.question', ${TRACE} ->> '$.task.question', '') AS question,
+              ${TRACE} ->> '$.answer' AS answer, coalesce(${TRACE} ->> '$.durationMs', 0) AS durationMs, ${RATING} AS rating
        FROM traces t WHERE ${where} ${after === null ? "" : "AND (t.started_at, t.id) < (@afterStart, @afterId)"}
        ORDER BY t.started_at DESC, t.id DESC LIMIT @limit`,
     )
@@ -196,7 +215,7 @@ export function selectTraceIds(db: Db, filter: TraceFilter): string[] {
 
 /** The semantic score has a column of its own. */
 function scoreColumn(scorer: string, path: string): string {
-  return scorer === "semanticScore" ? "semantic_score" : `result ->> ${path}`;
+  return scorer === "semanticScore" ? "semantic_score" : `${jsonSql("result")} ->> ${path}`;
 }
 
 function scorePath(scorer: string): string {
@@ -206,7 +225,7 @@ function scorePath(scorer: string): string {
 export function countScores(db: Db, runId: string): Record<string, { readonly n: number }> {
   const rows = db
     .prepare(
-      `SELECT scores.key AS scorer, count(*) AS n FROM results, json_each(result, '$.scores') AS scores
+      `SELECT scores.key AS scorer, count(*) AS n FROM results, json_each(${jsonSql("result")}, '$.scores') AS scores
        WHERE run_id = ? AND superseded = 0 AND scores.type <> 'null' GROUP BY scores.key`,
     )
     .all(runId) as { scorer: string; n: number }[];

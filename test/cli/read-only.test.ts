@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { needs } from "../machine-requirements.js";
-import { BIN, boxLines, MARCUS, startProgram, workFolder } from "./art-e.js";
+import { BIN, boxLines, MAIL, MARCUS, startProgram, workFolder } from "./art-e.js";
 
 const choice = await chooseSandbox();
 const hasBubblewrap = choice.ok && choice.sandbox.kind === "bubblewrap";
@@ -47,5 +47,11 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     expect(stderr).toMatch(
       /cannot be used: attempt to write a readonly database\.\n {7}.*copy it to where they can\.\n$/,
     );
+  });
+
+  it("refuses an import, and names the file", async () => {
+    const { code, stderr } = await inReadOnlyFolder(["import", MAIL, "--quiet"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Cannot import into ${path("shelf/art-e.db")}: the file or its folder is read-only.`);
   });
 });

@@ -1,6 +1,7 @@
 import { type Dirent, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { reservedInodes } from "../../platform/reserved-files.js";
 import type { CorpusSource } from "../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../mime-body.js";
 import { batchMails, fileEmail, locateMail, type ReadResult, unreadable } from "./batches.js";
@@ -27,8 +28,9 @@ interface FileRead {
 }
 
 async function* readFolder(start: string, prefix: string, progress: { bytes: number }): AsyncGenerator<ReadResult> {
+  const databases = reservedInodes();
   for await (const entry of walk(start, prefix)) {
-    const { found, bytes } = await readMail(entry);
+    const { found, bytes } = await readMail(entry, databases);
     progress.bytes += bytes;
     yield found;
   }
@@ -42,11 +44,13 @@ interface MaildirFile {
 }
 
 /** Synchronous reads: on the reading thread, opening by promise costs ten times as much. */
-async function readMail({ file, path, refused }: MaildirFile): Promise<FileRead> {
+async function readMail({ file, path, refused }: MaildirFile, databases: ReadonlySet<number>): Promise<FileRead> {
   const bad = (reason: string) => ({ found: { bad: { where: file, reason } }, bytes: 0 });
   if (refused !== null) return bad(refused);
   try {
-    if (statSync(file).size > MAX_MAIL_BYTES) return bad(TOO_LARGE);
+    const { ino, size } = statSync(file);
+    if (databases.has(ino)) return bad("it is the database of this import");
+    if (size > MAX_MAIL_BYTES) return bad(TOO_LARGE);
     const raw = readFileSync(file);
     const email = await parseEmail(raw);
     if (typeof email === "string") return { ...bad(email), bytes: raw.length };

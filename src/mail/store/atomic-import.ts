@@ -13,15 +13,8 @@ import {
 import { dirname } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { isBusy } from "../../store/database-error.js";
-import {
-  checkDatabaseFile,
-  type Db,
-  isSqlite,
-  openDatabaseFile,
-  openStore,
-  sleepSync,
-} from "../../store/open-store.js";
-import { Database } from "../../store/sqlite.js";
+import { connect, hasSqliteHeader } from "../../store/database-file.js";
+import { checkDatabaseFile, type Db, openDatabaseFile, openStore, sleepSync } from "../../store/open-store.js";
 import { indexFiles, type WhileReadable } from "./parallel-index.js";
 
 /** A database being imported into. The caller ends with `finish` or `abandon`. */
@@ -58,6 +51,15 @@ export function openForImport(path: string): AtomicImport {
 
 function importInPlace(path: string): AtomicImport {
   const db = openStore(path, { mustExist: true });
+  if (db.readonly) {
+    db.close();
+    throw new UserError(
+      "db_unwritable",
+      `Cannot import into ${path}: the file or its folder is read-only.`,
+      "Make both writable, or import into another file with --db.",
+      1,
+    );
+  }
   // An import touches the whole file: mapped pages would count as memory.
   db.pragma("mmap_size = 0");
   return { db, whileReadable: null, finish: () => db.close(), abandon: () => db.close() };
@@ -152,7 +154,7 @@ function createEmptyFile(partial: string, path: string): number {
   try {
     return fstatSync(file).ino;
   } finally {
-    // POSIX locks belong to the process: closing this descriptor later would drop SQLite's.
+    // Before SQLite opens the file: closing this descriptor later would drop its locks (store/database-file.ts).
     closeSync(file);
   }
 }
@@ -180,14 +182,14 @@ export function importFailure(error: unknown, path: string): unknown {
  */
 function removeLeftOver(partial: string, path: string): void {
   if (!existsSync(partial)) return;
-  if (!isSqlite(partial)) {
+  if (hasSqliteHeader(partial) === false) {
     throw new UserError(
       "db_not_ours",
       `Cannot import into ${path}: there is a file ${partial}, where the database is made, which no import has left.`,
       "Move it away, or import into another file with --db.",
     );
   }
-  const db = new Database(partial, { timeout: 0 });
+  const db = connect(partial, { timeout: 0 });
   try {
     lockLeftOver(db, partial, path);
     // SQLite does not delete its side files once the database is gone.

@@ -1,0 +1,342 @@
+import { existsSync, rmSync } from "node:fs";
+import { type Finding, repairIndex } from "../mail/integrity.js";
+import { commandLine } from "../platform/command-line.js";
+import { UserError } from "../platform/errors.js";
+import { replaceFile } from "../platform/files.js";
+import { firstIssue } from "../platform/json.js";
+import { DamagedRowError, parseColumn, type Shape } from "../store/damaged-row.js";
+import type { Db } from "../store/database-file.js";
+import { openStore } from "../store/open-store.js";
+import {
+  type DamagedFile,
+  newTables,
+  openDamaged,
+  type Row,
+  readableRows,
+  type StoredTable,
+} from "../store/salvage.js";
+import { parseResult } from "../traces/results-store.js";
+import { SETTINGS_SHAPE } from "../traces/runs-store.js";
+import { taskResultSchema } from "../traces/task-result.js";
+import { chatTraceSchema, suiteTraceSchema, traceSchema } from "../traces/trace.js";
+import { parseTrace } from "../traces/traces-store.js";
+
+/** Damage of a database: where it is, table by table, and a new database with every row that can be read. */
+
+/** What can be read of one table. */
+export interface TableDamage {
+  readonly table: string;
+  readonly readable: number;
+  /** Rows that an index still lists, but that cannot be read. Null if no index can be counted. */
+  readonly lost: number | null;
+  /** Rows with a damaged value, by their key. They are not saved. */
+  readonly badRows: readonly string[];
+  /** What SQLite's integrity check says, and the error that reading met. Empty if the table is intact. */
+  readonly faults: readonly string[];
+}
+
+/** The JSON columns of each table, with what every reader needs of them. */
+const JSON_COLUMNS: Readonly<Record<string, Readonly<Record<string, Shape | "array" | ((json: unknown) => unknown)>>>> =
+  {
+    agent_tools: { config: {} },
+    agent_versions: { snapshot: { agent: "object", tools: "array" } },
+    agents: { settings: {} },
+    art_e_tasks: { message_ids: "array" },
+    eval_tests: { report: { criterion: "string" } },
+    evals: { definition: {} },
+    mails: { recipients: "array" },
+    results: { result: (json) => parseResult("", json) },
+    runs: { settings: SETTINGS_SHAPE, limits: {} },
+    suite_tasks: { task: { id: "string" } },
+    tools: { parameters_schema: {}, handler_config: {} },
+    traces: { trace: (json) => parseTrace("", json) },
+  };
+
+/** Columns of JSON_COLUMNS that may be NULL. */
+const NULLABLE = new Set(["config", "limits"]);
+
+/** What is wrong with a row's JSON, or null. */
+function rowFault(table: string, row: Row): string | null {
+  for (const [column, shape] of Object.entries(JSON_COLUMNS[table] ?? {})) {
+    const json = row[column];
+    if (json === null && NULLABLE.has(column)) continue;
+    try {
+      if (typeof shape === "function") shape(json);
+      else parseColumn(json, shape, { table, row: "", column });
+    } catch (error) {
+      if (!(error instanceof DamagedRowError)) throw error;
+      return `column ${column}: ${error.reason}`;
+    }
+  }
+  return null;
+}
+
+function keyOf({ key }: StoredTable, row: Row): string {
+  // A row id means nothing to a person.
+  const id = key[0] === "rowid" ? (row.id ?? row._key0) : key.map((_, i) => row[`_key${i}`]).join("/");
+  return String(id);
+}
+
+/**
+ * Examines each table. Takes as long as reading the file twice.
+ * @throws UserError if no table can be read
+ */
+export function examineDatabase(path: string): TableDamage[] {
+  const file = openDamaged(path, `${path}.examined`);
+  try {
+    return examineTables(file.db);
+  } finally {
+    file.close();
+  }
+}
+
+function examineTables(db: Db): TableDamage[] {
+  return newTables().map((table) => {
+    const badRows: string[] = [];
+    let readable = 0;
+    const failure = forEachRow(readableRows(db, table), (row) => {
+      const fault = rowFault(table.name, row);
+      if (fault === null) readable++;
+      else badRows.push(`${keyOf(table, row)} (${fault})`);
+    });
+    const faults = [...new Set([...checkOf(db, table.name), ...messageOf(failure)])];
+    return { table: table.name, readable, lost: lostRows(db, table, readable + badRows.length), badRows, faults };
+  });
+}
+
+/** Returns why reading ended early, or null. */
+function forEachRow<R>(items: Generator<Row, R>, use: (row: Row) => void): R {
+  for (;;) {
+    const next = items.next();
+    if (next.done === true) return next.value;
+    use(next.value);
+  }
+}
+
+function messageOf(failure: Error | "missing" | null): string[] {
+  if (failure === null) return [];
+  return [failure === "missing" ? "the table is missing" : failure.message];
+}
+
+const FAULTS_SHOWN = 3;
+
+/** https://sqlite.org/pragma.html#pragma_integrity_check */
+function checkOf(db: Db, table: string): string[] {
+  const found: string[] = [];
+  try {
+    // Line by line, because the check itself can fail after it has reported some.
+    for (const line of db.prepare(`PRAGMA integrity_check('${table}')`).pluck().iterate() as Iterable<string>) {
+      if (line !== "ok") found.push(...line.split("\n").filter((part) => !part.startsWith("***")));
+    }
+  } catch (error) {
+    if (found.length === 0) found.push((error as Error).message);
+  }
+  const more = found.length > FAULTS_SHOWN ? [`and ${found.length - FAULTS_SHOWN} more`] : [];
+  return [...found.slice(0, FAULTS_SHOWN), ...more];
+}
+
+function lostRows(db: Db, { name }: StoredTable, read: number): number | null {
+  try {
+    // SQLite counts the entries of the smallest index.
+    const all = db.prepare(`SELECT count(*) FROM ${name}`).pluck().get() as number;
+    return Math.max(0, all - read);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the values of an intact file are readable, for the checks of a healthy database. */
+export function checkStoredValues(db: Db): Finding {
+  const bad: string[] = [];
+  for (const table of newTables()) {
+    if (JSON_COLUMNS[table.name] === undefined) continue;
+    // Of the mails, which are most of the file, SQLite reads only the one column.
+    const rows =
+      table.name === "mails"
+        ? (db
+            .prepare("SELECT id AS _key0, id, recipients FROM mails WHERE NOT json_valid(recipients)")
+            .iterate() as Iterable<Row>)
+        : readableRows(db, table);
+    for (const row of rows) {
+      const fault = rowFault(table.name, row);
+      if (fault !== null) bad.push(`table ${table.name}, row ${keyOf(table, row)}, ${fault}`);
+    }
+  }
+  const shown =
+    bad.length > FAULTS_SHOWN ? [...bad.slice(0, FAULTS_SHOWN), `and ${bad.length - FAULTS_SHOWN} more`] : bad;
+  return { check: "Stored values", ok: bad.length === 0, detail: bad.length === 0 ? "all readable" : shown.join("; ") };
+}
+
+/** What an unexpected error is if the database is damaged. Null if the file is intact, so that the error is a bug. */
+export function describeDamage(path: string, cause: unknown): UserError | null {
+  let file: DamagedFile;
+  try {
+    file = openDamaged(path, `${path}.examined`);
+  } catch (error) {
+    return error instanceof UserError ? error : null;
+  }
+  try {
+    const faults: string[] = [];
+    for (const table of newTables()) {
+      faults.push(...checkOf(file.db, table.name).map((line) => `table ${table.name}: ${line}`));
+      for (const row of readableRows(file.db, table)) {
+        const fault = rowFault(table.name, row) ?? schemaFault(table.name, row);
+        if (fault !== null) faults.push(`table ${table.name}, row ${keyOf(table, row)}, ${fault}`);
+        if (faults.length > 0) break;
+      }
+      if (faults.length > 0) break;
+    }
+    if (faults.length === 0) return null;
+    return new UserError("db_damaged", `The database ${path} is damaged: ${faults[0]}.`, damageHint(), 1, { cause });
+  } finally {
+    file.close();
+  }
+}
+
+/** Changed bytes can also leave valid JSON that no longer says what it must. */
+function schemaFault(table: string, row: Row): string | null {
+  if (table === "results") {
+    const read = taskResultSchema.strip().safeParse(JSON.parse(String(row.result)));
+    return read.success ? null : `column result: ${firstIssue(read.error)}`;
+  }
+  if (table !== "traces") return null;
+  const trace = JSON.parse(String(row.trace));
+  const schema = "grade" in trace ? suiteTraceSchema : "runId" in trace ? traceSchema : chatTraceSchema;
+  const read = schema.safeParse(trace);
+  return read.success ? null : `column trace: ${firstIssue(read.error)}`;
+}
+
+function damageHint(): string {
+  return `Run ${commandLine`art-e doctor`} for the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`;
+}
+
+/** What of a table is in the recovered database. */
+export interface RecoveredTable extends TableDamage {
+  /** Rows left out because the row that they belong to is lost. */
+  readonly orphans: number;
+}
+
+export interface Recovery {
+  readonly target: string;
+  /** What had to be replaced before SQLite could open the file, or null. */
+  readonly repaired: string | null;
+  readonly tables: readonly RecoveredTable[];
+  /** JSON Lines file with the traces whose run is lost, or null. */
+  readonly tracesFile: string | null;
+}
+
+/**
+ * Copies every readable row into a new database, and indexes its mail again. The damaged file is not changed.
+ * @throws UserError if `target` exists, or nothing can be read
+ */
+export async function recoverDatabase(path: string, target: string): Promise<Recovery> {
+  if (existsSync(target)) {
+    throw new UserError("output_exists", `--recover: ${target} already exists.`, "Name a new file.");
+  }
+  const file = openDamaged(path, `${target}.header`);
+  try {
+    const db = openStore(target, { mustExist: false });
+    try {
+      return await copyReadable(file, db, target);
+    } catch (error) {
+      db.close();
+      for (const ending of ["", "-wal", "-shm"]) rmSync(target + ending, { force: true });
+      throw error;
+    } finally {
+      db.close();
+    }
+  } finally {
+    file.close();
+  }
+}
+
+async function copyReadable(file: DamagedFile, db: Db, target: string): Promise<Recovery> {
+  // Rows come in any order. Orphans are removed at the end.
+  db.pragma("foreign_keys = OFF");
+  const copied = newTables().map((table) => copyTable(file.db, db, table));
+  addLostDatasets(db);
+  const lines = tracesOfLostRuns(db);
+  const tracesFile = lines.length === 0 ? null : `${target}.traces.jsonl`;
+  if (tracesFile !== null) await replaceFile(tracesFile, lines);
+  const orphans = removeOrphans(db);
+  db.pragma("foreign_keys = ON");
+  const mails = db.prepare("SELECT count(*) FROM mails").pluck().get() as number;
+  if (mails > 0) repairIndex(db, () => {});
+  const tables = copied.map((table) => ({ ...table, orphans: orphans.get(table.table) ?? 0 }));
+  return { target, repaired: file.repaired, tables, tracesFile };
+}
+
+function copyTable(from: Db, to: Db, table: StoredTable): TableDamage {
+  const badRows: string[] = [];
+  let readable = 0;
+  let insert: Statement | null = null;
+  const copy = to.transaction(() =>
+    forEachRow(readableRows(from, table), (row) => {
+      const columns = table.columns.filter((name) => name in row);
+      insert ??= to.prepare(
+        `INSERT OR REPLACE INTO ${table.name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+      );
+      const fault = rowFault(table.name, row) ?? insertFault(insert, columns, row);
+      if (fault === null) readable++;
+      else badRows.push(`${keyOf(table, row)} (${fault})`);
+    }),
+  );
+  const faults = messageOf(copy());
+  return { table: table.name, readable, lost: lostRows(from, table, readable + badRows.length), badRows, faults };
+}
+
+type Statement = ReturnType<Db["prepare"]>;
+
+/** A value that damage has changed can violate a constraint of its table. */
+function insertFault(insert: Statement, columns: readonly string[], row: Row): string | null {
+  try {
+    insert.run(columns.map((name) => row[name]));
+    return null;
+  } catch (error) {
+    if (!/^SQLITE_(CONSTRAINT|MISMATCH)/.test(String((error as { code?: unknown }).code))) throw error;
+    return (error as Error).message;
+  }
+}
+
+/** A run needs its dataset only for its name: it is shown as lost. */
+function addLostDatasets(db: Db): void {
+  db.exec(
+    `INSERT INTO datasets (id, source, revision, sha256)
+     SELECT DISTINCT dataset_id, '(lost)', NULL, dataset_id FROM runs WHERE dataset_id NOT IN (SELECT id FROM datasets)`,
+  );
+}
+
+/** As lines for `art-e import-traces`, which makes runs of them again. */
+function tracesOfLostRuns(db: Db): string[] {
+  const traces = db
+    .prepare("SELECT trace FROM traces WHERE run_id IS NOT NULL AND run_id NOT IN (SELECT id FROM runs)")
+    .pluck()
+    .all() as string[];
+  return traces.map((trace) => `${trace}\n`);
+}
+
+/** Deletes rows that refer to lost rows, until none is left, and counts them per table. */
+function removeOrphans(db: Db): ReadonlyMap<string, number> {
+  const removed = new Map<string, number>();
+  for (let isChanged = true; isChanged; ) {
+    isChanged = false;
+    for (const { name } of newTables()) {
+      for (const key of db.pragma(`foreign_key_list(${name})`) as {
+        table: string;
+        from: string;
+        to: string | null;
+      }[]) {
+        const { changes } = db
+          .prepare(
+            `DELETE FROM ${name} WHERE ${key.from} IS NOT NULL
+               AND ${key.from} NOT IN (SELECT ${key.to ?? "id"} FROM ${key.table})`,
+          )
+          .run();
+        if (changes === 0) continue;
+        removed.set(name, (removed.get(name) ?? 0) + changes);
+        isChanged = true;
+      }
+    }
+  }
+  return removed;
+}

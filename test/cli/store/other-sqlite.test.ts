@@ -1,0 +1,196 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, statSync } from "node:fs";
+
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { Database } from "../../../src/store/sqlite.js";
+import { needs } from "../../machine-requirements.js";
+import { startFakeProvider } from "../../providers/fake-provider.js";
+import { connect } from "../../server/training-server.js";
+import { addressOf, QUESTIONS, type Started, workFolder } from "../art-e.js";
+
+/**
+ * Another program's SQLite reads the database while art-e writes to it. An SQLite before 3.51 that sees no lock on the
+ * file takes itself for the last connection: on closing it runs a checkpoint and deletes the `-wal` file that art-e is
+ * still writing to. https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ */
+
+const REPEATS = process.env.ART_E_LONG ? 20 : 1;
+const CONCURRENCY = 8;
+
+const { artE, path, start } = workFolder();
+
+/** A new copy of the demo's database. */
+let copies = 0;
+function newDatabase(): string {
+  const file = path(`copy-${++copies}.db`);
+  copyFileSync(inject("demoDatabase"), file);
+  return file;
+}
+
+interface LimitedProvider {
+  readonly url: string;
+  /** Lets the provider reply to `total` requests in all; further ones wait. */
+  allow(total: number): void;
+}
+
+/** A provider for one test case or repetition: requests that a killed run leaves waiting are counted nowhere else. */
+async function startProvider(): Promise<LimitedProvider> {
+  let allowed = 0;
+  let answered = 0;
+  let waiting: (() => void)[] = [];
+  const { url, close } = await startFakeProvider(async () => {
+    while (answered >= allowed) await new Promise<void>((resolve) => waiting.push(resolve));
+    answered++;
+    return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "x", sources: [] } }] };
+  });
+  onTestFinished(close);
+  return {
+    url,
+    allow(total) {
+      allowed = total;
+      for (const resume of waiting) resume();
+      waiting = [];
+    },
+  };
+}
+
+function startRun(file: string, tasks: number, { url }: LimitedProvider): Started {
+  return start(
+    `run -a email-search --dataset ${QUESTIONS} -l ${tasks} --concurrency ${CONCURRENCY} --no-judge --quiet --db ${file}`,
+    { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: url },
+  );
+}
+
+/** Debian's command-line shell. */
+function readWithShell(file: string, sql: string): string {
+  const { status, stdout, stderr } = spawnSync("sqlite3", [file, sql], { encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return stdout.trim();
+}
+
+function readWithPython(file: string, sql: string): string {
+  const program = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])";
+  const { status, stdout, stderr } = spawnSync("python3", ["-c", program, file, sql], { encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return stdout.trim();
+}
+
+/** After the program has ended. */
+function stored(file: string): { results: number; integrity: string } {
+  const db = new Database(file);
+  try {
+    return {
+      results: db.prepare("SELECT count(*) FROM results").pluck().get() as number,
+      integrity: db.pragma("integrity_check", { simple: true }) as string,
+    };
+  } finally {
+    db.close();
+  }
+}
+
+/** The kinds of the POSIX locks that a process has on a file, from `/proc/locks` (man 5 proc). */
+function locksOf(pid: number | undefined, file: string): string[] {
+  const { ino } = statSync(file);
+  return readFileSync("/proc/locks", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , , owner, inode]) => owner === String(pid) && inode?.endsWith(`:${ino}`))
+    .map(([, , , kind]) => kind ?? "");
+}
+
+const COUNT = "SELECT count(*) FROM results";
+
+describe("a run beside another program's SQLite", () => {
+  it("holds a lock on its database while tasks are running", needs("linux"), async () => {
+    const file = newDatabase();
+    const provider = await startProvider();
+    provider.allow(20);
+    const { child, ended } = startRun(file, 40, provider);
+    await expect.poll(() => readCount(file)).toBe(20);
+    const locks = locksOf(child.pid, file);
+    provider.allow(Number.POSITIVE_INFINITY);
+    expect((await ended).code).toBe(0);
+    expect(locks).toContain("READ");
+  });
+
+  it("keeps every saved result when it is killed after `sqlite3` has read", needs("sqlite3"), async () => {
+    for (let i = 0; i < REPEATS; i++) {
+      const file = newDatabase();
+      const provider = await startProvider();
+      provider.allow(20);
+      const { child, ended } = startRun(file, 73, provider);
+      await expect.poll(() => readCount(file)).toBeGreaterThanOrEqual(10);
+      readWithShell(file, COUNT);
+      provider.allow(60);
+      await expect.poll(() => Number(readWithShell(file, COUNT)), { timeout: 10_000 }).toBe(60);
+      child.kill("SIGKILL");
+      await ended;
+      expect(stored(file)).toEqual({ results: 60, integrity: "ok" });
+    }
+  });
+
+  it("leaves the file intact when another run starts after Python has read", async () => {
+    for (let i = 0; i < REPEATS; i++) {
+      const file = newDatabase();
+      const provider = await startProvider();
+      provider.allow(20);
+      const first = startRun(file, 73, provider);
+      await expect.poll(() => readCount(file)).toBeGreaterThanOrEqual(10);
+      readWithPython(file, COUNT);
+      const second = startRun(file, 60, provider);
+      provider.allow(Number.POSITIVE_INFINITY);
+      const codes = [(await first.ended).code, (await second.ended).code];
+      expect({ codes, ...stored(file) }).toEqual({ codes: [0, 0], results: 73 + 60, integrity: "ok" });
+      expect((await artE(`runs list --db ${file}`)).stdout.match(/completed/g)).toHaveLength(2);
+    }
+  });
+
+  /** By this process, whose locks are of no concern to the program. */
+  function readCount(file: string): number {
+    const db = new Database(file, { readonly: true });
+    try {
+      return db.prepare(COUNT).pluck().get() as number;
+    } finally {
+      db.close();
+    }
+  }
+});
+
+describe("art-e env serve beside another program's SQLite", () => {
+  async function serve(file: string): Promise<{ url: string; started: Started }> {
+    const started = start(`env serve --port 0 --dataset ${QUESTIONS} --name played --db ${file}`);
+    return { url: await addressOf(started), started };
+  }
+
+  async function play(url: string, episodes: number): Promise<void> {
+    const client = await connect(url);
+    for (let seed = 0; seed < episodes; seed++) {
+      await client.reset({ seed });
+      await client.call("return_final_answer", { answer: "x", sources: [] });
+    }
+    client.close();
+  }
+
+  it("holds a lock on its database between episodes", needs("linux"), async () => {
+    const file = newDatabase();
+    const { url, started } = await serve(file);
+    await play(url, 2);
+    const locks = locksOf(started.child.pid, file);
+    started.child.kill("SIGINT");
+    await started.ended;
+    expect(locks).toContain("READ");
+  });
+
+  it("keeps every acknowledged episode when it is killed after Python has read", async () => {
+    for (let i = 0; i < REPEATS; i++) {
+      const file = newDatabase();
+      const { url, started } = await serve(file);
+      await play(url, 3);
+      readWithPython(file, COUNT);
+      await play(url, 20);
+      started.child.kill("SIGKILL");
+      await started.ended;
+      expect(stored(file)).toEqual({ results: 23, integrity: "ok" });
+    }
+  });
+});
