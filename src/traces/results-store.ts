@@ -1,14 +1,18 @@
+import { z } from "zod";
 import { chunk } from "../platform/async.js";
 import type { Db } from "../store/open-store.js";
 import {
   isQuestion,
   type PlannedSuiteTask,
   type PlannedTask,
+  placeSuiteTask,
+  portableTask,
   questionSchema,
   type Task,
   type TaskId,
   type TaskSet,
 } from "../tasks/question.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
 import type { RunSettings } from "./run-settings.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
@@ -63,24 +67,25 @@ export function releaseRun(db: Db, runId: string, worker: string): void {
   db.prepare("UPDATE runs SET worker = NULL WHERE id = ? AND worker = ?").run(runId, worker);
 }
 
+/**
+ * Stores tasks under the digest of their content, once, and returns the id of their dataset. A row says nothing about
+ * the folder or file that the tasks were read from: that belongs to each run.
+ */
 export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
   const id = set.sha256.slice(0, 16);
-  const addSuiteTask = db.prepare("INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task) VALUES (?, ?, ?)");
+  const addSuiteTask = db.prepare(
+    "INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task, sha256) VALUES (?, ?, ?, ?)",
+  );
   const addQuestion = db.prepare(
     `INSERT OR IGNORE INTO art_e_tasks
        (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   db.transaction(() => {
-    db.prepare("INSERT OR IGNORE INTO datasets (id, source, revision, sha256) VALUES (?, ?, ?, ?)").run(
-      id,
-      set.source,
-      set.revision,
-      set.sha256,
-    );
+    db.prepare("INSERT OR IGNORE INTO datasets (id, sha256) VALUES (?, ?)").run(id, set.sha256);
     for (const task of tasks) {
       if (!isQuestion(task)) {
-        addSuiteTask.run(id, task.id, JSON.stringify(task));
+        addSuiteTask.run(id, task.id, JSON.stringify(portableTask(task)), task.sha256);
         continue;
       }
       const q = task;
@@ -117,7 +122,7 @@ const TASKS_READ_AHEAD = 20;
  */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
-    `SELECT q.*, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
+    `SELECT q.*, t.epoch, r.source, ${SUITE_TASK} ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
   for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as StoredTaskRow[];
@@ -156,12 +161,43 @@ export function* remainingPositions(db: Db, runId: string, retryFailed: boolean)
   }
 }
 
-type StoredTaskRow = Record<string, unknown> & { message_ids: string; epoch: number; suiteTask: string | null };
+const SUITE_TASK = "s.task AS suiteTask, s.sha256 AS suiteTaskSha256";
 
-function toTask({ epoch, suiteTask, ...row }: StoredTaskRow): PlannedTask {
+interface SuiteTaskColumns {
+  readonly source: string;
+  readonly suiteTask: string;
+  readonly suiteTaskSha256: string | null;
+}
+
+type StoredTaskRow = Record<string, unknown> & { message_ids: string; epoch: number } & (
+    | SuiteTaskColumns
+    | { readonly suiteTask: null }
+  );
+
+/** The stored task in the folder that the run takes it from. */
+function toSuiteTask({ source, suiteTask, suiteTaskSha256 }: SuiteTaskColumns): PlannedSuiteTask {
   // Written by this program, from a task that its schema had checked.
-  if (suiteTask !== null) return { task: JSON.parse(suiteTask) as PlannedSuiteTask, epoch };
-  return { task: questionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
+  return placeSuiteTask(JSON.parse(suiteTask) as SuiteTask, source, suiteTaskSha256);
+}
+
+/** The suite tasks of a run by id, each once however often the run repeats it. */
+export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
+  const rows = db
+    .prepare(
+      `SELECT r.source, ${SUITE_TASK} FROM runs r JOIN suite_tasks s ON s.dataset_id = r.dataset_id
+       WHERE r.id = @runId AND s.id IN (SELECT task_id FROM run_tasks WHERE run_id = @runId) ORDER BY s.id`,
+    )
+    .all({ runId }) as SuiteTaskColumns[];
+  return rows.map(toSuiteTask);
+}
+
+/** Earlier versions stored impossible dates, and their runs can still be continued. */
+const storedQuestionSchema = questionSchema.extend({ query_date: z.string() });
+
+function toTask(row: StoredTaskRow): PlannedTask {
+  const { epoch } = row;
+  if (row.suiteTask !== null) return { task: toSuiteTask(row as SuiteTaskColumns), epoch };
+  return { task: storedQuestionSchema.parse({ ...row, message_ids: JSON.parse(row.message_ids) }), epoch };
 }
 
 export interface SavedAttempt {

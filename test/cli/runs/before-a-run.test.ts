@@ -84,7 +84,11 @@ describe("before a run", () => {
       ));
 
     it("with an output file in a folder that there is not", () =>
-      refused("run -a baseline -o no/results.json", "--output: no/results.json cannot be written", "Make the folder"));
+      refused(
+        "run -a baseline -o no/results.json",
+        "--output: Cannot write no/results.json: there is no folder no.",
+        "mkdir -p no",
+      ));
 
     it.each([
       ["that there is not", "no.jsonl", "could not read questions from no.jsonl: there is no such file"],
