@@ -13,7 +13,7 @@ import {
   selectQuestions,
   shuffled,
 } from "../../src/questions/dataset.js";
-import { splitMessageIds } from "../../src/questions/dataset-files.js";
+import { loadQuestionFile, splitMessageIds } from "../../src/questions/dataset-files.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/published-questions.js";
 import type { Question, Split } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";

@@ -95,7 +95,7 @@ describe("before a run", () => {
       ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
     ])("with a dataset %s", (_, file, message) => {
       write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
-      return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row/);
+      return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row|path/);
     });
 
     it("when the flags leave no question", () =>
