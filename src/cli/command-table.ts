@@ -76,8 +76,8 @@ export const COMMANDS: readonly TableEntry[] = [
     ["calibrate <labels>", "Compare a judge with answers that people have graded", "calibrateCommand"],
   ]),
   command(
-    "stats",
-    "Figures of the dataset, the imported mail, or a run",
+    "stats [run_id]",
+    "Figures of a run, the dataset, or the imported mail",
     async () => (await import("./commands/stats.js")).statsCommand,
   ),
   group("runs", "List, show, name, tag and delete runs", () => import("./commands/runs.js"), [

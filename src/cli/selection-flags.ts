@@ -95,7 +95,10 @@ export const runFilterShape = {
 };
 
 export const datasetSchema = z.object({
-  split: oneOf(SPLITS).default("test").meta({ description: "Dataset split: train or test", alias: "s" }),
+  split: oneOf(SPLITS).optional().meta({
+    description: "Dataset split: train or test [default: test, or the only split of --dataset]",
+    alias: "s",
+  }),
   dataset: text.optional().meta({
     description: `A file of questions (Parquet, CSV, JSON, JSONL) instead of ${QUESTIONS_DATASET}`,
     alias: "csv-path",

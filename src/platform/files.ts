@@ -15,6 +15,7 @@ import {
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { shellWord } from "./command-line.js";
 import { UserError } from "./errors.js";
 import { refuseReserved } from "./reserved-files.js";
 
@@ -165,16 +166,44 @@ export function checkWritable(flag: string, path: string): void {
     // With a separator at its end it must be a folder: below a file, Node 24 finds no entry, where Node 20 throws.
     accessSync(stats === undefined || stats.isFile() ? join(folder, sep) : path, constants.W_OK);
   } catch (cause) {
-    throw new UserError(
-      "output_unwritable",
-      `${flag}: ${path} cannot be written: there is no folder ${folder} that may be written to.`,
-      "Make the folder, or name another file.",
-      2,
-      { cause },
-    );
+    const { reason, hint } = whyUnwritable(cause, path, folder);
+    throw new UserError("output_unwritable", `${flag}: Cannot write ${path}: ${reason}.`, hint, 2, { cause });
   }
   if (stats?.isDirectory()) {
     throw new UserError("output_unwritable", `${flag}: ${path} is a folder.`, "Name a file.");
+  }
+}
+
+function whyUnwritable(cause: unknown, path: string, folder: string): { reason: string; hint: string } {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  if (code === "EROFS") {
+    return { reason: "the file system is read-only", hint: "Pass a path on another file system." };
+  }
+  if (code === "EACCES" || code === "EPERM") {
+    // Without rights on a parent folder, even the folder's existence is unknown.
+    const denied = canAccess(folder, constants.W_OK) ? path : folder;
+    return {
+      reason: `no permission to write to ${denied}`,
+      hint: `Allow yourself to write to it: chmod u+rwx ${shellWord(denied)}, or pass another path.`,
+    };
+  }
+  const isFolder = statsOf(folder)?.isDirectory() ?? false;
+  if (code === "ENOENT" && !isFolder) {
+    return {
+      reason: `there is no folder ${folder}`,
+      hint: `Create it: mkdir -p ${shellWord(folder)}, or pass another path.`,
+    };
+  }
+  const reason = isFolder ? (cause as Error).message : `${folder} is not a folder`;
+  return { reason, hint: "Pass another path." };
+}
+
+function canAccess(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
   }
 }
 

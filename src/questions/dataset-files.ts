@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import type { FileMetaData } from "hyparquet";
 import { z } from "zod";
+import { chunk, yieldBetween } from "../platform/async.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile, unescapeFormula } from "../platform/files.js";
@@ -32,11 +33,15 @@ export async function parquetRows(bytes: Uint8Array): Promise<RawRow[]> {
 /** Limit for questions in memory. */
 const MAX_ROWS = 1_000_000;
 
+function refuseTooManyRows(rows: number): void {
+  if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows, more than ${MAX_ROWS}`);
+}
+
 async function checkSize(file: ArrayBuffer, { num_rows, row_groups }: FileMetaData): Promise<void> {
   const { parquetHeader } = await import("hyparquet/src/column.js");
   const rows = Number(num_rows);
   checkRowCount(rows, file.byteLength);
-  if (rows > MAX_ROWS) throw new Error(`it has ${rows.toLocaleString("en")} rows, more than ${MAX_ROWS}`);
+  refuseTooManyRows(rows);
   for (const { meta_data: meta } of row_groups.flatMap(({ columns }) => columns)) {
     if (meta === undefined || !COLUMNS.has(meta.path_in_schema[0] ?? "")) continue;
     const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
@@ -60,14 +65,21 @@ function toJsonValue(cell: unknown): unknown {
 const FORMS = "Give a Parquet, CSV, JSON or JSONL file with the columns of corbt/enron_emails_sample_questions.";
 
 /**
- * Questions from a file. The split is that of the rows, else of the file name, else `wanted`.
+ * Returns the questions of one split of a file. Rows without a split belong to the split in the file's name, otherwise
+ * to `wanted`.
+ * @param wanted undefined for the file's only split, or `test` if the file has both
  * @throws UserError that names the file, and the bad row if any
  */
-export async function loadQuestionFile(path: string, wanted: Split, signal: AbortSignal): Promise<QuestionSet> {
+export async function loadQuestionFile(
+  path: string,
+  wanted: Split | undefined,
+  signal: AbortSignal,
+): Promise<QuestionSet> {
   const bytes = await readQuestionFile(path);
   signal.throwIfAborted();
   const { rows } = await readRows(path, bytes);
-  const checked = validateQuestions(rows, { name: path, wanted, unmarked: splitInName(path) ?? wanted });
+  const unmarked = splitInName(path) ?? wanted ?? DEFAULT_SPLIT;
+  const checked = await validateQuestions(rows, { name: path, wanted, unmarked }, signal);
   return { source: resolve(path), revision: null, sha256: sha256Of(bytes), ...checked };
 }
 
@@ -76,11 +88,20 @@ export async function readQuestionFile(path: string): Promise<Buffer> {
     requireRegularFile(path);
     return await readFile(path);
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : (cause as Error).message;
-    const reason = { ENOENT: "there is no such file", EISDIR: "it is a folder, not a file" }[code] ?? code;
-    throw unreadable(path, reason, cause);
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    const [reason, hint] = OPEN_FAILURES[code] ?? [(cause as Error).message, "Pass another file."];
+    throw unreadable(path, reason, { cause, hint });
   }
 }
+
+/** Reasons and hints by error code, for a file whose content is not the problem. */
+const OPEN_FAILURES: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOENT: ["there is no such file", "Check the path."],
+  ENOTDIR: ["there is no such file", "Check the path."],
+  EISDIR: ["it is a folder, not a file", "Pass the path of a file."],
+  EACCES: ["permission denied", "Allow yourself to read the file and to open its folder, or pass another file."],
+  EPERM: ["permission denied", "Allow yourself to read the file and to open its folder, or pass another file."],
+};
 
 interface QuestionRows {
   readonly rows: readonly RawRow[];
@@ -88,7 +109,7 @@ interface QuestionRows {
   readonly lines: readonly string[] | null;
 }
 
-/** The rows of a file of questions, in any format. Throws a UserError that names the file. */
+/** Returns the rows of a question file, in any format. Throws a UserError that names the file. */
 export async function readRows(path: string, bytes: Buffer): Promise<QuestionRows> {
   const text = decodeUtf8(bytes);
   const format = detectQuestionFormat(path, bytes, text);
@@ -99,20 +120,25 @@ export async function readRows(path: string, bytes: Buffer): Promise<QuestionRow
     if (format === "csv") return { rows: await csvRows(text ?? ""), lines: null };
     if (format === "jsonl") {
       const rows = jsonLinesRows(text ?? "");
+      refuseTooManyRows(rows.length);
       return { rows, lines: (text ?? "").split("\n").filter((line) => line.trim() !== "") };
     }
     const rows = jsonRows(JSON.parse(text ?? ""));
+    refuseTooManyRows(rows?.length ?? 0);
     if (rows !== null) return { rows, lines: null };
   } catch (cause) {
-    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), { cause });
   }
   throw unreadable(path, "the JSON is neither an array of questions nor {rows: [...]}");
 }
 
-function unreadable(path: string, reason: string, cause?: unknown): UserError {
-  return new UserError("questions_unreadable", `could not read questions from ${path}: ${reason}`, FORMS, undefined, {
-    cause,
-  });
+function unreadable(
+  path: string,
+  reason: string,
+  { cause, hint = FORMS }: { readonly cause?: unknown; readonly hint?: string } = {},
+): UserError {
+  const message = `could not read questions from ${path}: ${reason}`;
+  return new UserError("questions_unreadable", message, hint, undefined, { cause });
 }
 
 function decodeUtf8(bytes: Buffer): string | null {
@@ -169,52 +195,81 @@ function parseNumber(cell: string | undefined): number | string | undefined {
   return Number.isNaN(number) ? cell : number;
 }
 
+/** The split of a dataset if none is requested and it has both. */
+export const DEFAULT_SPLIT: Split = "test";
+
 interface ValidateRequest {
   readonly name: string;
-  /** The requested split, for files that hold both. */
-  readonly wanted: Split;
+  /** The requested split; undefined if the user left it open. */
+  readonly wanted: Split | undefined;
   /** The split of rows without one. */
   readonly unmarked: Split;
 }
 
 /**
- * Validates raw rows and selects a split. One bad row rejects the dataset, as a benchmark over some of its questions
- * is another benchmark.
- * @throws UserError for no rows, bad rows or duplicate ids
+ * Validates raw rows and selects a split. One bad row rejects the dataset, because a benchmark over some of its
+ * questions is another benchmark.
+ * @throws UserError for no rows, bad rows, a missing split or duplicate ids
  */
-export function validateQuestions(
+export async function validateQuestions(
   rows: readonly RawRow[],
-  request: ValidateRequest,
-): { split: Split; questions: readonly Question[] } {
-  const { name, wanted, unmarked } = request;
-  const all = checkRows(rows, name, unmarked);
-  const split = all.every((question) => question.split === all[0]?.split) ? (all[0]?.split ?? unmarked) : wanted;
+  { name, wanted, unmarked }: ValidateRequest,
+  signal: AbortSignal,
+): Promise<{ split: Split; questions: readonly Question[] }> {
+  const all = await checkRows(rows, { name, unmarked }, signal);
+  const [first, second] = new Set(all.map(({ split = unmarked }) => split));
+  const split = wanted ?? (second === undefined ? (first ?? unmarked) : DEFAULT_SPLIT);
   const questions = all.filter((question) => question.split === split);
+  // A trainer that asks for training questions must not get the test questions instead.
+  if (questions.length === 0) {
+    throw new UserError(
+      "split_missing",
+      `${name} has no ${split} questions: its ${all.length} questions are all ${first} questions.`,
+      `Pass --split ${first}, or another file.`,
+    );
+  }
   checkUniqueIds(questions, name);
   return { split, questions };
 }
 
-export function checkRows(rows: readonly RawRow[], name: string, unmarked?: Split): readonly Question[] {
+/** Bad rows counted before the rest is left unread. */
+const MAX_BAD_ROWS = 100;
+
+/** Rows validated between two looks at the signal. */
+const ROWS_PER_TURN = 2_000;
+
+export async function checkRows(
+  rows: readonly RawRow[],
+  { name, unmarked }: { readonly name: string; readonly unmarked?: Split },
+  signal: AbortSignal,
+): Promise<readonly Question[]> {
   if (rows.length === 0) {
-    throw new UserError("questions_empty", `${name} holds no questions`, "Give a file with at least one row.");
+    throw new UserError("questions_empty", `${name} contains no questions`, "Pass a file with at least one row.");
   }
   const questions: Question[] = [];
   let firstProblem: string | null = null;
-  for (const { where, value } of rows) {
-    const row = normalizeRow(value, unmarked);
-    const parsed = questionSchema.safeParse(row);
-    if (parsed.success) {
-      questions.push(parsed.data);
-      continue;
+  let bad = 0;
+  for await (const some of yieldBetween(chunk(rows, ROWS_PER_TURN))) {
+    signal.throwIfAborted();
+    for (const { where, value } of some) {
+      if (bad === MAX_BAD_ROWS) break;
+      const row = normalizeRow(value, unmarked);
+      const parsed = questionSchema.safeParse(row);
+      if (parsed.success) {
+        questions.push(parsed.data);
+        continue;
+      }
+      const [issue] = parsed.error.issues;
+      firstProblem ??= `${where}, ${describe(issue?.path ?? [], issue?.message ?? "", row)}`;
+      bad++;
     }
-    const [issue] = parsed.error.issues;
-    firstProblem ??= `${where}, ${describe(issue?.path ?? [], issue?.message ?? "", row)}`;
+    if (bad === MAX_BAD_ROWS) break;
   }
   if (firstProblem === null) return questions;
-  const bad = rows.length - questions.length;
+  const counted = bad === MAX_BAD_ROWS ? `at least ${bad}` : `${bad}`;
   throw new UserError(
     "question_rows_bad",
-    `${name}: ${firstProblem} (${bad} of ${rows.length} rows ${bad === 1 ? "is" : "are"} bad)`,
+    `${name}: ${firstProblem} (${counted} of ${rows.length} rows ${bad === 1 ? "is" : "are"} bad)`,
     "Every row needs id, question, answer, message_ids, how_realistic (0 to 1), inbox_address and query_date (YYYY-MM-DD).",
   );
 }
@@ -277,7 +332,7 @@ function jsonStrings(text: string): string[] | null {
 
 /** Rows of a JSON array, or of a reply of the rows API, `{rows:[{row_idx, row}]}`; null for anything else. */
 function jsonRows(document: unknown): RawRow[] | null {
-  const list = Array.isArray(document) ? document : hasRows(document) ? document.rows : null;
+  const list: unknown[] | null = Array.isArray(document) ? document : hasRows(document) ? document.rows : null;
   return list?.map((item: unknown, i) => ({ where: `row ${i + 1}`, value: isWrapped(item) ? item.row : item })) ?? null;
 }
 

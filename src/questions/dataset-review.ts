@@ -78,8 +78,8 @@ export class DatasetReview {
   }
 
   /** Throws a UserError for a file that cannot be used, and where decisions cannot be written beside it. */
-  static async open(path: string, db: Db): Promise<DatasetReview> {
-    const file = await openDataset(path);
+  static async open(path: string, db: Db, signal: AbortSignal): Promise<DatasetReview> {
+    const file = await openDataset(path, signal);
     const outputs = [reviewPath(path), reviewedPath(path)].map(
       (output) => ({ flag: "FILE", path: output, kind: "questions" }) as const,
     );
@@ -260,10 +260,10 @@ interface ReviewedFile {
 }
 
 /** Throws a UserError that names the file, and the bad row if any. */
-async function openDataset(path: string): Promise<ReviewedFile> {
+async function openDataset(path: string, signal: AbortSignal): Promise<ReviewedFile> {
   const bytes = await readQuestionFile(path);
   const { rows, lines } = await readRows(path, bytes);
-  const questions = checkRows(rows, path);
+  const questions = await checkRows(rows, { name: path }, signal);
   checkUniqueIds(questions, path);
   return { path, sha256: sha256Of(bytes), questions, lines };
 }

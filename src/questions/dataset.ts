@@ -81,7 +81,8 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
 }
 
 export interface DatasetOptions {
-  readonly split: Split;
+  /** Undefined: the only split of `dataset`, otherwise `test`. */
+  readonly split?: Split | undefined;
   /** A file of questions instead of the published dataset. */
   readonly dataset?: string | undefined;
   readonly useJson: boolean;

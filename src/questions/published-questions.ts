@@ -28,9 +28,11 @@ import {
 } from "../platform/huggingface.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import type { QuestionSet, Split } from "../tasks/question.js";
-import { jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
+import { DEFAULT_SPLIT, jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 
-export interface QuestionRequest extends HubRequest {
+export interface QuestionRequest extends Omit<HubRequest, "split"> {
+  /** Undefined: the only split of `dataset`, otherwise `test`. */
+  readonly split: Split | undefined;
   /** A local file; null: the dataset of the hub. */
   readonly dataset: string | null;
   /** Use the JSON rows API of the hub instead of its Parquet file. */
@@ -43,9 +45,10 @@ export interface QuestionRequest extends HubRequest {
  */
 export async function loadQuestions(request: QuestionRequest, signal: AbortSignal): Promise<QuestionSet> {
   if (request.dataset !== null) return loadQuestionFile(request.dataset, request.split, signal);
-  if (request.useJson) return loadHubRows(request, signal);
+  const hubRequest = { ...request, split: request.split ?? DEFAULT_SPLIT };
+  if (request.useJson) return loadHubRows(hubRequest, signal);
 
-  return loadHubParquet(request, signal);
+  return loadHubParquet(hubRequest, signal);
 }
 
 /** File sizes at `QUESTIONS_REVISION`. */
@@ -78,7 +81,7 @@ async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise
       cause,
     });
   });
-  const checked = validateQuestions(rows, { name: target, wanted: split, unmarked: split });
+  const checked = await validateQuestions(rows, { name: target, wanted: split, unmarked: split }, signal);
   return { source: `${QUESTIONS_DATASET}@${revision}`, revision, sha256, ...checked };
 }
 
@@ -111,7 +114,7 @@ async function loadHubRows(request: HubRequest, signal: AbortSignal): Promise<Qu
     return cached ?? (await fetchAndCache(url, hub, file, request.onProgress, signal));
   });
   const rows = jsonLinesRows(await readFile(file, "utf8"));
-  const checked = validateQuestions(rows, { name: file, wanted: split, unmarked: split });
+  const checked = await validateQuestions(rows, { name: file, wanted: split, unmarked: split }, signal);
   const source = `${QUESTIONS_DATASET}@${record.revision ?? "newest"} (rows API)`;
   return { source, revision: record.revision, sha256: record.sha256, ...checked };
 }

@@ -44,12 +44,13 @@ export async function queueAnswerer(
   plan: RunPlan,
   url: string,
   options: RunOptions,
-  { note }: AppContext,
+  { note, signal }: AppContext,
 ): Promise<AnswererOfRun> {
   checkQueueRun(plan);
   const address = parseQueueUrl(url);
+  // Before connecting: a connection would stay open if this fails.
+  const manifest = await manifestOf(plan, options, signal);
   const redis = await connectRedis(address, lostConnectionNotes(address, note));
-  const manifest = manifestOf(plan, options);
   let tasks: DispatchedTasks | null = null;
   const shortfall = new JudgeShortfall();
   return {
@@ -79,8 +80,12 @@ export async function queueAnswerer(
   };
 }
 
-function manifestOf({ runId, settings, tools, over }: RunPlan, options: RunOptions): RunManifest {
-  const suite = over.split === "suite" ? identifySuite(over.dataset.source) : null;
+async function manifestOf(
+  { runId, settings, tools, over }: RunPlan,
+  options: RunOptions,
+  signal: AbortSignal,
+): Promise<RunManifest> {
+  const suite = over.split === "suite" ? await identifySuite(over.dataset.source, signal) : null;
   const { requestTimeout, rpm = null, tpm = null, cache } = options;
   return {
     protocol: PROTOCOL,

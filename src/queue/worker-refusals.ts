@@ -66,7 +66,9 @@ function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): 
   if (wanted === null) return null;
   if (own?.name !== wanted.name)
     return `its tasks are of the suite ${wanted.name}, whose folder is to be given with --suite`;
-  return own.digest === wanted.digest ? null : `the task files of its suite ${wanted.name} are not those that are here`;
+  return own.digest === wanted.digest
+    ? null
+    : `the tasks or files of its suite ${wanted.name} differ from the suite on this machine`;
 }
 
 /** A key of this machine goes to its provider, or to the address that the environment here names. */

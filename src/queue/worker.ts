@@ -69,7 +69,9 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const { note } = context;
   const settings = { ...context.settings };
   if (options.corpus !== null) settings.db = await fetchCorpus(options.corpus, context);
-  const suite = options.suite === null ? null : { path: options.suite, ...identifySuite(options.suite) };
+  const { signal } = context;
+  const suite =
+    options.suite === null ? null : { path: options.suite, ...(await identifySuite(options.suite, signal)) };
   // Tasks of suites need no mail.
   const db = openStore(settings.db, { mustExist: suite === null });
   limitPageCache(db);

@@ -61,6 +61,8 @@ export async function createRun(db: Db, request: NewRunRequest): Promise<RunSess
       agentId: settings.agentId,
       model: settings.model,
       datasetId,
+      source: set.source,
+      revision: set.revision,
       split: set.split,
       settings,
       limits,

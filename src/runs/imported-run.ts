@@ -98,6 +98,8 @@ class ImportedRunWriter {
       agentId: first.agentId,
       model: first.model,
       datasetId: saveTasks(db, this.set, []),
+      source: this.set.source,
+      revision: this.set.revision,
       split,
       settings: this.settings,
       corpusFingerprint: facts.corpusFingerprint ?? "",

@@ -8,13 +8,14 @@ import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
-import type { PlannedTask } from "../tasks/question.js";
+import { isQuestion, moveSuiteTask, type PlannedTask } from "../tasks/question.js";
 import { toolsDigest } from "../tools/load-tools.js";
 import type { AttachedTool } from "../tools/tool.js";
 import { attemptPages, remainingPositions, tasksAt } from "../traces/results-store.js";
 import { acquireRunLock, getRun, type RunChange, type RunOwner, type RunRow, reopenRun } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { RunSession } from "./create-run.js";
+import type { LocatedSuite } from "./locate-suite.js";
 import { createModel } from "./model-of-run.js";
 import {
   createRunOnce,
@@ -34,11 +35,12 @@ import { differences, requestedSettings } from "./settings-from-options.js";
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  const run = getRun(db, name, "newest");
-  refuseOptionsOfNewRun(given, "resume", run.id);
-  refuseImported(run, "be resumed");
+  const found = getRun(db, name, "newest");
+  refuseOptionsOfNewRun(given, "resume", found);
+  refuseImported(found, "be resumed");
+  const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
-  const changes = [...differences(run.settings, requested), ...changedSince(db, run)];
+  const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
@@ -63,8 +65,19 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     output: request.output ?? output ?? undefined,
     over: run,
     begin: (owner, waiting) =>
-      resumeRun(db, run, { settings, limits, output, retryFailed: request.retryFailed, worker: owner, waiting }),
+      resumeRun(db, run, {
+        ...{ settings, limits, output, source: run.dataset.source },
+        ...{ retryFailed: request.retryFailed, worker: owner, waiting },
+      }),
   };
+}
+
+/** The run with the folder that its suite is in now. Questions are in the database. */
+async function locate(db: Db, run: RunRow, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
+  if (run.split !== "suite") return { run, changes: [] };
+  // Runs over questions start without loading suites.
+  const { locateSuite } = await import("./locate-suite.js");
+  return locateSuite(db, run, suite, context);
 }
 
 function changedSince(db: Db, run: RunRow): string[] {
@@ -90,11 +103,12 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  const run = getRun(db, name);
-  refuseOptionsOfNewRun(given, "repeat", run.id);
-  refuseImported(run, "be repeated");
+  const found = getRun(db, name);
+  refuseOptionsOfNewRun(given, "repeat", found);
+  refuseImported(found, "be repeated");
+  const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
-  const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run)];
+  const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
@@ -111,7 +125,9 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   };
   const tasks: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
-  for await (const task of yieldBetween(tasksAt(db, run.id, positions))) tasks.push(task);
+  for await (const { task, epoch } of yieldBetween(tasksAt(db, run.id, positions))) {
+    tasks.push({ task: isQuestion(task) ? task : moveSuiteTask(task, run.dataset.source), epoch });
+  }
   const runId = newRunId();
   const limits = limitsOf(request, run.limits);
   const output = outputToKeep(request.output);
@@ -178,14 +194,22 @@ const SELECTS_TASKS: readonly RunOptionName[] = [
   "epochs",
   "price",
   "protocol",
-  "suite",
   ...SELECTS_SUITE_TASKS,
 ];
 
 const RESUME_ONLY: readonly RunOptionName[] = ["resume", "retryFailed", "agent"];
 
-function refuseOptionsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", runId: string): void {
-  const names = how === "resume" ? SELECTS_TASKS : [...SELECTS_TASKS, ...RESUME_ONLY];
+function refuseOptionsOfNewRun(
+  given: ReadonlySet<string>,
+  how: "resume" | "repeat",
+  { id: runId, split }: RunRow,
+): void {
+  const names = [
+    ...SELECTS_TASKS,
+    // It says where the run's suite is now.
+    ...(split === "suite" ? [] : (["suite"] as const)),
+    ...(how === "resume" ? [] : RESUME_ONLY),
+  ];
   const other = names.find((name) => given.has(name));
   if (other === undefined) return;
   const message =

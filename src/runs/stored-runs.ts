@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { estimateOf } from "../analysis/aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
@@ -17,6 +18,7 @@ import {
   getRun,
   type ListedRun,
   listRuns,
+  newestRunIds,
   pageOfRuns,
   type RunFilter,
   type RunRow,
@@ -30,6 +32,12 @@ import {
 import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./results-file.js";
+
+/** The id of the latest run, or null if there is no database, or no run in it. */
+export async function latestRunId(settings: AppSettings): Promise<string | null> {
+  if (!existsSync(settings.db)) return null;
+  return withStore(settings, (db) => (newestRunIds(db, 1).length === 0 ? null : getRun(db, "latest").id));
+}
 
 export function runDetails(name: string, settings: AppSettings) {
   return withStore(settings, async (db) => {

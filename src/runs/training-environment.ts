@@ -41,6 +41,8 @@ import { Episode, type EpisodeRules, type EpisodeRun } from "./training-episode.
 
 /** Everything a user may ask of the environment. */
 export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
+  /** The split of clients that name none. */
+  readonly split: Split;
   readonly agent: string;
   /** What the trained model is called in traces. */
   readonly model: string;

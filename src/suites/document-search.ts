@@ -282,7 +282,8 @@ const RETRIEVED = /^retrieved[^/]*\.(?:txt|md|html?)$/i;
 const GOLD = /gold|expected/i;
 
 /** Everything in the suite's folder of documents. */
-async function listSuiteDocuments(content: string): Promise<DocumentFile[]> {
+/** The documents that every task of the suite shares. `content`: the folder that contains `documents/`. */
+export async function listSuiteDocuments(content: string): Promise<DocumentFile[]> {
   return withinLimits(await listEntry(join(content, DOCUMENTS), DOCUMENTS, 0));
 }
 

@@ -1,6 +1,14 @@
 import type { JsonValue } from "../platform/json.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
-import type { FunctionCall, Grade, Metric, SuiteDialect, SuiteTask, TaskEvaluation } from "../tasks/suite-task.js";
+import type {
+  FunctionCall,
+  Grade,
+  Metric,
+  ObstacleState,
+  SuiteDialect,
+  SuiteTask,
+  TaskEvaluation,
+} from "../tasks/suite-task.js";
 import { findMissingAccount } from "./account-settings.js";
 import { callForScore, callForValue } from "./custom-functions.js";
 import { evaluationNeed, FLOWBOOK_FUNCTIONS, SPIDER2V_FUNCTIONS } from "./function-table.js";
@@ -16,6 +24,7 @@ import {
 import { runTests } from "./harbor-trial.js";
 import { GETTERS } from "./result-getters.js";
 import { findSetupFunction } from "./setup.js";
+import { UnusableSuiteFile } from "./suite-files.js";
 import { evaluationCalls, findCallObstacle } from "./task-needs.js";
 
 /**
@@ -37,7 +46,7 @@ export async function evaluateTask(
   } catch (error) {
     if (signal.aborted) throw error;
     const reason = toLine(error instanceof Error ? error.message : String(error));
-    return { score: null, state: error instanceof CannotGrade ? error.state : "eval_error", reason };
+    return { score: null, state: obstacleOf(error) ?? "eval_error", reason };
   }
 }
 
@@ -45,6 +54,12 @@ export async function evaluateTask(
 interface GradedScore {
   readonly score: number;
   readonly reason: string;
+}
+
+/** What is missing for grading, or null if the error is of another kind. */
+function obstacleOf(error: unknown): ObstacleState | null {
+  if (error instanceof UnusableSuiteFile) return "missing_files";
+  return error instanceof CannotGrade ? error.state : null;
 }
 
 type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<GradedScore>;
@@ -141,7 +156,7 @@ async function runPostconfig(calls: readonly FunctionCall[], context: Evaluation
   return notes;
 }
 
-/** Flowbook's runner: one function; a missing file or any error in it scores 0. */
+/** Flowbook's runner: one function. A missing result file, or any error in the function, scores 0. */
 async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const [metric] = evaluation.metrics;
   if (metric === undefined) throw new CannotGrade("unsupported", "the task names no evaluation function");
@@ -151,7 +166,7 @@ async function evaluateFlowbook(evaluation: TaskEvaluation, context: EvaluationC
     const score = await evaluate(metric.options, context);
     return { score, reason: score === 1 ? "" : `${metric.func} gives ${score}` };
   } catch (error) {
-    if (error instanceof CannotGrade || context.signal.aborted) throw error;
+    if (obstacleOf(error) !== null || context.signal.aborted) throw error;
     return { score: 0, reason: `${metric.func}: ${error instanceof Error ? error.message : String(error)}` };
   }
 }

@@ -1,4 +1,5 @@
-import { copyFile } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../platform/json.js";
@@ -6,7 +7,13 @@ import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { ObstacleState, SuiteTask } from "../tasks/suite-task.js";
 import type { AccountSettings } from "./account-settings.js";
 import type { CustomCall, CustomFunctions } from "./custom-functions.js";
-import { placeInFolder, readCollectedFile, resolveSuiteFile } from "./suite-files.js";
+import {
+  MAX_FILE_BYTES,
+  placeInFolder,
+  readCollectedFile,
+  resolveSuiteFile,
+  UnusableSuiteFile,
+} from "./suite-files.js";
 import { isJsonObject } from "./suite-folder.js";
 
 /** A file that a getter fetched. */
@@ -95,11 +102,30 @@ export async function collectResult({ machine, options }: EvaluationContext, pat
 /** As at the origin both files go into one folder under their own names: of equal ones, the gold file stays. */
 export async function collectFiles(context: EvaluationContext, path: string, gold: string): Promise<ComparedFiles> {
   const result = await collectResult(context, path);
-  const source = await resolveSuiteFile(context.task.folder, gold);
-  if (source === null) throw new CannotGrade("missing_files", `the gold file ${gold} is missing in the task's folder`);
-  const expected = await placeInFolder(context.options.workFolder, posix.basename(gold));
-  await copyFile(source, expected);
+  const expected = await placeGold(gold, context);
   return { result: await readCollectedFile(result), expected: await readCollectedFile(expected) };
+}
+
+/** Copies a gold file next to the collected files. A gold file that cannot be used is not the agent's fault. */
+async function placeGold(gold: string, { task, options }: EvaluationContext): Promise<string> {
+  const source = await resolveSuiteFile(task.folder, gold);
+  if (source === null) throw new CannotGrade("missing_files", `the gold file ${gold} is missing in the task's folder`);
+  const { size } = await regularFile(source, gold);
+  if (size > MAX_FILE_BYTES) {
+    throw new CannotGrade("unsupported", `the gold file ${gold} has ${size} bytes, more than ${MAX_FILE_BYTES}`);
+  }
+  const expected = await placeInFolder(options.workFolder, posix.basename(gold));
+  await copyFile(source, expected).catch((error) => {
+    throw new UnusableSuiteFile(`the gold file ${gold} cannot be read: ${error.message}`);
+  });
+  return expected;
+}
+
+async function regularFile(path: string, gold: string): Promise<Stats> {
+  const stats = await stat(path);
+  if (stats.isFile()) return stats;
+  const kind = stats.isDirectory() ? "a folder" : "not a regular file";
+  throw new CannotGrade("unsupported", `the gold file ${gold} is ${kind}, which is not compared`);
 }
 
 export interface EvaluationOptions {

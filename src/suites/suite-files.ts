@@ -5,16 +5,29 @@ import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";
 /** Files that an agent leaves, or that a suite brings, are graded up to this size. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** The path of a file below a folder of the suite; null where there is none. Links must not lead out of it. */
+/** A task names a file that exists, but that a suite must not use. It says nothing about the agent. */
+export class UnusableSuiteFile extends Error {
+  override readonly name = "UnusableSuiteFile";
+}
+
+/**
+ * Returns the real path of a file below a folder of the suite, or null if it is missing.
+ * @throws UnusableSuiteFile if the path leads out of the folder, also through a link, or cannot be opened
+ */
 export async function resolveSuiteFile(root: string, path: string): Promise<string | null> {
   const inside = relative(root, join(root, path));
-  if (isAbsolute(path) || inside === ".." || inside.startsWith(`..${sep}`)) throw new Error(`${path} leaves the suite`);
+  if (isAbsolute(path) || inside === ".." || inside.startsWith(`..${sep}`)) {
+    throw new UnusableSuiteFile(`${path} leaves the suite`);
+  }
   try {
     const [folder, file] = await Promise.all([realpath(root), realpath(join(root, path))]);
-    if (!file.startsWith(folder + sep)) throw new Error(`${path} leaves the suite through a link`);
+    if (!file.startsWith(folder + sep)) throw new UnusableSuiteFile(`${path} leaves the suite through a link`);
     return file;
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENOTDIR")) return null;
+    if (hasCode(error, "EACCES", "ELOOP", "ENAMETOOLONG")) {
+      throw new UnusableSuiteFile(`${path} cannot be opened: ${(error as Error).message}`);
+    }
     throw error;
   }
 }
@@ -25,7 +38,7 @@ export async function resolveSharedFile(suiteRoot: string, path: string): Promis
   for (const folder of settingsFolders(suiteRoot)) {
     const real = await realpath(folder).catch(() => folder);
     if (file !== null && (isBelow(file, real) || isBelow(real, file)))
-      throw new Error(`${path}: ${ONLY_ACCOUNT_TASKS}`);
+      throw new UnusableSuiteFile(`${path}: ${ONLY_ACCOUNT_TASKS}`);
   }
   return file;
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Rollout, Suite, TaskOpening } from "../agents/agent.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -21,6 +20,7 @@ import { GradingPool } from "./grading-pool.js";
 import { accountVariables, openSuiteTask, openTaskSources, type TaskSourceOptions } from "./open-task.js";
 import { type SuiteSelectionOptions, selectSuiteTasks } from "./select-tasks.js";
 import type { SetUpRefusal } from "./setup.js";
+import { planTasks, suiteDigest } from "./suite-content.js";
 import { openSuiteFolder, type SuiteFolder } from "./suite-folder.js";
 import { readSuite } from "./task-file.js";
 import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
@@ -58,8 +58,9 @@ export async function openSuite(
   });
   return {
     async list() {
-      const tasks = await readTasks(folder, options, sources, context);
-      return { set: { source: folder.root, revision: null, sha256: digestOf(tasks), split: "suite" }, tasks };
+      const tasks = await planTasks(await readTasks(folder, options, sources, context), folder, context.signal);
+      const sha256 = await suiteDigest(tasks, folder, context.signal);
+      return { set: { source: folder.root, revision: null, sha256, split: "suite" }, tasks };
     },
     async open(task, signal) {
       if (isQuestion(task)) throw new Error(`task ${task.id} is a question, and the run is over the suite ${path}`);
@@ -120,7 +121,7 @@ async function readTasks(
   options: SuiteOptions,
   sources: TaskSources,
   { note }: AppContext,
-): Promise<PlannedSuiteTask[]> {
+): Promise<readonly SuiteTask[]> {
   const { name, root } = folder;
   const { tasks, problems } = readSuite(folder);
   const unreadable = new Set(problems.map(({ file }) => file)).size;
@@ -137,7 +138,7 @@ async function readTasks(
     );
   }
   const runnable = folder.form === "harbor" ? await withMachines(selected, sources, note) : selected;
-  return runnable.slice(0, options.limit ?? undefined).map((one) => ({ ...one, suite: { name, root } }));
+  return runnable.slice(0, options.limit ?? undefined);
 }
 
 /** Those Harbor tasks that can be done here; each of the others is named with why not. */
@@ -217,34 +218,26 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
   };
 }
 
-/** A suite's folder, as machines that have one each tell whether theirs is the same. */
+/** A suite's folder as machines compare it: the coordinator and each worker has its own copy. */
 export interface IdentifiedSuite {
   readonly name: string;
-  /** SHA-256 of what all of its task files say. */
+  /** SHA-256 of all of its tasks, with their files. */
   readonly digest: string;
-  /** By their ids. */
+  /** Tasks by id. */
   readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
   /** Whether any task is about a mailbox. */
   readonly hasMail: boolean;
 }
 
-/** Throws a UserError where it is no suite. */
-export function identifySuite(path: string): IdentifiedSuite {
+/** Throws a UserError if the folder is not a suite. */
+export async function identifySuite(path: string, signal: AbortSignal): Promise<IdentifiedSuite> {
   const folder = openSuiteFolder(path);
-  const { name, root } = folder;
-  const tasks = readSuite(folder).tasks.map(({ task }) => ({ ...task, suite: { name, root } }));
+  const read = readSuite(folder).tasks.map(({ task }) => task);
+  const tasks = await planTasks(read, folder, signal);
   return {
-    name,
-    digest: digestOf(tasks),
+    name: folder.name,
+    digest: await suiteDigest(tasks, folder, signal),
     tasks: new Map(tasks.map((task) => [task.id, task])),
     hasMail: tasks.some((task) => attachedInbox(task) !== null),
   };
-}
-
-/** Of what the task files say: two runs with one digest were over the same tasks. */
-function digestOf(tasks: readonly PlannedSuiteTask[]): string {
-  const texts = tasks.map((task) => JSON.stringify({ ...task, folder: "", suite: "" }));
-  return createHash("sha256")
-    .update([...new Set(texts)].join("\n"))
-    .digest("hex");
 }

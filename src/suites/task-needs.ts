@@ -9,6 +9,7 @@ import { evaluationNeed, type FunctionNeed } from "./function-table.js";
 import { findUnsupported, NEEDS_DOCKER, UNSUPPORTED } from "./harbor-task.js";
 import type { SuiteOracle } from "./oracle.js";
 import { findSetupFunction } from "./setup.js";
+import { resolveSharedFile, resolveSuiteFile, UnusableSuiteFile } from "./suite-files.js";
 import { ACCOUNT_TAG, fileStateOf, type SuiteFolder } from "./suite-folder.js";
 import { type LocatedCall, locateComparisons, type ReadTask } from "./task-file.js";
 
@@ -140,10 +141,10 @@ export async function findObstacle(task: SuiteTask, sources: TaskSources): Promi
   if (unsupported !== null) return { state: "unsupported", reason: unsupported };
   const missing = findMissingAccount(task, accounts);
   if (missing !== null) return { state: "needs_account", reason: missing };
-  const files = () => findMissingFiles(task, calls, suite, custom);
+  const files = () => findUnusableFiles(task, calls, suite, custom);
   const scripts = () => readScripts(task, calls, suite);
   const machine = async () => (needsMachine(task) ? machines.findObstacle(task.snapshot, scripts()) : null);
-  return findCallObstacle(calls, task.dialect, custom) ?? files() ?? (await machine());
+  return findCallObstacle(calls, task.dialect, custom) ?? (await files()) ?? (await machine());
 }
 
 const WHY: Readonly<Partial<Record<FunctionNeed, Obstacle>>> = {
@@ -189,22 +190,34 @@ export function evaluationCalls({ evaluation }: Pick<SuiteTask, "evaluation">): 
   ];
 }
 
-/** Files of the suite that the task's functions name. What a user's function takes is the user's. */
-function findMissingFiles(
+/**
+ * Finds the suite files that the task's functions name and that are missing or outside of the suite. Files for the
+ * user's own functions are the user's.
+ */
+async function findUnusableFiles(
   task: SuiteTask,
   calls: readonly LocatedCall[],
   suite: SuiteFolder,
   custom: CustomFunctions = NO_CUSTOM_FUNCTIONS,
-): Obstacle | null {
+): Promise<Obstacle | null> {
   const isOwn = ({ func }: LocatedCall) =>
     [custom.setUp, custom.evaluation, custom.getters].some((own) => own.has(func));
   const folder = folderOf(task, suite);
-  const missing = filesOf(task, calls)
-    .filter(({ call, path }) => !isOwn(call) && fileStateOf(folder, path) === "missing")
-    .map(({ path }) => path);
+  const isFlowbook = task.dialect === "flowbook";
+  const files = filesOf(task, calls).filter(({ call }) => !isOwn(call));
+  const missing: string[] = [];
+  for (const path of new Set(files.map((file) => file.path))) {
+    try {
+      const found = isFlowbook ? await resolveSuiteFile(folder, path) : await resolveSharedFile(folder, path);
+      if (found === null) missing.push(path);
+    } catch (error) {
+      if (error instanceof UnusableSuiteFile) return { state: "missing_files", reason: error.message };
+      throw error;
+    }
+  }
   if (missing.length === 0) return null;
-  const where = task.dialect === "flowbook" ? "the task's folder" : "the suite";
-  return { state: "missing_files", reason: `${[...new Set(missing)].join(", ")}: missing in ${where}` };
+  const where = isFlowbook ? "the task's folder" : "the suite";
+  return { state: "missing_files", reason: `${missing.join(", ")}: missing in ${where}` };
 }
 
 /** Flowbook's paths are relative to the task's folder, Spider2-V's to the suite's root. */
@@ -212,6 +225,13 @@ const folderOf = (task: SuiteTask, { root }: SuiteFolder) => (task.dialect === "
 
 function filesOf(task: SuiteTask, calls: readonly LocatedCall[]): NamedPath[] {
   return namedPaths({ task, calls }).filter(({ kind }) => kind === "input" || kind === "script" || kind === "gold");
+}
+
+/** Paths, relative to the suite's root, of the files that a Spider2-V task names. Flowbook's are in the task's folder. */
+export function suiteFilesOf(task: SuiteTask): string[] {
+  if (task.dialect !== "spider2v") return [];
+  const calls = [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];
+  return filesOf(task, calls).map(({ path }) => path);
 }
 
 function readScripts(task: SuiteTask, calls: readonly LocatedCall[], suite: SuiteFolder): string[] {

@@ -1,13 +1,14 @@
+import { basename, join, relative } from "node:path";
 import { z } from "zod";
 import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
-/** Where a run's tasks came from, recorded with it so that they can be had again. */
+/** Where a run's tasks came from, recorded with the run. The same content can be in several places. */
 export interface TaskSet {
   /** Dataset name with its revision, the path of a local file, or a suite's folder. */
   readonly source: string;
   /** The pinned revision; null for local files. */
   readonly revision: string | null;
-  /** SHA-256 of what was read. */
+  /** SHA-256 of the file, or of the suite's tasks with their files. */
   readonly sha256: string;
   /** `suite` for tasks of folders, which have no splits. */
   readonly split: string;
@@ -45,10 +46,27 @@ export interface RealismBin {
   readonly count: number;
 }
 
-/** A suite's task with the suite that it is of. */
+/** A suite task and the suite folder that it was found in. */
 export interface PlannedSuiteTask extends SuiteTask {
   /** Name, and absolute path of the root folder. */
   readonly suite: { readonly name: string; readonly root: string };
+  /** SHA-256 of its definition and files, or null if it was stored by a version that did not read the files. */
+  readonly sha256: string | null;
+}
+
+/** What is stored of a suite task: nothing about the folder that it was found in, since copies of it are in others. */
+export function portableTask({ suite, sha256: _, ...task }: PlannedSuiteTask): SuiteTask {
+  return { ...task, folder: relative(suite.root, task.folder) };
+}
+
+/** A stored suite task in the suite folder `root`. */
+export function placeSuiteTask(stored: SuiteTask, root: string, sha256: string | null): PlannedSuiteTask {
+  return { ...stored, folder: join(root, stored.folder), suite: { name: basename(root), root }, sha256 };
+}
+
+/** The task in another folder with the same suite. */
+export function moveSuiteTask(task: PlannedSuiteTask, root: string): PlannedSuiteTask {
+  return placeSuiteTask(portableTask(task), root, task.sha256);
 }
 
 /** A question about a mailbox, or a task of a suite. */
@@ -64,7 +82,12 @@ export const SPLITS = ["train", "test"] as const;
 
 export type Split = (typeof SPLITS)[number];
 
-const day = z.string().regex(/^\d{4}-\d{2}-\d{2}/, "must begin with a date YYYY-MM-DD");
+/** A date with or without a time after it; the time is dropped. Impossible dates such as 2001-02-31 are refused. */
+const day = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}(?!\d)/, "must begin with a date YYYY-MM-DD")
+  .transform((text) => text.slice(0, 10))
+  .pipe(z.iso.date("is not a date in the calendar"));
 
 /**
  * One question with its gold answer, as in `corbt/enron_emails_sample_questions`.
@@ -80,7 +103,7 @@ export const questionSchema = z.object({
     .string()
     .min(1)
     .transform((address) => address.trim().toLowerCase()),
-  query_date: day.transform((date) => date.slice(0, 10)),
+  query_date: day,
   split: z.enum(SPLITS).optional(),
 });
 

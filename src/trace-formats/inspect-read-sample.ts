@@ -3,7 +3,7 @@ import type { FinishReason, Message, Usage } from "../models/model.js";
 import { jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import type { NamedCounts } from "../statistics/intervals.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
-import type { Question } from "../tasks/question.js";
+import { type Question, questionSchema } from "../tasks/question.js";
 import type { QuestionTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
 import { type ImportedTrace, NO_GOLD, textOfContent, tokenCount } from "./imported-trace.js";
 
@@ -14,7 +14,7 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   const question = questionAsked(sample, fields.messages);
   const gold = typeof target === "string" ? target : target.join(", ");
   const [inbox, day] = [textIn(metadata, "inbox", "inbox_address"), textIn(metadata, "query_date")];
-  const queryDate = day !== null && /^\d{4}-\d{2}-\d{2}/.test(day) ? day.slice(0, 10) : null;
+  const queryDate = questionSchema.shape.query_date.safeParse(day).data ?? null;
   if (fields.messages.length === 0) lacking.add("no messages");
   if (fields.turns.length === 0) lacking.add("no model calls");
   if (gold.trim() === "" || question === "") {

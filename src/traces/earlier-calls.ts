@@ -19,9 +19,7 @@ export function earlierCalls({
       const told = results.get(id);
       if (told === undefined) return [];
       const { content, isError } = told;
-      const outcome = isError
-        ? { result: null, error: content }
-        : { result: jsonOrText(content), error: null };
+      const outcome = isError ? { result: null, error: content } : { result: jsonOrText(content), error: null };
       return [{ id, name, arguments: args, ...outcome }];
     });
   });

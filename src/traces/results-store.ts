@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { chunk } from "../platform/async.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
@@ -5,11 +6,14 @@ import {
   isQuestion,
   type PlannedSuiteTask,
   type PlannedTask,
+  placeSuiteTask,
+  portableTask,
   questionSchema,
   type Task,
   type TaskId,
   type TaskSet,
 } from "../tasks/question.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
 import type { RunSettings } from "./run-settings.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
@@ -77,24 +81,25 @@ export function releaseRun(db: Db, runId: string, worker: string): void {
   db.prepare("UPDATE runs SET worker = NULL WHERE id = ? AND worker = ?").run(runId, worker);
 }
 
+/**
+ * Stores tasks under the digest of their content, once, and returns the id of their dataset. A row says nothing about
+ * the folder or file that the tasks were read from: that belongs to each run.
+ */
 export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string {
   const id = set.sha256.slice(0, 16);
-  const addSuiteTask = db.prepare("INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task) VALUES (?, ?, ?)");
+  const addSuiteTask = db.prepare(
+    "INSERT OR IGNORE INTO suite_tasks (dataset_id, id, task, sha256) VALUES (?, ?, ?, ?)",
+  );
   const addQuestion = db.prepare(
     `INSERT OR IGNORE INTO art_e_tasks
        (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   db.transaction(() => {
-    db.prepare("INSERT OR IGNORE INTO datasets (id, source, revision, sha256) VALUES (?, ?, ?, ?)").run(
-      id,
-      set.source,
-      set.revision,
-      set.sha256,
-    );
+    db.prepare("INSERT OR IGNORE INTO datasets (id, sha256) VALUES (?, ?)").run(id, set.sha256);
     for (const task of tasks) {
       if (!isQuestion(task)) {
-        addSuiteTask.run(id, task.id, JSON.stringify(task));
+        addSuiteTask.run(id, task.id, JSON.stringify(portableTask(task)), task.sha256);
         continue;
       }
       const q = task;
@@ -131,7 +136,7 @@ const TASKS_READ_AHEAD = 20;
  */
 export function* tasksAt(db: Db, runId: string, positions: readonly number[]): Generator<PlannedTask> {
   const select = db.prepare(
-    `SELECT q.*, t.task_id, t.epoch, s.task AS suiteTask ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
+    `SELECT q.*, t.task_id, t.epoch, r.source, ${SUITE_TASK} ${PLANNED} AND t.position IN (SELECT value FROM json_each(@some)) ORDER BY t.position`,
   );
   for (const some of chunk(positions, TASKS_READ_AHEAD)) {
     const rows = select.all({ runId, some: JSON.stringify(some) }) as StoredTaskRow[];
@@ -170,20 +175,47 @@ export function* remainingPositions(db: Db, runId: string, retryFailed: boolean)
   }
 }
 
-type StoredTaskRow = Record<string, unknown> & {
-  task_id: TaskId;
-  message_ids: string;
-  epoch: number;
-  suiteTask: string | null;
-};
+const SUITE_TASK = "s.task AS suiteTask, s.sha256 AS suiteTaskSha256";
 
-function toTask({ epoch, suiteTask, ...row }: StoredTaskRow): PlannedTask {
-  if (suiteTask !== null) {
-    const place = { table: "suite_tasks", row: row.task_id, column: "task" };
-    return { task: parseColumn<PlannedSuiteTask>(suiteTask, { id: "string" }, place), epoch };
-  }
+interface SuiteTaskColumns {
+  readonly task_id: TaskId;
+  readonly source: string;
+  readonly suiteTask: string;
+  readonly suiteTaskSha256: string | null;
+}
+
+type StoredTaskRow = Record<string, unknown> & { task_id: TaskId; message_ids: string; epoch: number } & (
+    | SuiteTaskColumns
+    | { readonly suiteTask: null }
+  );
+
+/** The stored task in the folder that the run takes it from. */
+function toSuiteTask({ task_id: row, source, suiteTask, suiteTaskSha256 }: SuiteTaskColumns): PlannedSuiteTask {
+  const place = { table: "suite_tasks", row, column: "task" };
+  return placeSuiteTask(parseColumn<SuiteTask>(suiteTask, { id: "string" }, place), source, suiteTaskSha256);
+}
+
+/** The suite tasks of a run by id, each once however often the run repeats it. */
+export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
+  const rows = db
+    .prepare(
+      `SELECT s.id AS task_id, r.source, ${SUITE_TASK} FROM runs r JOIN suite_tasks s ON s.dataset_id = r.dataset_id
+       WHERE r.id = @runId AND s.id IN (SELECT task_id FROM run_tasks WHERE run_id = @runId) ORDER BY s.id`,
+    )
+    .all({ runId }) as SuiteTaskColumns[];
+  return rows.map(toSuiteTask);
+}
+
+/** Earlier versions stored impossible dates, and their runs can still be continued. */
+const storedQuestionSchema = questionSchema.extend({ query_date: z.string() });
+
+function toTask({ epoch, ...row }: StoredTaskRow): PlannedTask {
+  if (row.suiteTask !== null) return { task: toSuiteTask(row as SuiteTaskColumns), epoch };
   const place = { table: "art_e_tasks", row: row.task_id, column: "message_ids" };
-  const question = questionSchema.safeParse({ ...row, message_ids: parseColumn(row.message_ids, "array", place) });
+  const question = storedQuestionSchema.safeParse({
+    ...row,
+    message_ids: parseColumn(row.message_ids, "array", place),
+  });
   if (question.success) return { task: question.data, epoch };
   const [issue] = question.error.issues;
   throw new DamagedRowError({ ...place, column: String(issue?.path[0] ?? "id") }, issue?.message ?? "it is unusable");

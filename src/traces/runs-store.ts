@@ -5,6 +5,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { DamagedRowError, jsonSql, parseColumn, reportDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
+import type { TaskSet } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "./run-settings.js";
 import type { RunStatus } from "./task-result.js";
 
@@ -77,12 +78,12 @@ function findRuns(db: Db, filter: RunFilter): FoundRun[] {
   const rows = db
     .prepare(
       `SELECT r.id, r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
-              r.agent_id AS agentId, r.model, coalesce(d.source, '(lost)') AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
+              r.agent_id AS agentId, r.model, r.source AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
               r.total_tasks AS totalTasks
-       FROM runs r LEFT JOIN datasets d ON d.id = r.dataset_id
+       FROM runs r
        WHERE (@agent IS NULL OR r.agent_id = @agent)
          AND (@model IS NULL OR instr(r.model, @model) > 0)
-         AND (@dataset IS NULL OR instr(d.source, @dataset) > 0)
+         AND (@dataset IS NULL OR instr(r.source, @dataset) > 0)
          AND (@tag IS NULL OR EXISTS (SELECT 1 FROM run_tags WHERE run_id = r.id AND tag = @tag))
          AND (@text IS NULL OR instr(lower(concat(r.name, ' ', r.note)), lower(@text)) > 0)
          AND (@since IS NULL OR r.started_at >= @since)
@@ -253,7 +254,8 @@ export interface RunRow {
   readonly model: string;
   readonly split: string;
   readonly settings: RunSettings;
-  readonly dataset: { readonly source: string; readonly revision: string | null; readonly sha256: string };
+  /** Where the run took its tasks from: two runs over the same content can have different sources. */
+  readonly dataset: Omit<TaskSet, "split">;
   readonly corpusFingerprint: string;
   readonly totalTasks: number;
   readonly limits: RunLimits;
@@ -272,14 +274,16 @@ type LaterField = "name" | "note" | "tags" | "status" | "activeMs" | "completedA
 
 export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | LaterField> {
   readonly datasetId: string;
+  readonly source: string;
+  readonly revision: string | null;
   readonly limits?: RunLimits;
   readonly output?: string | null;
 }
 
 export function insertRun(db: Db, run: NewRun): void {
   db.prepare(
-    `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, limits, output, corpus_fingerprint, total_tasks, status, started_at)
-     VALUES (@id, @agentId, @model, @datasetId, @split, @settings, @limits, @output, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
+    `INSERT INTO runs (id, agent_id, model, dataset_id, source, revision, split, settings, limits, output, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (@id, @agentId, @model, @datasetId, @source, @revision, @split, @settings, @limits, @output, @corpusFingerprint, @totalTasks, 'running', @startedAt)`,
   ).run({
     output: null,
     ...run,
@@ -298,22 +302,25 @@ export function finishRun(db: Db, id: string, status: RunStatus, completedAt: st
   );
 }
 
-/** What may change when a run is resumed: settings only with --force, the others where their flag is given. */
+/** What can change when a run is resumed: settings only with --force, the others if their flag is given. */
 export interface RunChange {
+  /** The folder that a suite run continues in, if it was moved. */
+  readonly source?: string;
   readonly settings: RunSettings;
   readonly limits?: RunLimits;
   readonly output?: string | null;
 }
 
-export function reopenRun(db: Db, id: string, { settings, limits, output }: RunChange): void {
+export function reopenRun(db: Db, id: string, { settings, limits, output, source }: RunChange): void {
   db.prepare(
     `UPDATE runs SET status = 'running', settings = @settings, limits = COALESCE(@limits, limits),
-       output = COALESCE(@output, output) WHERE id = @id`,
+       output = COALESCE(@output, output), source = COALESCE(@source, source) WHERE id = @id`,
   ).run({
     id,
     settings: JSON.stringify(settings),
     limits: limits === undefined ? null : JSON.stringify(limits),
     output: output ?? null,
+    source: source ?? null,
   });
 }
 
@@ -337,7 +344,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
   const select = `SELECT r.id, r.agent_id AS agentId, r.model, r.dataset_id AS datasetId, r.split, r.settings, r.corpus_fingerprint AS corpusFingerprint,
       r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
       r.limits, r.output, r.total_tasks AS totalTasks, r.status, r.worker, r.active_ms AS activeMs, r.started_at AS startedAt, r.completed_at AS completedAt,
-      d.source, d.revision, d.sha256
+      r.source, r.revision, d.sha256
     FROM runs r LEFT JOIN datasets d ON d.id = r.dataset_id`;
   const rows = (
     id === "latest"

@@ -13,7 +13,7 @@ import {
   selectQuestions,
   shuffled,
 } from "../../src/questions/dataset.js";
-import { splitMessageIds } from "../../src/questions/dataset-files.js";
+import { loadQuestionFile, splitMessageIds } from "../../src/questions/dataset-files.js";
 import { loadQuestions, type QuestionRequest } from "../../src/questions/published-questions.js";
 import type { Question, Split } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
@@ -275,7 +275,7 @@ describe("local file", () => {
       const path = await file(name, content);
       await expect(load(path)).rejects.toMatchObject({
         code: "questions_empty",
-        message: `${path} holds no questions`,
+        message: `${path} contains no questions`,
       });
     });
 
@@ -288,6 +288,33 @@ describe("local file", () => {
         code: "question_rows_bad",
         message: `${path}: line 3, field "query_date": must begin with a date YYYY-MM-DD (2 of 6 rows are bad)`,
       });
+    });
+
+    it.each(["2001-02-31", "2001-13-01", "2001-00-10", "1900-02-29", "2001-02-30T10:00:00Z", "2001-02-311"])(
+      "the impossible date %s",
+      async (query_date) => {
+        const path = await file("x.jsonl", jsonl([{ ...questionRows(1)[0], query_date }]));
+        await expect(load(path)).rejects.toMatchObject({
+          code: "question_rows_bad",
+          message: expect.stringContaining('line 1, field "query_date": '),
+        });
+      },
+    );
+
+    it("many bad rows after the first hundred, unread", async () => {
+      const path = await file("x.json", JSON.stringify(Array(50_000).fill({})));
+      await expect(load(path)).rejects.toMatchObject({
+        code: "question_rows_bad",
+        message: `${path}: row 1, field "id" is missing (at least 100 of 50000 rows are bad)`,
+      });
+    });
+
+    it("nothing once the signal aborts", async () => {
+      const path = await file("x.jsonl", jsonl(questionRows(10_000)));
+      const abort = new AbortController();
+      const loading = loadQuestionFile(path, "test", abort.signal);
+      abort.abort(new Error("Ctrl-C"));
+      await expect(loading).rejects.toThrow("Ctrl-C");
     });
 
     it("ids that occur twice, naming them", async () => {
@@ -389,15 +416,38 @@ describe("local file", () => {
   describe("the split", () => {
     const marked = (split: string, firstId: number) => questionRows(2, firstId).map((row) => ({ ...row, split }));
 
-    it("is what the rows say, before what the name says", async () => {
-      const set = await load(await file("test.jsonl", jsonl(marked("train", 1))));
-      expect(set.split).toBe("train");
-      expect(set.questions.every((question) => question.split === "train")).toBe(true);
+    it("comes from the rows, otherwise from the file name, if none is requested", async () => {
+      const rows = await loadQuestionFile(await file("test.jsonl", jsonl(marked("train", 1))), undefined, never);
+      expect(rows.split).toBe("train");
+      expect(rows.questions.every((question) => question.split === "train")).toBe(true);
+      const name = await loadQuestionFile(await file("my_train.jsonl", jsonl(questionRows(2))), undefined, never);
+      expect(name.split).toBe("train");
+      const both = await file("both.jsonl", jsonl([...marked("train", 1), ...marked("test", 2)]));
+      expect((await loadQuestionFile(both, undefined, never)).split).toBe("test");
+    });
+
+    it.each([
+      ["rows of test.jsonl", "test.jsonl", "test", "train"],
+      ["rows of both.jsonl", "both.jsonl", "train", "test"],
+    ] as const)("that the %s lack is refused, with the split that they have", async (_, name, asked, other) => {
+      const path = await file(name, jsonl(marked(other, 1)));
+      await expect(load(path, asked)).rejects.toMatchObject({
+        code: "split_missing",
+        message: `${path} has no ${asked} questions: its 2 questions are all ${other} questions.`,
+        hint: `Pass --split ${other}, or another file.`,
+      });
     });
 
     it.each([
       ["train-00000-of-00001.parquet", "test", "train"],
       ["my_TEST.parquet", "train", "test"],
+    ] as const)("in the name %s is not replaced by %s", async (name, asked, other) => {
+      const path = await file(name, parquetOf(questionRows(1)));
+      await expect(load(path, asked)).rejects.toMatchObject({ code: "split_missing" });
+      expect((await load(path, other)).split).toBe(other);
+    });
+
+    it.each([
       ["latest.parquet", "train", "train"],
       ["train-test.parquet", "test", "test"],
     ] as const)("of %s asked for as %s is %s", async (name, asked, split) => {

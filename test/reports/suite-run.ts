@@ -70,7 +70,8 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
     return {
       ...facts,
       suite: { name, root: "/suites/harbour" },
-      folder: "/suites",
+      folder: "/suites/harbour",
+      sha256: null,
       source: [],
       config: [],
       evaluation: null,
@@ -79,6 +80,7 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
   const set = { source: "/suites/harbour", revision: null, sha256: "5".repeat(64), split: "suite" };
   insertRun(db, {
     ...{ id, agentId: "data-worker", model: "acme/best", split: "suite", settings: SETTINGS, corpusFingerprint: "" },
+    ...{ source: set.source, revision: null },
     ...{ datasetId: saveTasks(db, set, tasks), totalTasks: traces.length, startedAt: "2026-01-01T00:00:00.000Z" },
   });
   const save = openRowWriter(db);

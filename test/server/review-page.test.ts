@@ -49,7 +49,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   });
 
   async function serve(name: string): Promise<HttpServer> {
-    const review = await DatasetReview.open(path(name), test.db);
+    const review = await DatasetReview.open(path(name), test.db, new AbortController().signal);
     return startReviewServer(test.db, review, { version: "1.2.3", port: 0, token: null, report: () => undefined });
   }
 

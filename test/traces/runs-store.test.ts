@@ -193,8 +193,8 @@ describe("runs", () => {
     });
 
     it("comes back as it was saved, with the dataset it was made over", () => {
-      const { datasetId: _, ...run } = saveRun(test.db, "run_a");
-      const { source, revision, sha256 } = QUESTIONS;
+      const { datasetId: _, source, revision, ...run } = saveRun(test.db, "run_a");
+      const { sha256 } = QUESTIONS;
       const dataset = { source, revision, sha256 };
       const labels = { name: null, note: null, tags: [] };
       const expected = { ...run, ...labels, settings: SETTINGS, dataset, limits: NO_LIMITS, output: null };

@@ -49,6 +49,8 @@ export function saveRun(db: Db, id: string, startedAt = "2026-01-01T00:00:00.000
     agentId: SETTINGS.agentId,
     model: SETTINGS.model,
     datasetId: saveTasks(db, QUESTIONS, QUESTIONS.questions),
+    source: QUESTIONS.source,
+    revision: QUESTIONS.revision,
     split: "test",
     settings: SETTINGS,
     corpusFingerprint: "f".repeat(64),

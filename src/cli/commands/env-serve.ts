@@ -12,7 +12,7 @@ import { reportFault, untilAborted } from "../terminal.js";
 const REWARDS = ["art", ...SCORER_NAMES] as const;
 
 const schema = questionsSchema.extend({
-  split: questionsSchema.shape.split.removeDefault().default("train").meta({
+  split: questionsSchema.shape.split.unwrap().default("train").meta({
     description: "The split of clients that name none: train or test",
     alias: "s",
   }),

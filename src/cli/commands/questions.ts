@@ -30,7 +30,7 @@ export const reviewQuestionsCommand = defineCommand(
     const { withStore } = await import("../../store/open-store.js");
     return withStore(settings, async (db) => {
       const { DatasetReview } = await import("../../questions/dataset-review.js");
-      const review = await DatasetReview.open(file, db);
+      const review = await DatasetReview.open(file, db, signal);
       const { startReviewServer } = await import("../../server/review-page.js");
       const server = await startReviewServer(db, review, {
         version: programVersion(),

@@ -35,6 +35,7 @@ const reportSchema = z.object({
   runs: runNames.meta({
     description: "Runs: ids, latest, or results files; several are compared with the first [default: latest]",
   }),
+  run: text.optional().meta({ description: "One run, like RUNS: its id or name, the start of its id, or latest" }),
   format: oneOf(FORMATS)
     .default("html")
     .meta({ description: "html (a page), md (for a pull request), csv (a line a task)" }),
@@ -59,6 +60,14 @@ type ReportFlags = z.output<typeof reportSchema>;
 function defaultOutput({ format, csv, open }: ReportFlags, { settings }: CommandContext): string | undefined {
   const isPage = format === "html" && csv === undefined;
   return isPage && (open || (process.stdout.isTTY && !settings.json)) ? DEFAULT_PAGE : undefined;
+}
+
+function runsOf({ runs, run }: ReportFlags, argv: Readonly<Record<string, unknown>>): ReportFlags["runs"] {
+  if (run === undefined) return runs;
+  if (Array.isArray(argv.runs) && argv.runs.length > 0) {
+    throw contradiction("RUNS and --run both name runs.", "Pass all of them as RUNS.");
+  }
+  return [run];
 }
 
 /** `output`: with its default. */
@@ -89,7 +98,7 @@ function refuseContradictions(
 }
 
 export const reportCommand = defineCommand(reportSchema, async (given, context, argv) => {
-  const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
+  const flags = { ...given, runs: runsOf(given, argv), output: given.output ?? defaultOutput(given, context) };
   refuseContradictions(flags, context, argv);
   const { resultsFiles } = await import("../../runs/results-file.js");
   const inputs = resultsFiles(flags.runs, "report");

@@ -16,8 +16,9 @@ import { terminalColumns } from "../terminal.js";
 import { writeSummaries } from "./report.js";
 
 const schema = datasetSchema.extend({
-  corpus: z.boolean().default(false).meta({ description: "Of the imported mail, with its fingerprint" }),
-  run: text.optional().meta({ description: "Of a run: its id, the beginning of it, or latest" }),
+  run_id: text.optional().meta({ description: "Run: its id or name, the start of its id, or latest, like --run" }),
+  corpus: z.boolean().default(false).meta({ description: "Describe the imported mail, with its fingerprint" }),
+  run: text.optional().meta({ description: "Run: its id or name, the start of its id, or latest" }),
   runs: z.boolean().default(false).meta({ description: "List the runs, as art-e runs list does" }),
   by: oneOf(SLICES)
     .optional()
@@ -32,17 +33,19 @@ const schema = datasetSchema.extend({
   ...configShape,
 });
 
-/** What says which dataset is meant. */
+/** Settings that choose a dataset. */
 const OF_CONFIG = ["dataset.file", "dataset.split", "dataset.use-json", "dataset.revision"] as const;
 
 export const statsCommand: CommandDefinition = (usage) => ({
   ...declaredIn(schema, usage),
   async run(argv, context) {
-    const isOfDataset = argv.run === undefined && argv.corpus !== true && argv.runs !== true;
-    const configured = isOfDataset ? await readConfig(argv, context, OF_CONFIG) : { argv };
-    const flags = readFlags(usage, schema, configured.argv);
+    const hasKind = argv.run_id !== undefined || argv.run !== undefined || argv.corpus === true || argv.runs === true;
+    const configured = hasKind ? { argv } : await readConfig(argv, context, OF_CONFIG);
+    const read = readFlags(usage, schema, configured.argv);
     const { refuseContradictions } = await import("../../questions/dataset.js");
-    refuseContradictions(flags);
+    refuseContradictions(read);
+    const latest = hasKind || choosesDataset(argv, read) ? null : await latestRun(context);
+    const flags = { ...read, run: runOf(read) ?? latest ?? undefined };
     refuseCombinations(flags, argv.metric !== undefined);
     if (flags.corpus) await printCorpusFigures(context);
     else if (flags.runs) await printRuns(context);
@@ -51,6 +54,24 @@ export const statsCommand: CommandDefinition = (usage) => ({
     return EXIT.done;
   },
 });
+
+function runOf({ run_id, run }: z.output<typeof schema>): string | undefined {
+  if (run_id !== undefined && run !== undefined) throw contradiction("RUN_ID and --run both name a run.", "Pass one.");
+  return run_id ?? run;
+}
+
+/** Whether flags choose a dataset, or the config file names one. */
+function choosesDataset(argv: Readonly<Record<string, unknown>>, { dataset }: z.output<typeof schema>): boolean {
+  return dataset !== undefined || ["split", "useJson", "revision"].some((name) => argv[name] !== undefined);
+}
+
+/** The run that a user means who asks for stats without naming anything. */
+async function latestRun({ settings, note }: CommandContext): Promise<string | null> {
+  const { latestRunId } = await import("../../runs/stored-runs.js");
+  const id = await latestRunId(settings);
+  if (id !== null) note("Stats of the latest run. For the dataset: art-e stats --split test");
+  return id;
+}
 
 /** Refuses several kinds of figures at once, and slices without a run. */
 function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean): void {

@@ -89,6 +89,16 @@ describe("compare", () => {
     });
   });
 
+  describe("stats", () => {
+    it("describes the latest run if nothing is named", async () => {
+      const { stdout } = await artE("stats --run latest --json");
+      const named = { code: 0, stdout, stderr: "" };
+      expect(await artE("stats latest --json")).toEqual(named);
+      const bare = await artE("stats --json");
+      expect(bare).toMatchObject({ code: 0, stdout, stderr: expect.stringContaining("Stats of the latest run.") });
+    });
+  });
+
   describe("stats --run --by", () => {
     it("is a table of the slice with denominators and intervals", async () => {
       const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
@@ -102,7 +112,10 @@ describe("compare", () => {
     });
 
     it.each([
-      ["stats --by year", "--by goes with --run RUN --by SLICE."],
+      ["stats --split test --by year", "--by goes with --run RUN --by SLICE."],
+      ["stats latest --run latest", "RUN_ID and --run both name a run."],
+      ["stats latest --corpus", "--corpus and --run ask for different figures."],
+      ["report latest --run latest", "RUNS and --run both name runs."],
       ["stats --run latest --metric sources", "--metric goes with --run RUN --by SLICE."],
       [
         "stats --run latest --by month",
@@ -216,7 +229,7 @@ describe("gate", () => {
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
       ["gate base.json --baseline none.json", "There is no results file none.json."],
-      ["gate base.json --junit no/where.xml", "--junit: no/where.xml cannot be written"],
+      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: there is no folder no."],
     ])("%s is refused", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -84,14 +84,18 @@ describe("before a run", () => {
       ));
 
     it("with an output file in a folder that there is not", () =>
-      refused("run -a baseline -o no/results.json", "--output: no/results.json cannot be written", "Make the folder"));
+      refused(
+        "run -a baseline -o no/results.json",
+        "--output: Cannot write no/results.json: there is no folder no.",
+        "mkdir -p no",
+      ));
 
     it.each([
       ["that there is not", "no.jsonl", "could not read questions from no.jsonl: there is no such file"],
       ["with a row that is no question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
     ])("with a dataset %s", (_, file, message) => {
       write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
-      return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row/);
+      return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row|path/);
     });
 
     it("when the flags leave no question", () =>

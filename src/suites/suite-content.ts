@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import type { Dirent } from "node:fs";
+import { readdir, readlink } from "node:fs/promises";
+import { join, normalize, posix, sep } from "node:path";
+import { sha256OfFile } from "../platform/download.js";
+import { type PlannedSuiteTask, portableTask } from "../tasks/question.js";
+import type { SuiteTask } from "../tasks/suite-task.js";
+import { listSuiteDocuments } from "./document-search.js";
+import { fileStateOf, type SuiteFolder, stateOf } from "./suite-folder.js";
+import { readSuite } from "./task-file.js";
+import { suiteFilesOf } from "./task-needs.js";
+
+/**
+ * What a suite contains, wherever its folder is: the task definitions, the files in the task folders (inputs, setup
+ * scripts, gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part
+ * of it. Symbolic links count by their target path and are not followed.
+ */
+
+/** Adds to each task the SHA-256 of its content, and the suite that it was found in. */
+export async function planTasks(
+  tasks: readonly SuiteTask[],
+  suite: SuiteFolder,
+  signal: AbortSignal,
+): Promise<PlannedSuiteTask[]> {
+  const { name, root } = suite;
+  const planned: PlannedSuiteTask[] = [];
+  // One after the other: a suite can have thousands of files.
+  for (const task of tasks) {
+    const found = { ...task, suite: { name, root }, sha256: null };
+    planned.push({ ...found, sha256: await taskDigest(found, suite, signal) });
+  }
+  return planned;
+}
+
+async function taskDigest(task: PlannedSuiteTask, suite: SuiteFolder, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256").update(JSON.stringify(portableTask(task)));
+  const shared = suiteFilesOf(task)
+    .filter((path) => fileStateOf(suite.root, path) !== "outside")
+    .map((path) => normalize(path))
+    .filter((path) => !isInside(join(suite.root, path), task.folder));
+  for (const path of [...new Set([...shared, SNAPSHOTS])].sort()) {
+    for (const line of await contentLines(join(suite.root, path), path, signal)) hash.update(line);
+  }
+  for (const line of await contentLines(task.folder, "", signal)) hash.update(line);
+  return hash.digest("hex");
+}
+
+const SNAPSHOTS = "snapshots.json";
+
+const isInside = (path: string, folder: string) => path === folder || path.startsWith(folder + sep);
+
+/** One line per file, link or special file below a path, in a fixed order. Empty folders do not count. */
+async function contentLines(path: string, name: string, signal: AbortSignal): Promise<string[]> {
+  signal.throwIfAborted();
+  const state = stateOf(path);
+  const line = (value: string) => [`\n${JSON.stringify([name, state, value])}`];
+  if (state === "missing") return [];
+  if (state === "link") return line(await readlink(path));
+  // A file that cannot be read is reported when the task needs it.
+  if (state === "file") return line(await sha256OfFile(path, signal).catch((error) => unreadable(error, signal)));
+  if (state !== "folder") return line("");
+  const entries: Dirent[] = await readdir(path, { withFileTypes: true }).catch(() => []);
+  const lines: string[] = [];
+  for (const { name: entry } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    lines.push(...(await contentLines(join(path, entry), posix.join(name, entry), signal)));
+  }
+  return lines;
+}
+
+function unreadable(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) throw error;
+  return "unreadable";
+}
+
+/** SHA-256 of these tasks' content with the suite's documents. The order of the tasks does not matter. */
+export async function suiteDigest(
+  tasks: readonly PlannedSuiteTask[],
+  suite: SuiteFolder,
+  signal: AbortSignal,
+): Promise<string> {
+  const hash = createHash("sha256");
+  for (const line of [...new Set(tasks.map(({ id, sha256 }) => `${id} ${sha256}\n`))].sort()) hash.update(line);
+  for (const { path, file } of await listSuiteDocuments(suite.content)) {
+    hash.update(`${path} ${await sha256OfFile(file, signal)}\n`);
+  }
+  return hash.digest("hex");
+}
+
+/** The tasks that a run stored, with the digest of their suite. */
+export interface StoredSuite {
+  readonly sha256: string;
+  readonly tasks: readonly PlannedSuiteTask[];
+}
+
+/** In words, how a folder differs from the suite that a run stored. Empty if it contains the same tasks and files. */
+export async function suiteDifferences(
+  stored: StoredSuite,
+  suite: SuiteFolder,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const ids = new Set(stored.tasks.map(({ id }) => id));
+  const here = readSuite(suite).tasks.filter(({ task }) => ids.has(task.id));
+  const planned = await planTasks(
+    here.map(({ task }) => task),
+    suite,
+    signal,
+  );
+  const byId = new Map(planned.map((task) => [task.id, task]));
+  const missing = stored.tasks.filter(({ id }) => !byId.has(id)).map(({ id }) => id);
+  if (missing.length > 0) return [`${naming(missing)} missing in ${suite.root}`];
+  const changed = stored.tasks.filter((task) => !isSame(task, byId.get(task.id))).map(({ id }) => id);
+  if (changed.length > 0) return [`${naming(changed)} different in ${suite.root} (definition or files)`];
+  // Without a digest of its own, a task was stored by a version whose suite digest was over the definitions only.
+  if (stored.tasks.some(({ sha256 }) => sha256 === null)) return [];
+  const isUnchanged = (await suiteDigest(planned, suite, signal)) === stored.sha256;
+  return isUnchanged ? [] : [`the documents are different in ${suite.root}`];
+}
+
+function naming(ids: readonly string[]): string {
+  const [first] = ids;
+  return ids.length === 1 ? `task ${first} is` : `${ids.length} tasks (${first}, ...) are`;
+}
+
+function isSame(stored: PlannedSuiteTask, found: PlannedSuiteTask | undefined): boolean {
+  if (found === undefined) return false;
+  if (stored.sha256 !== null) return stored.sha256 === found.sha256;
+  const now = new Map<string, unknown>(Object.entries(portableTask(found)));
+  return Object.entries(portableTask(stored)).every(
+    ([key, value]) => JSON.stringify(value) === JSON.stringify(now.get(key)),
+  );
+}
