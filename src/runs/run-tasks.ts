@@ -5,6 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { batchCalls } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
+import { toWellFormedJson } from "../platform/json.js";
 import {
   type Db,
   type FileFault,
@@ -89,7 +90,7 @@ function* traceLines(db: Db, runId: string, recent: readonly string[], counted: 
   for (const trace of readable(iterateTraces(db, { runId }))) {
     have.add(trace.traceId);
     counted.traces++;
-    yield `${JSON.stringify(trace)}\n`;
+    yield `${toWellFormedJson(trace)}\n`;
   }
   for (const json of recent) {
     if (have.has((JSON.parse(json) as Trace).traceId)) continue;

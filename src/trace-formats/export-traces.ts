@@ -7,6 +7,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
@@ -130,7 +131,7 @@ export function exportScoreBands(
       const { id: runId, agentId, model } = run;
       const bands = bandSummaries(entries);
       const manifest = { format: MANIFEST_FORMAT, runId, agentId, model, scorer: filter.by, bands, unscored } as const;
-      await writeFileAtomically(join(unfinished, MANIFEST), [`${JSON.stringify(manifest, null, 2)}\n`]);
+      await writeFileAtomically(join(unfinished, MANIFEST), [`${toWellFormedJson(manifest, 2)}\n`]);
       rmSync(folder, { recursive: true, force: true });
       renameSync(unfinished, folder);
       return manifest;
@@ -153,7 +154,7 @@ async function writeBands(db: Db, folder: string, ids: readonly string[], scorer
       const actual = bandOf(trace.scores[scorer]?.value ?? null);
       if (actual === band) {
         entries[band].push(bandEntry(trace, scorer, band));
-        yield `${JSON.stringify(trace)}\n`;
+        yield `${toWellFormedJson(trace)}\n`;
       } else if (actual === "unscored" && band === BANDS[0]) {
         unscored[trace.ending] = (unscored[trace.ending] ?? 0) + 1;
       }

@@ -1,6 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from "../models/model.js";
 import { programVersion } from "../platform/installation.js";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import { type JsonObject, type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
@@ -12,7 +12,6 @@ import {
   epochOf,
   type TextFormat,
   taskIdOf,
-  toWellFormedJson,
 } from "./exported-trace.js";
 import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec, Usage } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
 import { programVersion } from "../platform/installation.js";
-import type { JsonValue } from "../platform/json.js";
+import { type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
 import { askedOf, isChatTrace, type Turn } from "../traces/trace.js";
 import type { ExportedTrace, LineFormat } from "./exported-trace.js";
@@ -136,12 +136,13 @@ function modelSpanAttributes(
 
 /** Ours and theirs both count cached tokens among those of the input. */
 function usageOf(usage: Usage): Attributes {
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = usage;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
     "gen_ai.usage.input_tokens": integer(inputTokens),
     "gen_ai.usage.output_tokens": integer(outputTokens),
     "gen_ai.usage.cache_read.input_tokens": integer(cachedInputTokens),
     "gen_ai.usage.cache_creation.input_tokens": integer(cacheWriteTokens),
+    "gen_ai.usage.reasoning.output_tokens": integer(reasoningTokens),
   };
 }
 
@@ -341,7 +342,7 @@ export const otlpFormat: LineFormat = {
     const { resource, scope, schemaUrl } = spanSource();
     for (const trace of traces) {
       const spans = otlpSpans(trace, { content, tools: toolsOf(trace) });
-      yield JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
+      yield toWellFormedJson({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
     }
   },
 };
