@@ -93,9 +93,10 @@ function* traceLines(db: Db, runId: string, recent: readonly string[], counted: 
     yield `${toWellFormedJson(trace)}\n`;
   }
   for (const json of recent) {
-    if (have.has((JSON.parse(json) as Trace).traceId)) continue;
+    const trace = JSON.parse(json) as Trace;
+    if (have.has(trace.traceId)) continue;
     counted.traces++;
-    yield `${json}\n`;
+    yield `${toWellFormedJson(trace)}\n`;
   }
 }
 

@@ -9,7 +9,7 @@ import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/json.js";
 import { SCORES } from "../scoring/scorers.js";
-import { type Db, withStore } from "../store/open-store.js";
+import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
@@ -68,6 +68,7 @@ export function exportTraces(
   stdout: Stdout,
 ): Promise<Exported> {
   return withStore(settings, async (db) => {
+    limitPageCache(db);
     const { run, ids } = selectTraces(db, source, selection);
     const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
@@ -120,6 +121,7 @@ export function exportScoreBands(
 ): Promise<EvalsManifest> {
   const { folder, selection } = request;
   return withStore(settings, async (db) => {
+    limitPageCache(db);
     checkFolder(folder);
     const run = getRun(db, request.run);
     const filter = filterOf(db, run, selection);
