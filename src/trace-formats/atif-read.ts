@@ -100,10 +100,12 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
     const content = step.message ?? "";
     if (step.source !== "agent") return [{ role: step.source, content }];
     const calls = step.tool_calls ?? [];
+    const failed = new Set(Object.keys(step.metrics?.extra?.tool_errors ?? {}));
     const names = new Map(calls.map((call) => [call.tool_call_id, call.function_name]));
     const results = (step.observation?.results ?? []).map(({ source_call_id, content: said }): Message => {
       const toolCallId = source_call_id ?? "";
-      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: said ?? "", isError: false };
+      const isError = failed.has(toolCallId);
+      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: said ?? "", isError };
     });
     const toolCalls = calls.map((call) => ({
       id: call.tool_call_id,
@@ -199,7 +201,14 @@ const stepSchema = z.looseObject({
       completion_tokens: number,
       cached_tokens: number,
       cost_usd: number,
-      extra: z.looseObject({ cache_write_tokens: number, reasoning_tokens: number }).nullish().catch(null),
+      extra: z
+        .looseObject({
+          cache_write_tokens: number,
+          reasoning_tokens: number,
+          tool_errors: z.record(z.string(), z.string()).nullish(),
+        })
+        .nullish()
+        .catch(null),
     })
     .nullish(),
 });

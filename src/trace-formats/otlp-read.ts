@@ -221,11 +221,12 @@ function errorOf({ root, models }: TraceSpans): string | null {
 /** Returns the entire conversation: as the last model call received it, its reply, and the messages after that. */
 function messagesOf(spans: TraceSpans, calls: readonly Conversation[]): Message[] {
   const { root, agent, tools } = spans;
+  const later = jsonOf(root.attributes, "art_e.later_messages", z.array(messageSchema));
+  if (later !== undefined && calls.length === 0) return later;
   const last = calls.findLast(({ input }) => input.length > 0);
   const replied = calls.at(-1)?.output ?? [];
   const { input, output } = last ?? { input: conversationOf(agent).input, output: replied };
   const said = withSystem([...input, ...(output.length > 0 ? output : last === calls.at(-1) ? [] : replied)], spans);
-  const later = jsonOf(root.attributes, "art_e.later_messages", z.array(messageSchema));
   const whole = [...said, ...(later ?? resultsAfter(said, tools))];
   const names = new Map([
     ...whole.flatMap((message) =>

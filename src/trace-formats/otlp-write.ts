@@ -82,7 +82,7 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
   const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
   return turns.map((turn, i) => {
     const { waitedMs = 0, latencyMs, startedAt } = turn;
-    const failed = isFailedCall(turn, said[i]);
+    const failed = isFailedCall(trace, turn, said[i]);
     return {
       traceId: otlpTraceId(traceId),
       spanId: otlpSpanId(traceId, `turn ${i}`),
@@ -105,7 +105,7 @@ function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): 
   const { traceId, turns, ending, error } = trace;
   const said = turnMessages(trace);
   const last = turns.at(-1);
-  if (ending !== "model_error" || (last !== undefined && isFailedCall(last, said[turns.length - 1]))) return [];
+  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last, said[turns.length - 1]))) return [];
   const { provider, model } = conventionalModel(trace.model);
   const start = lastActivity(trace);
   const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
@@ -145,8 +145,9 @@ function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
 }
 
 /** Whether the turn holds the attempts of a call that never got a reply. */
-function isFailedCall({ finishReason, retries }: Turn, said: TurnMessages | undefined): boolean {
-  return finishReason === "other" && retries.length > 0 && (said?.reply ?? null) === null;
+function isFailedCall({ ending }: ExportedTrace, turn: Turn, said: TurnMessages | undefined): boolean {
+  const wasAttempted = turn.retries.length > 0 || ending === "model_error";
+  return turn.finishReason === "other" && wasAttempted && (said?.reply ?? null) === null;
 }
 
 function modelSpanAttributes(
@@ -325,7 +326,7 @@ function contentOf(trace: ExportedTrace): Attributes {
     "input.value": text(question),
     "output.value": text(answer ?? undefined),
     "art_e.sources": texts(trace.sources),
-    "art_e.later_messages": later.length === 0 ? undefined : jsonText(later),
+    "art_e.later_messages": jsonText(later),
     ...(isChatTrace(trace)
       ? { "art_e.inbox": text(trace.inbox ?? undefined), "art_e.query_date": text(trace.queryDate ?? undefined) }
       : { "art_e.task": jsonText(trace.task), "art_e.judge": jsonText(trace.judge ?? undefined) }),
@@ -458,7 +459,9 @@ interface PartsMessage {
 function toParts(message: Message): PartsMessage {
   const { role } = message;
   if (role === "tool") {
-    return { role, parts: [{ type: "tool_call_response", id: message.toolCallId, response: message.content }] };
+    const { toolCallId: id, name, content: response } = message;
+    // Readers find the name by the id of the call.
+    return { role, parts: [{ type: "tool_call_response", id, ...(id === "" ? { name } : {}), response }] };
   }
   const said = message.content === "" ? [] : [{ type: "text", content: message.content }];
   if (role !== "assistant") return { role, parts: said };

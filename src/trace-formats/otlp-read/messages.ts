@@ -73,7 +73,7 @@ function fromParts({ role, parts }: z.output<typeof partsMessagesSchema>[number]
     ];
   }
   const results = parts.flatMap((part) =>
-    part.type === "tool_call_response" ? [toolMessage(part.id, part.response ?? part.result)] : [],
+    part.type === "tool_call_response" ? [toolMessage(part.id, part.response ?? part.result, part.name)] : [],
   );
   if (results.length > 0) return results;
   return role === "tool" ? [] : [{ role: isSystem(role) ? "system" : "user", content }];
