@@ -318,7 +318,7 @@ function isSystem(role: string): boolean {
   return role === "system" || role === "developer";
 }
 
-/** Arguments may be an object, or JSON in a string. A string that is not a JSON object is a call that cannot be read. */
+/** Arguments are an object, or JSON in a string. A string that is not a JSON object makes the call invalid. */
 function toolCall(id: string | null | undefined, name: string | undefined, given: unknown): ToolCall {
   const call = { id: id ?? "", name: name ?? "" };
   if (typeof given !== "string") return { ...call, arguments: jsonValueSchema.safeParse(given ?? {}).data ?? {} };
