@@ -12,7 +12,14 @@ const replySchema = z.object({
   answer: z.string().nullish(),
   sources: z.array(z.string()).nullish(),
   error: z.string().nullish(),
-  usage: z.object({ input_tokens: tokens, output_tokens: tokens, cached_input_tokens: tokens.default(0) }).nullish(),
+  usage: z
+    .object({
+      input_tokens: tokens,
+      output_tokens: tokens,
+      cached_input_tokens: tokens.default(0),
+      reasoning_tokens: tokens.nullish(),
+    })
+    .nullish(),
   cost_usd: z.number().nonnegative().nullish(),
   /** Messages on the way to the answer, for the trace. */
   trace: z

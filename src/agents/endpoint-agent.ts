@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { chatContentSchema, chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
 import { finishReasonOf } from "../models/finish-reasons.js";
-import { ModelError, type Usage, usageSchema } from "../models/model.js";
+import { ModelError, reasoningUsage, type Usage, usageSchema } from "../models/model.js";
 import { retryFollowed } from "../models/model-retries.js";
 import { toModelError } from "../models/provider-errors.js";
 import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
@@ -50,6 +50,7 @@ const replySchema = z.object({
       prompt_tokens: tokens,
       completion_tokens: tokens,
       prompt_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
+      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
     })
     .nullish()
     .catch(null),
@@ -145,6 +146,7 @@ function readReply(body: unknown) {
           inputTokens: usage.prompt_tokens,
           outputTokens: usage.completion_tokens,
           cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+          ...reasoningUsage(usage.completion_tokens_details?.reasoning_tokens),
         })
       : null,
   };

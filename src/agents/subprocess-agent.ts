@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ModelError, type Usage } from "../models/model.js";
+import { ModelError, reasoningUsage, type Usage } from "../models/model.js";
 import { scrub } from "../models/provider-errors.js";
 import { listenMcp, type MailOffer, type McpListener, mailServer } from "../tools/mcp-server.js";
 import type { Tool, ToolContext } from "../tools/tool.js";
@@ -112,6 +112,7 @@ function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, {
         inputTokens: reply.usage.input_tokens,
         outputTokens: reply.usage.output_tokens,
         cachedInputTokens: reply.usage.cached_input_tokens,
+        ...reasoningUsage(reply.usage.reasoning_tokens),
       }
     : null;
   transcript.turns.push({

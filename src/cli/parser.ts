@@ -3,6 +3,7 @@ import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/installation.js";
+import { toWellFormedJson } from "../platform/json.js";
 import {
   type Command,
   type CommandEntry,
@@ -138,7 +139,7 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
   const stack = verbose && code !== "interrupted" ? stackOf(error) : null;
   if (json) {
     const fields = { code, message, hint, exitCode, ...(stack === null ? {} : { stack }) };
-    return { text: JSON.stringify({ error: fields }), exitCode };
+    return { text: toWellFormedJson({ error: fields }), exitCode };
   }
   // With a bug's stack there is nothing more to ask for.
   const more = stack !== null && code === "bug" ? [stack] : [hint && `       ${hint}`, stack];

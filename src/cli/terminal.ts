@@ -4,6 +4,7 @@ import type { MultiBar } from "cli-progress";
 import { type AppSettings, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { EXIT, UserError } from "../platform/errors.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { stripControls } from "../platform/strings.js";
 import { isAnyThreadBusy } from "../platform/worker-rpc.js";
 import { onDamagedRow } from "../store/damaged-row.js";
@@ -275,7 +276,7 @@ export interface Output {
 export function openOutput(settings: Settings): Output {
   return {
     result(json, text) {
-      process.stdout.write(`${settings.json ? withoutC1(JSON.stringify(json, null, 2)) : stripControls(text())}\n`);
+      process.stdout.write(`${settings.json ? withoutC1(toWellFormedJson(json, 2)) : stripControls(text())}\n`);
     },
     async lines(lines) {
       for (const line of lines) await write(`${withoutC1(line)}\n`);

@@ -1,4 +1,5 @@
 import { readBuiltFile } from "../platform/installation.js";
+import { toWellFormedJson } from "../platform/json.js";
 import {
   type Assertion,
   type Condition,
@@ -52,7 +53,7 @@ function promptfooFiles(definitions: readonly EvalDefinition[]): Map<string, str
     return { type: "python", metric: name, value: `file://${name}.py` };
   });
   // JSON is YAML too.
-  files.set("promptfoo-assertions.json", `${JSON.stringify({ assert: assertions }, null, 2)}\n`);
+  files.set("promptfoo-assertions.json", `${toWellFormedJson({ assert: assertions }, 2)}\n`);
   return files;
 }
 

@@ -101,6 +101,9 @@ export const usageSchema = z.object({
   cacheWrite1hTokens: tokens
     .exactOptional()
     .describe("Those of them that the cache keeps for an hour, which cost more again; absent where there are none."),
+  reasoningTokens: tokens
+    .exactOptional()
+    .describe("Output tokens spent on reasoning, included in outputTokens. Absent if none were reported."),
 });
 
 export type Usage = z.output<typeof usageSchema>;
@@ -116,7 +119,13 @@ export function addUsage(a: Usage, b: Usage): Usage {
       (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0),
       (a.cacheWrite1hTokens ?? 0) + (b.cacheWrite1hTokens ?? 0),
     ),
+    ...reasoningUsage((a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)),
   };
+}
+
+/** Returns the usage property for reasoning tokens, which is absent if there are none. */
+export function reasoningUsage(tokens: number | null | undefined): Pick<Usage, "reasoningTokens"> {
+  return tokens ? { reasoningTokens: tokens } : {};
 }
 
 /** The fields of a usage that are there only where tokens were written to a cache; `forAnHour` are some of `tokens`. */

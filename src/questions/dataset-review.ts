@@ -5,7 +5,7 @@ import { type MailLookup, openMailLookup } from "../mail/mail-lookup.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
-import { firstIssue } from "../platform/json.js";
+import { firstIssue, toWellFormedJson } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
@@ -200,7 +200,7 @@ function readReviews(path: string): ReadonlyMap<number, QuestionReview> {
 
 /** The decisions first: the reviewed dataset can be written again from them. */
 async function writeReviews(file: ReviewedFile, reviews: ReadonlyMap<number, QuestionReview>): Promise<void> {
-  const lines = [...reviews.values()].sort((a, b) => a.id - b.id).map((review) => `${JSON.stringify(review)}\n`);
+  const lines = [...reviews.values()].sort((a, b) => a.id - b.id).map((review) => `${toWellFormedJson(review)}\n`);
   await writeFileAtomically(reviewPath(file.path), lines);
   await writeReviewed(file, reviews);
 }

@@ -6,6 +6,7 @@ import { type AppContext, type AppSettings, Interrupted } from "../platform/app-
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { NamedCounts, seededRandom } from "../statistics/intervals.js";
 import { withStore } from "../store/open-store.js";
@@ -159,7 +160,7 @@ export function provenancePath(dataset: string): string {
 async function writeQuestions(path: string, format: TableFormat, made: readonly MadeQuestion[]): Promise<void> {
   await writeFileAtomically(
     provenancePath(path),
-    made.map(({ provenance }) => `${JSON.stringify(provenance)}\n`),
+    made.map(({ provenance }) => `${toWellFormedJson(provenance)}\n`),
   );
   const questions = made.map(({ question }) => question);
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));

@@ -26,6 +26,7 @@ import {
   QUESTIONS_REVISION,
   resolveRevision,
 } from "../platform/huggingface.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import type { QuestionSet, Split } from "../tasks/question.js";
 import { DEFAULT_SPLIT, jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
@@ -166,7 +167,7 @@ async function fetchAllRows(
     }
     checkComplete(page.value, lines.length, first.total);
     for (const { row } of page.value.rows) {
-      const line = `${JSON.stringify(row)}\n`;
+      const line = `${toWellFormedJson(row)}\n`;
       bytes += Buffer.byteLength(line);
       lines.push(line);
     }

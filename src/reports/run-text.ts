@@ -276,7 +276,6 @@ export function calibrationText(
  * failed, also over all tasks with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
-  const { inputTokens, outputTokens, cachedInputTokens } = totals.usage;
   return summaryBox(`ART-E Benchmark Results: ${runTitle(totals)}`, [
     ["Run", totals.runId],
     ...(totals.status === "completed"
@@ -294,11 +293,16 @@ export function runSummary(totals: RunTotals): string {
     ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
     ["Time per task", timePerTask(totals)],
     ["Total time", duration(totals.totalTimeMs)],
-    ["Tokens", `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out`],
+    ["Tokens", tokensText(totals.usage)],
     ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
     ...cacheRow(totals),
     ["Retries", count(totals.retries)],
   ]);
+}
+
+function tokensText({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens = 0 }: RunTotals["usage"]): string {
+  const reasoning = reasoningTokens === 0 ? "" : ` (${count(reasoningTokens)} reasoning)`;
+  return `${count(inputTokens)} in (${count(cachedInputTokens)} cached), ${count(outputTokens)} out${reasoning}`;
 }
 
 /** Why it is unknown what a run cost. */

@@ -1,5 +1,6 @@
 import { otherModels } from "../models/answering-model.js";
 import { type Message, repliesBy } from "../models/model.js";
+import { reasoningText } from "../models/reasoning-text.js";
 import { instructionOf, isQuestion, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
@@ -124,7 +125,12 @@ function messageLines(message: Message): string[] {
           call.invalid === undefined ? callLines(call.name, call.arguments) : [`  -> ${call.name}(${call.invalid})`],
         )
       : [];
-  return ["", `[${message.role}]`, ...content, ...calls];
+  return ["", `[${message.role}]`, ...reasoningLines(message), ...content, ...calls];
+}
+
+function reasoningLines(message: Message): string[] {
+  const reasoning = reasoningText(message);
+  return reasoning === "" ? [] : indent(["Reasoning:", ...indent(shorten(reasoning))].join("\n"));
 }
 
 /** A tool result: search results as a list, a mail with its headers, anything else unchanged. */

@@ -6,7 +6,7 @@ import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { programVersion } from "../platform/installation.js";
-import { firstIssue } from "../platform/json.js";
+import { firstIssue, toWellFormedJson } from "../platform/json.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
 import type { InputFile } from "../trace-formats/output-files.js";
@@ -160,10 +160,10 @@ export function* resultsFile(
   head: Omit<BenchmarkResult, "taskResults">,
   results: Iterable<TaskResult>,
 ): Generator<string> {
-  yield `${JSON.stringify(head, null, 2).replace(/\n}$/, "")},\n  "taskResults": [`;
+  yield `${toWellFormedJson(head, 2).replace(/\n}$/, "")},\n  "taskResults": [`;
   let separator = "\n    ";
   for (const result of results) {
-    yield `${separator}${JSON.stringify(result)}`;
+    yield `${separator}${toWellFormedJson(result)}`;
     separator = ",\n    ";
   }
   yield "\n  ]\n}\n";

@@ -5,6 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { batchCalls } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
+import { toWellFormedJson } from "../platform/json.js";
 import type { FileFault, FileWatch } from "../store/database-file.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
@@ -83,12 +84,13 @@ function* traceLines(db: Db, runId: string, recent: readonly string[], counted: 
   for (const trace of readable(iterateTraces(db, { runId }))) {
     have.add(trace.traceId);
     counted.traces++;
-    yield `${JSON.stringify(trace)}\n`;
+    yield `${toWellFormedJson(trace)}\n`;
   }
   for (const json of recent) {
-    if (have.has((JSON.parse(json) as Trace).traceId)) continue;
+    const trace = JSON.parse(json) as Trace;
+    if (have.has(trace.traceId)) continue;
     counted.traces++;
-    yield `${json}\n`;
+    yield `${toWellFormedJson(trace)}\n`;
   }
 }
 

@@ -169,8 +169,8 @@ export function withReadOnly<T>(path: string, use: (db: Db) => T): T {
 }
 
 /**
- * For a connection that lives as long as a run and reads little: pages mapped or cached of a file that grows by
- * gigabytes would count as this process's memory.
+ * Limits the page cache of a connection that reads each page of a large file once, such as an export, or that lives as
+ * long as a run and reads little. Mapped pages of a file of gigabytes would count as this process's memory.
  */
 export function limitPageCache(db: Db): void {
   db.pragma("mmap_size = 0");

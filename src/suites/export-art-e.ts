@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import type { AppContext } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Question, TaskSet } from "../tasks/question.js";
@@ -31,10 +32,10 @@ export async function exportArtE(
   const files = new Map([
     ...written.map(({ question, id }) => {
       const task = taskFile(question, id, set);
-      return [`examples/${TOOL}/${id}/${id}.json`, `${JSON.stringify(task, null, 2)}\n`] as const;
+      return [`examples/${TOOL}/${id}/${id}.json`, `${toWellFormedJson(task, 2)}\n`] as const;
     }),
     [INDEX, `${JSON.stringify({ [TOOL]: written.map(({ id }) => id) }, null, 2)}\n`],
-    [OWN_ORACLE, oracle.map((line) => `${JSON.stringify(line)}\n`).join("")],
+    [OWN_ORACLE, oracle.map((line) => `${toWellFormedJson(line)}\n`).join("")],
   ]);
   await writeFolderAtomically(flag, folder, files);
   return { folder, tasks: tasks.length };

@@ -8,6 +8,7 @@ import { endOfDay } from "../mail/search-query.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
 import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -110,7 +111,7 @@ function harborTask(question: Question, id: string, source: Source) {
   return { files, mails: mailbox.ids.size, hasGoldMail };
 }
 
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const json = (value: unknown) => `${toWellFormedJson(value, 2)}\n`;
 
 /** A file of `harbor/`, which is the same in every task. */
 function template(name: string): string {
@@ -132,7 +133,7 @@ function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup
       const mail = lookup.get(messageId);
       if (mail === null || mail.date === null || mail.date >= cutoff) continue;
       const { sender, to, cc, bcc, subject, date, body } = mail;
-      lines.push(`${JSON.stringify({ message_id: messageId, date, sender, to, cc, bcc, subject, body })}\n`);
+      lines.push(`${toWellFormedJson({ message_id: messageId, date, sender, to, cc, bcc, subject, body })}\n`);
       ids.add(messageId);
     }
     cursor = heads.at(-1)?.cursor ?? null;

@@ -1,5 +1,5 @@
 import type { FinishReason } from "../models/model.js";
-import type { JsonObject } from "../platform/json.js";
+import { type JsonObject, toWellFormedJson } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
 import { isChatTrace, stepsOf } from "../traces/trace.js";
@@ -12,7 +12,6 @@ import {
   openaiMessage,
   openaiTool,
   taskIdOf,
-  toWellFormedJson,
 } from "./exported-trace.js";
 
 /** Trajectory groups as ART reads them: the repeats of a question on one line, with the reward of each. */
@@ -95,7 +94,7 @@ function finishReason(reason: FinishReason, hasCalls: boolean): string {
 /** Numbers only. */
 function metricsOf(trace: ExportedTrace): Record<string, number> {
   const scores = Object.entries(trace.scores).flatMap(([name, { value }]) => (value === null ? [] : [[name, value]]));
-  const { inputTokens, outputTokens } = sumUsage(trace.turns);
+  const { inputTokens, outputTokens, reasoningTokens } = sumUsage(trace.turns);
   const cost = sumCost(trace.turns);
   return {
     ...Object.fromEntries(scores),
@@ -104,6 +103,7 @@ function metricsOf(trace: ExportedTrace): Record<string, number> {
     ...(trace.turns.some(({ usage }) => usage !== null)
       ? { input_tokens: inputTokens, output_tokens: outputTokens }
       : {}),
+    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
     ...(cost === null ? {} : { cost_usd: cost }),
   };
 }

@@ -1,36 +1,33 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Message, Usage } from "../models/model.js";
-import { jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import { cacheWrites, type Message, reasoningUsage, type Usage } from "../models/model.js";
+import { jsonObjectSchema } from "../platform/json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import { type ChatTrace, fromTraceFacts, type ToolCallRecord, type Turn, traceSchema } from "../traces/trace.js";
+import { readDocuments } from "./imported-file.js";
 import {
   checkValue,
   DescribedTools,
-  type FileLine,
   type ImportSource,
-  MAX_LENGTH,
   NO_GOLD,
-  notUsable,
-  parseLine,
+  parseImported,
   parseTrace,
-  readChunks,
-  readLines,
+  reasoningField,
   textOfContent,
   tokenCount,
 } from "./imported-trace.js";
 
-/** ATIF trajectories: one a line, or one over all lines. */
+/** Reads ATIF trajectories, each on one line or pretty-printed. */
 export function readAtif(file: string): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
   let agentVersion: number | undefined;
   return {
     async *traces() {
-      for await (const { text, number } of trajectoriesOf(file)) {
-        const where = `${file}, line ${number}`;
-        const trajectory = checkValue(trajectorySchema, parseLine(text, where), where);
+      for await (const { text, line } of readDocuments(file)) {
+        const where = `${file}, line ${line}`;
+        const trajectory = checkValue(trajectorySchema, parseImported(text, where), where);
         tools.add((trajectory.agent.tool_definitions ?? []).flatMap((definition) => definition?.function ?? []));
         agentVersion = agentVersionOf(trajectory);
         const own = fromTraceFacts(trajectory.extra, toMessages(trajectory.steps));
@@ -42,30 +39,6 @@ export function readAtif(file: string): ImportSource {
     run: () => ({ settings: agentVersion === undefined ? {} : { agentVersion } }),
     lacking: () => lacking.counts,
   };
-}
-
-/** One a line; a single one over all lines where the first line is none. */
-async function* trajectoriesOf(path: string): AsyncGenerator<FileLine> {
-  let isFirst = true;
-  for await (const line of readLines(path)) {
-    if (isFirst && parseJsonOrNull(line.text) === null) {
-      yield { text: await wholeText(path), number: 1 };
-      return;
-    }
-    isFirst = false;
-    yield line;
-  }
-}
-
-async function wholeText(path: string): Promise<string> {
-  const chunks: string[] = [];
-  let length = 0;
-  for await (const chunk of readChunks(path)) {
-    length += chunk.length;
-    if (length > MAX_LENGTH) throw notUsable(path, "is too long for one trajectory");
-    chunks.push(chunk);
-  }
-  return chunks.join("");
 }
 
 /** A trajectory of another program, which has no gold answer, as a chat. */
@@ -127,17 +100,20 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
     const content = step.message ?? "";
     if (step.source !== "agent") return [{ role: step.source, content }];
     const calls = step.tool_calls ?? [];
+    const failed = new Set(Object.keys(step.metrics?.extra?.tool_errors ?? {}));
     const names = new Map(calls.map((call) => [call.tool_call_id, call.function_name]));
     const results = (step.observation?.results ?? []).map(({ source_call_id, content: said }): Message => {
       const toolCallId = source_call_id ?? "";
-      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: said ?? "", isError: false };
+      const isError = failed.has(toolCallId);
+      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: said ?? "", isError };
     });
     const toolCalls = calls.map((call) => ({
       id: call.tool_call_id,
       name: call.function_name,
       arguments: call.arguments,
     }));
-    return [{ role: "assistant", content, toolCalls }, ...results];
+    const reasoning = reasoningField([step.reasoning_content]);
+    return [{ role: "assistant", content, toolCalls, ...reasoning }, ...results];
   });
 }
 
@@ -174,10 +150,16 @@ function isModelCall({ source, llm_call_count }: AtifStep): boolean {
 }
 
 function usageOf({ metrics }: AtifStep): Usage | null {
-  const { prompt_tokens, completion_tokens, cached_tokens } = metrics ?? {};
+  const { prompt_tokens, completion_tokens, cached_tokens, extra } = metrics ?? {};
   if (prompt_tokens == null && completion_tokens == null) return null;
   const [inputTokens, outputTokens] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];
-  return { inputTokens, outputTokens, cachedInputTokens: Math.min(tokenCount(cached_tokens), inputTokens) };
+  return {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: Math.min(tokenCount(cached_tokens), inputTokens),
+    ...cacheWrites(tokenCount(extra?.cache_write_tokens)),
+    ...reasoningUsage(Math.min(tokenCount(extra?.reasoning_tokens), outputTokens)),
+  };
 }
 
 /** What is read of a trajectory. Unknown fields are let through, and what may be absent may be null. */
@@ -205,6 +187,7 @@ const stepSchema = z.looseObject({
   source: z.enum(["system", "user", "agent"]),
   model_name: text,
   message: contentSchema.nullish(),
+  reasoning_content: text.catch(null),
   llm_call_count: number,
   tool_calls: z.array(callSchema).nullish(),
   observation: z
@@ -213,7 +196,20 @@ const stepSchema = z.looseObject({
     })
     .nullish(),
   metrics: z
-    .looseObject({ prompt_tokens: number, completion_tokens: number, cached_tokens: number, cost_usd: number })
+    .looseObject({
+      prompt_tokens: number,
+      completion_tokens: number,
+      cached_tokens: number,
+      cost_usd: number,
+      extra: z
+        .looseObject({
+          cache_write_tokens: number,
+          reasoning_tokens: number,
+          tool_errors: z.record(z.string(), z.string()).nullish(),
+        })
+        .nullish()
+        .catch(null),
+    })
     .nullish(),
 });
 

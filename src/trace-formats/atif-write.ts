@@ -1,6 +1,6 @@
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import type { JsonObject } from "../platform/json.js";
+import { type JsonObject, toWellFormedJson } from "../platform/json.js";
 import {
   askedOf,
   type CallStep,
@@ -11,14 +11,7 @@ import {
   type Turn,
   toTraceFacts,
 } from "../traces/trace.js";
-import {
-  argumentsObject,
-  type ExportContext,
-  type ExportedTrace,
-  knownTools,
-  openaiTool,
-  toWellFormedJson,
-} from "./exported-trace.js";
+import { argumentsObject, type ExportContext, type ExportedTrace, knownTools, openaiTool } from "./exported-trace.js";
 
 /** Later versions are refused by strict readers of this one, and add nothing that a trace has. */
 const VERSION = "ATIF-v1.7";
@@ -108,6 +101,8 @@ function metricsOf({ usage, costUsd, ...turn }: Turn, calls: readonly CallStep[]
       latency_ms: turn.latencyMs,
       waited_ms: turn.waitedMs,
       response_id: turn.responseId,
+      cache_write_tokens: usage?.cacheWriteTokens,
+      reasoning_tokens: usage?.reasoningTokens,
       tool_errors: failed.length === 0 ? undefined : Object.fromEntries(failed),
     },
   };

@@ -7,8 +7,9 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
+import { toWellFormedJson } from "../platform/json.js";
 import { SCORES } from "../scoring/scorers.js";
-import { type Db, withStore } from "../store/open-store.js";
+import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
@@ -67,6 +68,7 @@ export function exportTraces(
   stdout: Stdout,
 ): Promise<Exported> {
   return withStore(settings, async (db) => {
+    limitPageCache(db);
     const { run, ids } = selectTraces(db, source, selection);
     const reward = format === "art" ? rewardScorer(db, run, options.reward) : "";
     const report = new ExportReport();
@@ -119,6 +121,7 @@ export function exportScoreBands(
 ): Promise<EvalsManifest> {
   const { folder, selection } = request;
   return withStore(settings, async (db) => {
+    limitPageCache(db);
     checkFolder(folder);
     const run = getRun(db, request.run);
     const filter = filterOf(db, run, selection);
@@ -130,7 +133,7 @@ export function exportScoreBands(
       const { id: runId, agentId, model } = run;
       const bands = bandSummaries(entries);
       const manifest = { format: MANIFEST_FORMAT, runId, agentId, model, scorer: filter.by, bands, unscored } as const;
-      await writeFileAtomically(join(unfinished, MANIFEST), [`${JSON.stringify(manifest, null, 2)}\n`]);
+      await writeFileAtomically(join(unfinished, MANIFEST), [`${toWellFormedJson(manifest, 2)}\n`]);
       rmSync(folder, { recursive: true, force: true });
       renameSync(unfinished, folder);
       return manifest;
@@ -153,7 +156,7 @@ async function writeBands(db: Db, folder: string, ids: readonly string[], scorer
       const actual = bandOf(trace.scores[scorer]?.value ?? null);
       if (actual === band) {
         entries[band].push(bandEntry(trace, scorer, band));
-        yield `${JSON.stringify(trace)}\n`;
+        yield `${toWellFormedJson(trace)}\n`;
       } else if (actual === "unscored" && band === BANDS[0]) {
         unscored[trace.ending] = (unscored[trace.ending] ?? 0) + 1;
       }

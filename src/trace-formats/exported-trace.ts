@@ -1,6 +1,6 @@
 import type { Message, ToolCall, ToolSpec } from "../models/model.js";
 import { isJsonObject, objectSchema } from "../models/tool-calls.js";
-import type { JsonObject } from "../platform/json.js";
+import { type JsonObject, toWellFormedJson } from "../platform/json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { questionOf, type TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
@@ -55,15 +55,6 @@ export function openaiTool({ name, description, parameters }: ToolSpec): JsonObj
 /** Those that were no JSON are `{}`, also in a text, which templates parse. */
 export function argumentsObject({ arguments: value }: ToolCall): JsonObject {
   return isJsonObject(value) ? value : value === null ? {} : { value };
-}
-
-/** A lone surrogate as JSON.stringify escapes it, behind an even number of backslashes. */
-const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
-
-/** JSON that every reader takes: most refuse half a surrogate pair, which a text cut in its middle leaves. */
-export function toWellFormedJson(value: unknown): string {
-  const json = JSON.stringify(value);
-  return json.includes("\\ud") ? json.replace(LONE_SURROGATE, "$1\ufffd") : json;
 }
 
 /** Of a run's task, or of a chat. */

@@ -1,6 +1,6 @@
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import { type JsonObject, type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
 import { artFormat } from "./art-trajectories.js";
 import { atifTrajectory } from "./atif-write.js";
@@ -13,14 +13,13 @@ import {
   openaiTool,
   perTrace,
   type TraceFormat,
-  toWellFormedJson,
 } from "./exported-trace.js";
 import { inspectFormat, inspectJsonFormat } from "./inspect-write-log.js";
 import { otlpFormat } from "./otlp-write.js";
 
-/** The complete trace on one line: enough to replay it, to score it again and to write an eval from it. */
+/** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
 function jsonLine(trace: ExportedTrace): string[] {
-  return [JSON.stringify(trace)];
+  return [toWellFormedJson(trace)];
 }
 
 /** One span of a trace in iofold's format. */
@@ -60,7 +59,7 @@ export function iofoldSteps(trace: ExportedTrace): string[] {
     modelStep(trace, turn, byTurn[turn] ?? [], turn === count - 1),
     ...trace.toolCalls.filter((call) => call.turn === turn).map((call, i) => toolStep(trace, call, i)),
   ]);
-  return steps.flat().map((step) => JSON.stringify(step));
+  return steps.flat().map((step) => toWellFormedJson(step));
 }
 
 /** The messages up to and including each reply, without tool results, which belong to the tools' own steps. */
@@ -110,7 +109,7 @@ function modelStep(trace: ExportedTrace, turn: number, added: readonly Message[]
 }
 
 function toolStep(trace: ExportedTrace, call: ToolCallRecord, index: number): Step {
-  const content = call.error ?? JSON.stringify(call.result);
+  const content = call.error ?? toWellFormedJson(call.result);
   const span = `${spanOf(trace, call.turn)}_tool${index + 1}`;
   return {
     step_id: span,

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import type { z } from "zod";
 import type { ToolSpec } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
@@ -17,47 +16,16 @@ interface ContentPart {
   readonly text?: string | null | undefined;
 }
 
-/** What stands in the text parts; reasoning, images and files are left out. */
+/** Returns the text of a message's content without reasoning, images and files. */
 export function textOfContent(content: string | readonly ContentPart[]): string {
   if (typeof content === "string") return content;
   return content.flatMap(({ type, text }) => (type === "text" ? (text ?? "") : [])).join("");
 }
 
-export interface FileLine {
-  readonly text: string;
-  /** From 1. */
-  readonly number: number;
-}
-
-/** Characters of a line, a sample or another member: some hundred times a usual trace. */
-export const MAX_LENGTH = 128_000_000;
-
-/** A file's text, some of it at a time. */
-export function readChunks(path: string): AsyncIterable<string> {
-  return createReadStream(path, { encoding: "utf8" });
-}
-
-/** The lines of a file that are not blank, one at a time. */
-export async function* readLines(path: string): AsyncGenerator<FileLine> {
-  let pieces: string[] = [];
-  let length = 0;
-  let number = 1;
-  for await (const chunk of readChunks(path)) {
-    const parts = chunk.split("\n");
-    for (const [i, part] of parts.entries()) {
-      if (i > 0) {
-        const text = pieces.join("");
-        if (text.trim() !== "") yield { text, number };
-        [pieces, length] = [[], 0];
-        number++;
-      }
-      pieces.push(part);
-      length += part.length;
-      if (length > MAX_LENGTH) throw notUsable(path, `line ${number} is too long`);
-    }
-  }
-  const text = pieces.join("");
-  if (text.trim() !== "") yield { text, number };
+/** Returns the property of an assistant message for its reasoning, which is absent if there is none. */
+export function reasoningField(texts: readonly (string | null | undefined)[]): { readonly reasoning?: string } {
+  const reasoning = texts.filter((text) => text != null && text.trim() !== "").join("\n\n");
+  return reasoning === "" ? {} : { reasoning };
 }
 
 /** A trace by the names of our own fields, of a task or of a chat. Throws a UserError that names what is wrong. */
@@ -81,122 +49,6 @@ function inOrderOf(given: unknown, checked: unknown): unknown {
     [...keys].map((key) => [key, inOrderOf((given as Record<string, unknown>)[key], known.get(key))]),
   );
 }
-
-/** A member of a JSON object, or an item of the one array that is read item by item. */
-interface JsonMember {
-  readonly key: string;
-  /** Its JSON, as it stands there. */
-  readonly text: string;
-  /** Whether it is one of the items of a member. */
-  readonly isItem: boolean;
-}
-
-/** A document that is no JSON object, ends early or has a member that is too long. */
-export class BrokenDocument extends Error {
-  override readonly name = "BrokenDocument";
-}
-
-/** The member that is an array whose items are given one at a time. */
-const ITEMS_OF = "samples";
-
-/**
- * The members of the JSON object that a file begins with, one at a time, so that a large document is never in memory
- * whole. Throws `BrokenDocument`. That each member is JSON is left to who parses it.
- */
-export async function* readMembers(path: string): AsyncGenerator<JsonMember> {
-  const scanner = new MemberScanner();
-  for await (const chunk of readChunks(path)) {
-    yield* scanner.scan(chunk);
-    if (scanner.hasEnded) return;
-  }
-  throw new BrokenDocument("ends in the middle of its JSON");
-}
-
-class MemberScanner {
-  hasEnded = false;
-  private depth = 0;
-  private inString = false;
-  private isEscaped = false;
-  private inItems = false;
-  private key: string | null = null;
-  private pieces: string[] = [];
-  private length = 0;
-
-  *scan(chunk: string): Generator<JsonMember> {
-    let start = 0;
-    for (let i = 0; i < chunk.length; i++) {
-      const char = chunk.charCodeAt(i);
-      if (this.isEscaped) this.isEscaped = false;
-      else if (this.inString) {
-        if (char === BACKSLASH) this.isEscaped = true;
-        else if (char === QUOTE) this.inString = false;
-      } else if (STRUCTURAL.has(char)) {
-        const ends = this.structural(char);
-        if (ends === "within") continue;
-        this.take(chunk.slice(start, i));
-        start = i + 1;
-        yield* this.complete(ends);
-        if (this.hasEnded) return;
-      } else if (this.depth === 0 && !BLANK.has(char)) throw new BrokenDocument("is no JSON object");
-    }
-    this.take(chunk.slice(start));
-  }
-
-  /** What a character ends, if it stands between members. */
-  private structural(char: number): "within" | "nothing" | "key" | "member" | "last member" | "items" {
-    if (char === QUOTE) {
-      this.inString = true;
-      if (this.depth === 0) throw new BrokenDocument("is no JSON object");
-      return "within";
-    }
-    if (char === BRACE || char === BRACKET) {
-      if (this.depth++ === 0) {
-        if (char === BRACKET) throw new BrokenDocument("is no JSON object");
-        return "nothing";
-      }
-      if (this.depth !== 2 || char !== BRACKET || this.key !== ITEMS_OF || this.inItems) return "within";
-      this.inItems = true;
-      return "nothing";
-    }
-    if (char === COMMA) return this.depth === (this.inItems ? 2 : 1) ? "member" : "within";
-    if (char === COLON) return this.depth === 1 && this.key === null ? "key" : "within";
-    this.depth--;
-    if (this.depth === 0) return "last member";
-    return this.depth === 1 && this.inItems ? "items" : "within";
-  }
-
-  private take(text: string): void {
-    this.pieces.push(text);
-    this.length += text.length;
-    if (this.length > MAX_LENGTH) throw new BrokenDocument(`has a member that is too long (${this.key})`);
-  }
-
-  private *complete(ended: "nothing" | "key" | "member" | "last member" | "items"): Generator<JsonMember> {
-    const text = this.pieces.join("").trim();
-    [this.pieces, this.length] = [[], 0];
-    if (ended === "key") this.key = keyOf(text);
-    else if (this.key !== null && text !== "") yield { key: this.key, text, isItem: this.inItems };
-    if (ended === "items") this.inItems = false;
-    else if (ended === "member" && !this.inItems) this.key = null;
-    this.hasEnded = ended === "last member";
-  }
-}
-
-function keyOf(text: string): string {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    throw new BrokenDocument("is not JSON");
-  }
-}
-
-const [QUOTE, BACKSLASH, BRACKET, BRACE, COMMA, COLON] = ['"', "\\", "[", "{", ",", ":"].map((char) =>
-  char.charCodeAt(0),
-) as [number, number, number, number, number, number];
-
-const STRUCTURAL: ReadonlySet<number> = new Set([...'"[]{},:'].map((char) => char.charCodeAt(0)));
-
-const BLANK: ReadonlySet<number> = new Set([..." \t\r\n\ufeff"].map((char) => char.charCodeAt(0)));
 
 interface ReadTool {
   readonly name: string;
@@ -226,14 +78,40 @@ export class DescribedTools {
 /** JSON in a text may stand within JSON in a text. */
 const MAX_DEPTH = MAX_JSON_DEPTH + 20;
 
-/** A line's JSON. Throws a UserError that says what is wrong with it. */
-export function parseLine(text: string, where: string): unknown {
+/** Parses JSON of a file. Throws a UserError that says what is wrong with it. */
+export function parseImported(text: string, where: string): unknown {
   if (jsonDepth(text) > MAX_DEPTH) throw notUsable(where, `is nested more than ${MAX_DEPTH} levels deep`);
   try {
     return JSON.parse(text);
   } catch {
-    throw notUsable(where, "is not JSON");
+    return parsePythonJson(text, where);
   }
+}
+
+/** Python's json module writes NaN and infinities, which JSON does not have. They are read as null. */
+function parsePythonJson(text: string, where: string): unknown {
+  const notJson = () => notUsable(where, "is not JSON");
+  if (!text.includes("NaN") && !text.includes("Infinity")) throw notJson();
+  try {
+    return JSON.parse(outsideStrings(text, (part) => part.replace(/-?\b(?:NaN|Infinity)\b/g, "null")));
+  } catch {
+    throw notJson();
+  }
+}
+
+function outsideStrings(text: string, change: (part: string) => string): string {
+  const parts: string[] = [];
+  let i = 0;
+  while (i < text.length) {
+    const quote = text.indexOf('"', i);
+    if (quote === -1) break;
+    parts.push(change(text.slice(i, quote)));
+    i = quote + 1;
+    while (i < text.length && text[i] !== '"') i += text[i] === "\\" ? 2 : 1;
+    parts.push(text.slice(quote, ++i));
+  }
+  parts.push(change(text.slice(i)));
+  return parts.join("");
 }
 
 /** Checks a value against a schema. Throws a UserError that names the first field that is wrong. */
@@ -249,7 +127,7 @@ export function notUsable(where: string, problem: string): UserError {
   return new UserError(
     "import_invalid",
     `${where}: ${problem}.`,
-    "Read are art-e's JSON lines, OTLP JSON lines, Inspect logs (.eval, .json) and ATIF trajectories. Nothing was imported.",
+    "Pass art-e's JSON lines, OTLP JSON, an Inspect log (.eval, .json) or ATIF trajectories. Nothing was imported.",
   );
 }
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { FinishReason, Message, Usage } from "../models/model.js";
+import { cacheWrites, type FinishReason, type Message, reasoningUsage, type Usage } from "../models/model.js";
 import { jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import type { NamedCounts } from "../statistics/intervals.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { type Question, questionSchema } from "../tasks/question.js";
 import type { QuestionTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
-import { type ImportedTrace, NO_GOLD, textOfContent, tokenCount } from "./imported-trace.js";
+import { type ImportedTrace, NO_GOLD, reasoningField, textOfContent, tokenCount } from "./imported-trace.js";
 
 /** A sample of another program: of a task where it has a target, else of a chat. */
 export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
@@ -43,7 +43,9 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
   const times = [sample.started_at, models[0]?.timestamp, spec.created].flatMap((time) => isoTime(time) ?? []);
   const startedAt = times[0] ?? new Date(0).toISOString();
   const durationMs = msOf(sample.total_time) ?? msBetween(startedAt, sample.completed_at);
-  const turns = models.map((event) => toTurn(event, startedAt));
+  const turns = models.length > 0 ? models.map((event) => toTurn(event, startedAt)) : usageTurns(sample, startedAt);
+  if (models.length === 0 && turns.length > 0)
+    lacking.add("tokens of the entire sample only, kept in one turn per model");
   const messages = toMessages(sample.messages);
   const answer = answerOf(sample, messages);
   const ending = endingOf(sample, answer);
@@ -163,7 +165,16 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
       ...{ id, name, arguments: given },
       ...(parse_error == null ? {} : { invalid: parse_error }),
     }));
-    return { role: "assistant", content, toolCalls };
+    return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
+  });
+}
+
+/** A redacted part has encrypted reasoning, and a readable summary at most. */
+function reasoningOf(content: LogMessage["content"]): (string | null | undefined)[] {
+  if (typeof content === "string") return [];
+  return content.map(({ type, reasoning, summary, redacted }) => {
+    if (type !== "reasoning") return null;
+    return redacted === true || !reasoning ? summary : reasoning;
   });
 }
 
@@ -224,16 +235,33 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
   };
 }
 
-/** Null where the log has no tokens. Its input is without those of caches; ours has all. */
-function usageOf(usage: NonNullable<LogEvent["output"]>["usage"]): Usage | null {
-  const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write } = usage ?? {};
+/** A log without model calls, such as one whose events were left out, has the tokens of each model in its sample. */
+function usageTurns(sample: Sample, startedAt: string): Turn[] {
+  const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";
+  return Object.entries(sample.model_usage ?? {}).flatMap(([model, usage]) => {
+    const known = usageOf(usage);
+    if (known === null) return [];
+    return [
+      {
+        ...{ startedAt, model, latencyMs: 0, finishReason: FINISH_REASONS.get(raw) ?? "other", rawFinishReason: raw },
+        ...{ usage: known, costUsd: usage?.total_cost ?? null, retries: [], cached: false },
+      },
+    ];
+  });
+}
+
+/** Returns null if the log has no tokens. Inspect does not count cached tokens as input; art-e does. */
+function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
+  const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
+    usage ?? {};
   if (input_tokens == null && output_tokens == null) return null;
   const [cached, written] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
   return {
     inputTokens: tokenCount(input_tokens) + cached + written,
     outputTokens: tokenCount(output_tokens),
     cachedInputTokens: cached,
-    ...(written === 0 ? {} : { cacheWriteTokens: written }),
+    ...cacheWrites(written),
+    ...reasoningUsage(tokenCount(reasoning_tokens)),
   };
 }
 
@@ -274,13 +302,27 @@ function msBetween(start: string, end: string | null | undefined): number {
   return Math.max(0, Date.parse(end ?? "") - Date.parse(start)) || 0;
 }
 
-/** What is read of Inspect's types, which other writers fill as they can. Unknown fields are let through. */
-const text = z.string().nullish();
-const number = z.number().nullish();
-const object = z.record(z.string(), z.unknown()).nullish();
+/**
+ * The parts of Inspect's types that are read. Other writers fill them as they can, and Inspect adds kinds of events and
+ * fields, so an optional field of another type counts as missing and never makes a log unreadable.
+ */
+const text = z.string().nullish().catch(null);
+const number = z.number().nullish().catch(null);
+const object = z.record(z.string(), z.unknown()).nullish().catch(null);
 
-/** A text, or parts of which some are texts. */
-const contentSchema = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]);
+/** A string, or parts of which some have text. */
+const contentSchema = z.union([
+  z.string(),
+  z.array(
+    z.looseObject({
+      type: z.string(),
+      text: z.string().optional().catch(undefined),
+      reasoning: text,
+      summary: text,
+      redacted: z.boolean().nullish().catch(null),
+    }),
+  ),
+]);
 
 const callSchema = z.looseObject({
   id: z.string(),
@@ -296,7 +338,7 @@ const messageSchema = z.looseObject({
   tool_calls: z.array(callSchema).nullish(),
   tool_call_id: text,
   function: text,
-  error: z.looseObject({ type: z.string(), message: z.string() }).nullish(),
+  error: z.looseObject({ type: z.string(), message: z.string() }).nullish().catch({ type: "unknown", message: "" }),
 });
 
 type LogMessage = z.output<typeof messageSchema>;
@@ -306,17 +348,30 @@ const usageSchema = z.looseObject({
   output_tokens: number,
   input_tokens_cache_read: number,
   input_tokens_cache_write: number,
+  reasoning_tokens: number,
   total_cost: number,
 });
 
 const toolInfoSchema = z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() });
 
+const outputSchema = z.looseObject({
+  completion: text,
+  model: text,
+  choices: z
+    .array(z.looseObject({ stop_reason: text }))
+    .nullish()
+    .catch(null),
+  usage: usageSchema.nullish().catch(null),
+  time: number,
+});
+
+/** Fields of all kinds of events in one: what a field means is decided by the kind, where it is used. */
 const eventSchema = z.looseObject({
-  event: z.string(),
+  event: z.string().catch("unknown"),
   timestamp: text,
   completed: text,
   working_time: number,
-  pending: z.boolean().nullish(),
+  pending: z.boolean().nullish().catch(null),
   span_id: text,
   id: text,
   parent_id: text,
@@ -324,21 +379,19 @@ const eventSchema = z.looseObject({
   function: text,
   arguments: jsonValueSchema.optional().catch(undefined),
   result: jsonValueSchema.optional().catch(undefined),
-  error: z.union([z.string(), z.looseObject({ type: text, message: text })]).nullish(),
+  error: z
+    .union([z.string(), z.looseObject({ type: text, message: text })])
+    .nullish()
+    .catch({ type: "unknown", message: "" }),
   tools: z.array(toolInfoSchema).nullish().catch([]),
-  output: z
-    .looseObject({
-      model: text,
-      choices: z.array(z.looseObject({ stop_reason: text })).nullish(),
-      usage: usageSchema.nullish(),
-      time: number,
-    })
-    .nullish(),
+  output: outputSchema.nullish().catch(null),
 });
 
 type LogEvent = z.output<typeof eventSchema>;
 
-/** Empty where there is none, or null. */
+const NO_EVENT: LogEvent = eventSchema.parse({});
+
+/** Returns an empty list for null or a missing list. */
 function listOf<T extends z.ZodType>(item: T) {
   return z
     .array(item)
@@ -352,14 +405,29 @@ export const sampleSchema = z.looseObject({
   input: z.union([z.string(), z.array(messageSchema)]),
   target: z.union([z.string(), z.array(z.string())]),
   messages: listOf(messageSchema),
-  output: z.looseObject({ completion: text, model: text }).nullish(),
-  scores: z.record(z.string(), z.looseObject({ value: z.unknown(), explanation: text })).nullish(),
+  output: outputSchema.nullish().catch(null),
+  scores: z
+    .record(
+      z.string(),
+      z.looseObject({ value: z.unknown(), explanation: text }).catch({ value: null, explanation: null }),
+    )
+    .nullish()
+    .catch(null),
   metadata: object,
   store: object,
-  events: listOf(eventSchema),
-  attachments: z.record(z.string(), z.string()).nullish(),
-  error: z.looseObject({ message: z.string() }).nullish(),
-  limit: z.looseObject({ type: z.string() }).nullish(),
+  // An event that is not an object tells nothing.
+  events: listOf(eventSchema.catch(NO_EVENT)),
+  model_usage: z.record(z.string(), usageSchema.nullish().catch(null)).nullish().catch(null),
+  attachments: z.record(z.string(), z.string().catch("")).nullish().catch(null),
+  // A sample with any error has failed.
+  error: z
+    .looseObject({ message: z.string().catch("unknown error") })
+    .nullish()
+    .catch({ message: "unknown error" }),
+  limit: z
+    .looseObject({ type: z.string().catch("unknown") })
+    .nullish()
+    .catch({ type: "unknown" }),
   uuid: text,
   started_at: text,
   completed_at: text,
@@ -372,7 +440,7 @@ const VERSION = 2;
 
 export const headerSchema = z.looseObject({
   version: z.literal(VERSION, `only logs of version ${VERSION} are read`),
-  status: z.enum(["started", "success", "cancelled", "error"]).nullish(),
+  status: z.enum(["started", "success", "cancelled", "error"]).nullish().catch("error"),
   eval: z.looseObject({
     eval_id: text,
     run_id: text,
@@ -383,10 +451,10 @@ export const headerSchema = z.looseObject({
     task_args: object,
     dataset: z.looseObject({ name: text }),
     config: z.looseObject({ turn_limit: number, time_limit: number, cost_limit: number }),
-    model_generate_config: z.looseObject({ max_tokens: number, temperature: number }).nullish(),
+    model_generate_config: z.looseObject({ max_tokens: number, temperature: number }).nullish().catch(null),
     metadata: object,
   }),
-  tags: z.array(z.string()).nullish(),
+  tags: z.array(z.string()).nullish().catch(null),
 });
 
 export type LogHeader = z.output<typeof headerSchema>;

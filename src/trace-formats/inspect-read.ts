@@ -4,17 +4,16 @@ import { parseJsonOrNull } from "../platform/json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { SPLITS } from "../tasks/question.js";
 import { FACTS_KEY, fromTraceFacts } from "../traces/trace.js";
+import { BrokenDocument, readMembers } from "./imported-file.js";
 import {
-  BrokenDocument,
   checkValue,
   DescribedTools,
   type ImportedTrace,
   type ImportSource,
   notUsable,
-  parseLine,
+  parseImported,
   parseTrace,
   type RunFacts,
-  readMembers,
 } from "./imported-trace.js";
 import {
   headerSchema,
@@ -40,7 +39,7 @@ async function* jsonLogParts(file: string): AsyncGenerator<LogPart> {
   try {
     for await (const { key, text, isItem } of readMembers(file)) {
       if (key !== "samples") {
-        if (samples === 0) header[key] = parseLine(text, `${file}, ${key}`);
+        if (samples === 0) header[key] = parseImported(text, `${file}, ${key}`);
         continue;
       }
       // As of a log that ended in an error.
@@ -48,7 +47,7 @@ async function* jsonLogParts(file: string): AsyncGenerator<LogPart> {
       if (!isItem) throw notUsable(file, "samples is no list");
       if (!("eval" in header)) throw notUsable(file, "has its samples before its header");
       if (samples++ === 0) yield { header, where: file };
-      yield { sample: parseLine(text, `${file}, sample ${samples}`), where: `${file}, sample ${samples}` };
+      yield { sample: parseImported(text, `${file}, sample ${samples}`), where: `${file}, sample ${samples}` };
     }
     if (samples === 0) yield { header, where: file };
   } catch (error) {
@@ -73,11 +72,11 @@ async function* zipParts(file: string): AsyncGenerator<LogPart> {
     const header = entries.get(head ?? "");
     if (header === undefined) throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so no Inspect log`);
     const inHeader = `${file}, ${head}`;
-    yield { header: parseLine(await textOf(zip, header), inHeader), where: inHeader };
+    yield { header: parseImported(await textOf(zip, header), inHeader), where: inHeader };
     for (const [name, entry] of entries) {
       if (!name.startsWith("samples/") || !name.endsWith(".json")) continue;
       const where = `${file}, ${name}`;
-      yield { sample: parseLine(await textOf(zip, entry), where), where };
+      yield { sample: parseImported(await textOf(zip, entry), where), where };
     }
   } catch (error) {
     throw error instanceof BrokenZip ? notUsable(file, `cannot be read as a zip: ${error.message}`) : error;

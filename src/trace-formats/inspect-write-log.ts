@@ -1,6 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from "../models/model.js";
 import { programVersion } from "../platform/installation.js";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import { type JsonObject, type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
@@ -12,7 +12,6 @@ import {
   epochOf,
   type TextFormat,
   taskIdOf,
-  toWellFormedJson,
 } from "./exported-trace.js";
 import { inspectSample, inspectSummary, isError, modelUsage } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
@@ -118,7 +117,8 @@ function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
       ...{ eval_id: runId(context), run_id: runId(context), created: run?.startedAt ?? tally.startedAt },
       ...{ task: taskName(tally, run), task_id: runId(context), task_version: 0, task_attribs: {} },
       ...{ task_args: taskArgs(run), task_args_passed: {}, solver: agent },
-      dataset: { name: datasetName(run), samples: tally.tasks, shuffled: false },
+      // `read_eval_log_samples` raises an error if a log has no `sample_ids`.
+      dataset: { name: datasetName(run), samples: tally.taskIds.length, sample_ids: tally.taskIds, shuffled: false },
       model: tally.first?.model ?? run?.model ?? "none/none",
       ...{ model_generate_config: generate, model_args: {} },
       config: { epochs: tally.epochs, epochs_reducer: ["mean"], fail_on_error: false, ...limits(run) },
@@ -186,12 +186,11 @@ class LogTally {
   samples = 0;
   completed = 0;
   epochs = 1;
-  tasks = 0;
+  readonly taskIds: TaskId[] = [];
   startedAt = "";
   endedAt = "";
   private readonly usage = new Map<string, { usage: Usage; costUsd: number | null }>();
   private readonly scorers = new Map<string, ScorerTally>();
-  private lastTask: TaskId | null = null;
 
   constructor(traces: Iterable<ExportedTrace>) {
     for (const trace of traces) this.add(trace);
@@ -202,8 +201,7 @@ class LogTally {
     this.first ??= trace;
     this.samples++;
     if (!isError(trace)) this.completed++;
-    if (task !== this.lastTask) this.tasks++;
-    this.lastTask = task;
+    if (task !== this.taskIds.at(-1)) this.taskIds.push(task);
     this.epochs = Math.max(this.epochs, epochOf(trace));
     if (this.startedAt === "" || trace.startedAt < this.startedAt) this.startedAt = trace.startedAt;
     if (trace.endedAt > this.endedAt) this.endedAt = trace.endedAt;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FinishReason, ToolMessage, Usage } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
 import { isJsonObject, objectSchema } from "../models/tool-calls.js";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import { type JsonObject, type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { sumCost, sumUsage, timesOf } from "../traces/task-result.js";
@@ -27,7 +27,6 @@ import {
   goldOf,
   knownTools,
   taskIdOf,
-  toWellFormedJson,
 } from "./exported-trace.js";
 
 /** A trace as Inspect's EvalSample, with every field that its viewer counts on. */
@@ -348,13 +347,14 @@ function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn
 
 /** Inspect's input tokens are those that no cache took or gave; its total counts all. */
 export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens = 0 } = usage;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens = 0, reasoningTokens } = usage;
   return {
     input_tokens: Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens),
     output_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     input_tokens_cache_read: cachedInputTokens,
     ...(cacheWriteTokens === 0 ? {} : { input_tokens_cache_write: cacheWriteTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
     ...(costUsd === null ? {} : { total_cost: costUsd }),
   };
 }

@@ -1,20 +1,12 @@
-import { open } from "node:fs/promises";
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
 import { readAtif } from "./atif-read.js";
-import {
-  BrokenDocument,
-  type ImportSource,
-  notUsable,
-  parseLine,
-  parseTrace,
-  readLines,
-  readMembers,
-} from "./imported-trace.js";
+import { BrokenDocument, firstBytes, readChunks, readDocuments, readMembers } from "./imported-file.js";
+import { type ImportSource, notUsable, parseImported, parseTrace } from "./imported-trace.js";
 import { readEvalFile, readJsonLog } from "./inspect-read.js";
 import { readOtlp } from "./otlp-read.js";
 
-/** Formats that traces are read from, by names of `export-traces` where it writes them. */
+/** Formats that traces are read from, under the names that `export-traces` uses. */
 const READERS = {
   jsonl: readJsonl,
   otlp: readOtlp,
@@ -25,7 +17,7 @@ const READERS = {
 
 export type ImportFormat = keyof typeof READERS;
 
-/** What the formats of JSON have at their top, one document a line or one in all. */
+/** The property that identifies each JSON format. It stands at the top of every document. */
 const KEYS = new Map<string, ImportFormat>([
   ["traceId", "jsonl"],
   ["resourceSpans", "otlp"],
@@ -33,7 +25,7 @@ const KEYS = new Map<string, ImportFormat>([
   ["eval", "inspect-json"],
 ]);
 
-/** Tells a file's format by how it begins. Throws a UserError where it cannot be read. */
+/** Opens a file whose format is detected from its beginning. Throws a UserError if the file cannot be read. */
 export async function openImport(path: string): Promise<ImportSource & { readonly format: ImportFormat }> {
   try {
     const format = await detectFormat(path);
@@ -46,17 +38,12 @@ export async function openImport(path: string): Promise<ImportSource & { readonl
   }
 }
 
-const ZIP_MAGIC = Buffer.from("PK\x03\x04");
+const ZIP_MAGIC = "PK\x03\x04";
 
 async function detectFormat(path: string): Promise<ImportFormat> {
   requireRegularFile(path);
-  const file = await open(path);
-  try {
-    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
-    if (buffer.equals(ZIP_MAGIC)) return "inspect";
-  } finally {
-    await file.close();
-  }
+  if ((await firstBytes(path, 4)).toString("latin1") === ZIP_MAGIC) return "inspect";
+  await refuseOtherEncodings(path);
   try {
     for await (const { key } of readMembers(path)) {
       const format = KEYS.get(key);
@@ -64,27 +51,40 @@ async function detectFormat(path: string): Promise<ImportFormat> {
     }
   } catch (error) {
     if (!(error instanceof BrokenDocument)) throw error;
-    return refuseFirstLine(path, error);
+    return refuseFirstDocument(path, error);
   }
   throw notUsable(path, "is neither traces nor an Inspect log, OTLP's TracesData or an ATIF trajectory");
 }
 
-/** Says what is wrong with it as a line, which is what most people give. */
-async function refuseFirstLine(path: string, error: BrokenDocument): Promise<never> {
-  for await (const { text, number } of readLines(path)) {
-    parseLine(text, `${path}, line ${number}`);
+const UTF16_MARKS: ReadonlySet<string> = new Set(["\xff\xfe", "\xfe\xff"]);
+
+async function refuseOtherEncodings(path: string): Promise<void> {
+  if (UTF16_MARKS.has((await firstBytes(path, 2)).toString("latin1"))) {
+    throw notUsable(path, "is in UTF-16, and only UTF-8 is supported");
+  }
+  for await (const chunk of readChunks(path)) {
+    // Reading a zip needs random access.
+    if (chunk.startsWith(ZIP_MAGIC)) throw notUsable(path, "is an .eval file inside gzip: unpack it with gunzip first");
+    return;
+  }
+}
+
+/** Reports what is wrong with the first document as a line, because most files are JSON lines. */
+async function refuseFirstDocument(path: string, error: BrokenDocument): Promise<never> {
+  for await (const { text, line } of readDocuments(path)) {
+    parseImported(text, `${path}, line ${line}`);
     throw notUsable(path, error.message);
   }
   throw notUsable(path, "there is nothing in it");
 }
 
-/** Our own JSON lines, which hold all that a trace has. */
+/** Reads art-e's own JSON lines, which contain the complete trace. */
 function readJsonl(file: string): ImportSource {
   return {
     async *traces() {
-      for await (const { text, number } of readLines(file)) {
-        const where = `${file}, line ${number}`;
-        yield { where, trace: parseTrace(parseLine(text, where), where) };
+      for await (const { text, line } of readDocuments(file)) {
+        const where = `${file}, line ${line}`;
+        yield { where, trace: parseTrace(parseImported(text, where), where) };
       }
     },
     tools: () => [],

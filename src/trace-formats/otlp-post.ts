@@ -5,7 +5,7 @@ import { z } from "zod";
 import { chunk } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../platform/http.js";
-import { parseJsonOrNull } from "../platform/json.js";
+import { parseJsonOrNull, toWellFormedJson } from "../platform/json.js";
 import { retry } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import { stripControls } from "../platform/strings.js";
@@ -67,7 +67,7 @@ export async function deliverScores(
   const stop = AbortSignal.any([signal, sent.signal]);
   try {
     await pLimit(REQUESTS_AT_ONCE).map(bodies, (body) => {
-      return postRequest(server, { "content-type": "application/json" }, Buffer.from(JSON.stringify(body)), stop);
+      return postRequest(server, { "content-type": "application/json" }, Buffer.from(toWellFormedJson(body)), stop);
     });
     return scores.length;
   } finally {

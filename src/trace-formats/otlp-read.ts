@@ -1,57 +1,56 @@
 import { z } from "zod";
-import { type Message, retrySchema, sentParametersSchema, type Usage } from "../models/model.js";
-import {
-  type JsonValue,
-  jsonDepth,
-  jsonObjectSchema,
-  jsonValueSchema,
-  MAX_JSON_DEPTH,
-  parseJsonOrNull,
-} from "../platform/json.js";
+import { type Message, messageSchema, retrySchema, sentParametersSchema, type ToolCall } from "../models/model.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { ENDINGS, type Ending } from "../tasks/ending.js";
 import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../tasks/question.js";
-import { judgementSchema, type ToolCallRecord, type Trace, type Turn, toolCallRecordSchema } from "../traces/trace.js";
 import {
-  checkValue,
-  DescribedTools,
-  type ImportedTrace,
-  type ImportSource,
-  NO_GOLD,
-  notUsable,
-  parseLine,
-  readLines,
-} from "./imported-trace.js";
-import { finishReason, modelId } from "./otlp-encode.js";
+  judgementSchema,
+  stepsOf,
+  type ToolCallRecord,
+  type Trace,
+  type Turn,
+  toolCallRecordSchema,
+} from "../traces/trace.js";
+import { DescribedTools, type ImportedTrace, type ImportSource, NO_GOLD, notUsable } from "./imported-trace.js";
+import { countOf, jsonOf, jsonOrText, numberOf, textOf, textsOf } from "./otlp-read/attributes.js";
+import {
+  callIdOf,
+  finishReasonOf,
+  kindOf,
+  modelOf,
+  responseIdOf,
+  responseModelOf,
+  toolCallOf,
+  toolNameOf,
+  toolsOf,
+  usageOf,
+} from "./otlp-read/calls.js";
+import { type Conversation, conversationOf } from "./otlp-read/messages.js";
+import { type ReadSpan, readSpansByTrace } from "./otlp-read/spans.js";
 
-/** The spans of a trace may stand anywhere in a collector's file, so all of them are held in memory. */
-const MAX_CHARS = 512_000_000;
-
-const definitionsSchema = z.array(
-  z.looseObject({ name: z.string(), description: z.string().nullish(), parameters: jsonObjectSchema.nullish() }),
-);
-
-/** OTLP's TracesData, one a line, by the GenAI conventions or OpenInference's kinds of spans. */
+/** Reads OTLP's TracesData in the conventions of OpenTelemetry GenAI, OpenInference, the AI SDK and OpenLLMetry. */
 export function readOtlp(file: string): ImportSource {
   const tools = new DescribedTools();
   const lacking = new NamedCounts();
   return {
     async *traces() {
-      for (const [traceId, spans] of await spansByTrace(file)) {
-        const where = `${file}, trace ${traceId}`;
-        const root = spans.find((span) => !span.parentSpanId) ?? earliest(spans);
-        const models = spans.filter((span) => isOf(span, MODEL_CALLS, "LLM")).sort(byStart);
-        const calls = spans.filter((span) => isOf(span, TOOL_CALLS, "TOOL")).sort(byStart);
-        const trace = toTrace({ root, models, tools: calls });
-        for (const { attributes } of models) {
-          tools.add(jsonOf(attributes, "gen_ai.tool.definitions", definitionsSchema) ?? []);
+      let hasContent = false;
+      for await (const spans of readSpansByTrace(file)) {
+        const trace = toTrace(sortSpans(spans));
+        if (isEmpty(trace)) {
+          lacking.add(EMPTY);
+          continue;
         }
-        if (!("task" in trace)) lacking.add(NO_GOLD);
+        for (const { attributes } of spans) tools.add(toolsOf(attributes));
+        const isOwn = "task" in trace;
+        hasContent ||= isOwn || trace.messages.length > 0;
+        if (!isOwn) lacking.add(NO_GOLD);
         if (trace.messages.length === 0) lacking.add("no messages");
         if (trace.turns.length === 0) lacking.add("no model calls");
         else if (trace.turns.every(({ usage }) => usage === null)) lacking.add("no tokens");
-        yield { where, trace };
+        yield { where: `${file}, trace ${spans[0]?.traceId}`, trace };
       }
+      if (!hasContent) throw notUsable(file, NOTHING_READ);
     },
     tools: () => tools.list(),
     run: () => ({}),
@@ -59,51 +58,65 @@ export function readOtlp(file: string): ImportSource {
   };
 }
 
-async function spansByTrace(file: string): Promise<Map<string, ReadSpan[]>> {
-  const traces = new Map<string, ReadSpan[]>();
-  let chars = 0;
-  for await (const { text, number } of readLines(file)) {
-    const where = `${file}, line ${number}`;
-    chars += text.length;
-    if (chars > MAX_CHARS) throw notUsable(where, `more than ${MAX_CHARS / 1e6} MB of spans: split the file by trace`);
-    for (const span of checkValue(tracesDataSchema, parseLine(text, where), where)) {
-      const spans = traces.get(span.traceId);
-      if (spans === undefined) traces.set(span.traceId, [span]);
-      else spans.push(span);
-    }
-  }
-  return traces;
+const EMPTY = "neither model calls nor messages, so they were not imported";
+
+const NOTHING_READ =
+  "none of its spans has messages of a model. Check that the writer records inputs and outputs, and that it follows the GenAI conventions, OpenInference, the AI SDK or OpenLLMetry";
+
+function isEmpty(trace: ImportedTrace): boolean {
+  return !("task" in trace) && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
 }
 
-const MODEL_CALLS = new Set(["chat", "generate_content", "text_completion"]);
-const TOOL_CALLS = new Set(["execute_tool"]);
+/** The spans of one trace, by what they are. */
+interface TraceSpans {
+  readonly root: ReadSpan;
+  /** The span of the agent, which may be below that of an HTTP request; otherwise the root. */
+  readonly agent: ReadSpan;
+  /** In the order of their starts. */
+  readonly models: readonly ReadSpan[];
+  readonly tools: readonly ReadSpan[];
+}
 
-function isOf({ attributes }: ReadSpan, operations: ReadonlySet<string>, kind: string): boolean {
-  const operation = textOf(attributes, "gen_ai.operation.name");
-  return operation === undefined ? textOf(attributes, "openinference.span.kind") === kind : operations.has(operation);
+function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
+  const inOrder = [...spans].sort(byStart);
+  const first = inOrder[0] as ReadSpan;
+  const root = inOrder.find((span) => !span.parentSpanId) ?? first;
+  const ofKind = (kind: ReturnType<typeof kindOf>) => inOrder.filter((span) => kindOf(span) === kind);
+  const agents = ofKind("agent");
+  const models = withoutNested(ofKind("model"), inOrder);
+  // Telemetry that lost its inner spans: the agent's span has the conversation of its only model call.
+  const asModels = models.length > 0 ? models : agents.filter((span) => conversationOf(span).output.length > 0);
+  return {
+    root,
+    agent: kindOf(root) === "agent" ? root : (agents[0] ?? root),
+    models: asModels,
+    tools: ofKind("tool"),
+  };
+}
+
+/** Drops model calls inside another model call: a framework and the client library below it may both report one. */
+function withoutNested(models: readonly ReadSpan[], spans: readonly ReadSpan[]): readonly ReadSpan[] {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const ids = new Set(models.map(({ spanId }) => spanId));
+  return models.filter((model) => {
+    const seen = new Set<string>([model.spanId]);
+    for (let id = model.parentSpanId; id && !seen.has(id); id = byId.get(id)?.parentSpanId) {
+      if (ids.has(id)) return false;
+      seen.add(id);
+    }
+    return true;
+  });
 }
 
 function byStart(a: ReadSpan, b: ReadSpan): number {
   return a.startTimeUnixNano < b.startTimeUnixNano ? -1 : Number(a.startTimeUnixNano > b.startTimeUnixNano);
 }
 
-function earliest(spans: readonly ReadSpan[]): ReadSpan {
-  return spans.reduce((a, b) => (byStart(b, a) < 0 ? b : a));
-}
-
-/** The spans of one trace, by what they are. */
-interface TraceSpans {
-  readonly root: ReadSpan;
-  /** In the order of their starts. */
-  readonly models: readonly ReadSpan[];
-  readonly tools: readonly ReadSpan[];
-}
-
-/** A trace of a task where the root names one, as ours does; else of a chat, which has neither gold answer nor run. */
+/** Returns the trace of a task if the root has one, as art-e writes it; otherwise of a chat without gold answer. */
 function toTrace(spans: TraceSpans): ImportedTrace {
-  const { root } = spans;
-  const { attributes } = root;
-  const fields = fieldsOf(spans);
+  const { attributes } = spans.root;
+  const calls = spans.models.map(conversationOf);
+  const fields = fieldsOf(spans, calls);
   const runId = textOf(attributes, "art_e.run.id");
   const question = jsonOf(attributes, "art_e.task", questionSchema);
   const suiteTask = jsonOf(attributes, "art_e.task", suiteTaskFactsSchema);
@@ -116,30 +129,57 @@ function toTrace(spans: TraceSpans): ImportedTrace {
       return { ...fields, runId, epoch, judge, taskId: suiteTask.id, task: suiteTask, grade };
     }
   }
-  const first = spans.models[0];
-  const history = first === undefined ? 0 : Math.max(0, inputOf(first).length - 1);
-  const asked = textOf(attributes, "input.value") ?? lastSaidBy("user", inputOf(root)) ?? "";
-  return { ...fields, agentVersion: 0, question: asked, inbox: null, queryDate: null, historyLength: history };
+  const said = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
+  const asked = said.findLastIndex(({ role }) => role === "user");
+  return {
+    ...fields,
+    agentVersion: countOf(attributes, "art_e.agent_version") ?? 0,
+    question: questionOf(spans, said[asked]),
+    inbox: textOf(attributes, "art_e.inbox") ?? null,
+    queryDate: textOf(attributes, "art_e.query_date") ?? null,
+    historyLength: Math.min(countOf(attributes, "art_e.history_length") ?? Math.max(0, asked), fields.messages.length),
+  };
 }
 
-function fieldsOf({ root, models, tools }: TraceSpans): Omit<Trace, "runId" | "taskId" | "epoch" | "task" | "judge"> {
+/** A root may have the request as JSON, so only plain text of it is preferred to what the model received. */
+function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): string {
+  const plain = [root, agent].flatMap(({ attributes }) => {
+    const text = textOf(attributes, "input.value") ?? "";
+    return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
+  });
+  const ofAgent = conversationOf(agent).input.findLast(({ role }) => role === "user");
+  return plain[0] ?? asked?.content ?? ofAgent?.content ?? "";
+}
+
+function fieldsOf(
+  spans: TraceSpans,
+  calls: readonly Conversation[],
+): Omit<Trace, "runId" | "taskId" | "epoch" | "task" | "judge"> {
+  const { root, agent, models, tools } = spans;
   const { attributes, traceId } = root;
-  const answer = textOf(attributes, "output.value") ?? lastSaidBy("assistant", outputOf(root)) ?? null;
-  const turns = models.map(toTurn);
+  const answer = answerOf(spans, calls);
+  const turns = models.map((span, i) => toTurn(span, calls[i]?.output ?? [])).filter((turn) => turn !== null);
+  const messages = messagesOf(spans, calls);
   const turnStarts = models.map(({ startTimeUnixNano }) => startTimeUnixNano);
+  const records = withIds(
+    tools.map((span) => toToolCallRecord(span, turnStarts)),
+    messages,
+  );
+  const isOwn = attributes.has("art_e.trace.id");
   const uuid = traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const agentName = textOf(agent.attributes, "gen_ai.agent.name", "agent.name", "ai.telemetry.functionId");
   return {
     traceId: textOf(attributes, "art_e.trace.id") ?? `trace_${uuid}`,
     sessionId: textOf(attributes, "session.id", "gen_ai.conversation.id") ?? `session_${uuid}`,
-    agentId: textOf(attributes, "gen_ai.agent.name") || root.name || "agent",
-    model: textOf(attributes, "art_e.model") ?? modelOf(models[0] ?? root),
+    agentId: agentName || root.name || "agent",
+    model: textOf(attributes, "art_e.model") ?? modelOf(models[0] ?? agent) ?? modelOf(root) ?? "unknown",
     startedAt: isoTime(root.startTimeUnixNano),
     endedAt: isoTime(root.endTimeUnixNano),
     durationMs: durationMs(root),
-    ending: endingOf(root, answer),
-    error: isError(root) ? root.status?.message || "failed" : null,
-    messages: messagesOf({ root, models, tools }),
-    toolCalls: tools.map((span) => spanToToolCall(span, turnStarts)),
+    ending: endingOf(spans, answer),
+    error: errorOf(spans),
+    messages,
+    toolCalls: isOwn ? records : [...records, ...unrecordedCalls(messages, records, turns)],
     turns,
     maxTurns: countOf(attributes, "art_e.max_turns") ?? turns.length,
     answer,
@@ -148,39 +188,130 @@ function fieldsOf({ root, models, tools }: TraceSpans): Omit<Trace, "runId" | "t
   };
 }
 
-function modelOf({ attributes }: ReadSpan): string {
-  const model = textOf(attributes, "gen_ai.request.model", "gen_ai.response.model", "llm.model_name") ?? "unknown";
-  return modelId(textOf(attributes, "gen_ai.provider.name", "gen_ai.system"), model);
+/** The answer of the root or the agent in plain text, otherwise the text of the last reply. */
+function answerOf({ root, agent }: TraceSpans, calls: readonly Conversation[]): string | null {
+  if (root.attributes.has("art_e.trace.id")) return textOf(root.attributes, "output.value") ?? null;
+  const plain = [root, agent].flatMap(({ attributes }) => {
+    const text = textOf(attributes, "output.value") ?? "";
+    return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
+  });
+  const said = (messages: readonly Message[]) => {
+    const last = messages.findLast(({ role }) => role === "assistant");
+    return last?.role === "assistant" && last.toolCalls.length === 0 && last.content !== "" ? last.content : undefined;
+  };
+  return plain[0] ?? said(conversationOf(agent).output) ?? said(calls.at(-1)?.output ?? []) ?? null;
 }
 
-function endingOf(root: ReadSpan, answer: string | null): Ending {
+function endingOf({ root, models }: TraceSpans, answer: string | null): Ending {
   const ending = z.enum(ENDINGS).safeParse(textOf(root.attributes, "art_e.ending"));
   if (ending.success) return ending.data;
   if (isError(root)) return "model_error";
-  return answer === null ? "out_of_turns" : "answered";
+  if (answer !== null) return "answered";
+  return models.at(-1) !== undefined && isError(models.at(-1) as ReadSpan) ? "model_error" : "out_of_turns";
 }
 
-/** The whole conversation, as the last model call had it; of a trace without one, question and answer. */
-function messagesOf({ root, models, tools }: TraceSpans): Message[] {
-  const last = models.findLast((span) => inputOf(span).length > 0) ?? root;
-  const system = systemOf(last) ?? systemOf(root);
-  const names = new Map(
-    tools.map(({ attributes }) => [callIdOf(attributes), textOf(attributes, "gen_ai.tool.name") ?? ""]),
-  );
+function errorOf({ root, models }: TraceSpans): string | null {
+  const ending = textOf(root.attributes, "art_e.ending");
+  // The conventions require a description of an error: art-e writes the ending if a failed trace has no error.
+  if (isError(root)) return root.status?.message === ending ? null : root.status?.message || "failed";
+  const last = models.at(-1);
+  return ending === undefined && last !== undefined && isError(last) ? last.status?.message || "failed" : null;
+}
+
+/** Returns the entire conversation: as the last model call received it, its reply, and the messages after that. */
+function messagesOf(spans: TraceSpans, calls: readonly Conversation[]): Message[] {
+  const { root, agent, tools } = spans;
+  const later = jsonOf(root.attributes, "art_e.later_messages", z.array(messageSchema));
+  if (later !== undefined && calls.length === 0) return later;
+  const last = calls.findLast(({ input }) => input.length > 0);
+  const replied = calls.at(-1)?.output ?? [];
+  const { input, output } = last ?? { input: conversationOf(agent).input, output: replied };
+  const said = withSystem([...input, ...(output.length > 0 ? output : last === calls.at(-1) ? [] : replied)], spans);
+  const whole = [...said, ...(later ?? resultsAfter(said, tools))];
+  const names = new Map([
+    ...whole.flatMap((message) =>
+      message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : [],
+    ),
+    ...tools.map(({ attributes }) => [callIdOf(attributes), toolNameOf(attributes) ?? ""] as const),
+  ]);
   const failed = new Set(tools.filter(isError).map(({ attributes }) => callIdOf(attributes)));
-  return [
-    ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
-    ...toMessages([...inputOf(last), ...outputOf(last)], names, failed),
-  ];
+  return whole.map((message) => {
+    if (message.role !== "tool") return message;
+    const { toolCallId, name } = message;
+    return {
+      ...message,
+      name: name || (names.get(toolCallId) ?? ""),
+      isError: message.isError || failed.has(toolCallId),
+    };
+  });
 }
 
-function callIdOf(attributes: AttributeMap): string {
-  return textOf(attributes, "gen_ai.tool.call.id") ?? "";
+/** A writer may give the system prompt on the agent's span only. */
+function withSystem(messages: readonly Message[], { root, agent }: TraceSpans): readonly Message[] {
+  if (messages.length === 0 || messages[0]?.role === "system") return messages;
+  const system = [agent, root].flatMap((span) => conversationOf(span).input.filter(({ role }) => role === "system"));
+  return [...system.slice(0, 1), ...messages];
 }
 
-function lastSaidBy(role: string, messages: ReturnType<typeof inputOf>): string | undefined {
-  const message = messages.findLast((each) => each.role === role);
-  return message === undefined ? undefined : textOfParts(message.parts);
+/** Results of the last reply's calls, which no later model call received: only the spans of the tools have them. */
+function resultsAfter(messages: readonly Message[], tools: readonly ReadSpan[]): Message[] {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return [];
+  const rest = [...tools];
+  return last.toolCalls.flatMap((call): Message[] => {
+    const at = rest.findLastIndex((span) => isSpanOf(span, call));
+    const span = at === -1 ? undefined : rest.splice(at, 1)[0];
+    if (span === undefined) return [];
+    const { result } = toolCallOf(span);
+    const failed = isError(span);
+    const content = failed
+      ? (span.status?.message ?? "")
+      : typeof result === "string"
+        ? result
+        : JSON.stringify(result);
+    return [{ role: "tool", toolCallId: call.id, name: call.name, content, isError: failed }];
+  });
+}
+
+function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
+  const id = callIdOf(span.attributes);
+  return id === "" ? (toolNameOf(span.attributes) ?? span.name) === call.name : id === call.id;
+}
+
+/** OpenInference's tool spans often have no call id: gives each the id of the first call with its name. */
+function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
+  const known = new Set(records.map(({ id }) => id));
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  const free = calls.filter(({ id }) => id !== "" && !known.has(id));
+  return records.map((record) => {
+    if (record.id !== "") return record;
+    const at = free.findIndex(({ name }) => name === record.name);
+    const [call] = at === -1 ? [] : free.splice(at, 1);
+    return call === undefined ? record : { ...record, id: call.id };
+  });
+}
+
+/** Calls whose result stands in the conversation, but that have no span of their own. */
+function unrecordedCalls(
+  messages: readonly Message[],
+  records: readonly ToolCallRecord[],
+  turns: readonly Turn[],
+): ToolCallRecord[] {
+  return stepsOf({ messages: [...messages], toolCalls: [...records], turns: [...turns] }).flatMap(({ calls, turn }) =>
+    calls.flatMap(({ call, record, result }): ToolCallRecord[] => {
+      if (record !== null || result === null || turn === null) return [];
+      const { content, isError: failed } = result;
+      return [
+        {
+          ...{ id: call.id, name: call.name, arguments: call.arguments },
+          ...(failed
+            ? { result: null, error: content, errorKind: "failed" as const }
+            : { result: jsonOrText(content), error: null, errorKind: null }),
+          ...{ turn: turns.indexOf(turn), startedAt: turn.startedAt, durationMs: 0 },
+        },
+      ];
+    }),
+  );
 }
 
 function scoresOf({ events }: ReadSpan): Trace["scores"] {
@@ -194,24 +325,25 @@ function scoresOf({ events }: ReadSpan): Trace["scores"] {
   return Object.fromEntries(scores);
 }
 
-/** A model call as a turn. */
-function toTurn(span: ReadSpan): Turn {
+/** Returns a model call as a turn, or null for a failed call that the trace itself has no turn for. */
+function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
   const { attributes } = span;
+  if (attributes.get("art_e.has_no_turn") === true) return null;
   const waitedMs = numberOf(attributes, "art_e.waited_ms");
   const sent = jsonOf(attributes, "art_e.sent", sentParametersSchema);
-  const model = textOf(attributes, "gen_ai.response.model");
-  const responseId = textOf(attributes, "gen_ai.response.id");
-  const raw = textOf(attributes, "error.type") ?? textsOf(attributes, "gen_ai.response.finish_reasons")[0] ?? "";
-  const reply = outputOf(span)[0];
+  const model = responseModelOf(attributes);
+  const responseId = responseIdOf(attributes);
+  const reply = output.findLast(({ role }) => role === "assistant");
+  const { finishReason, raw } = finishReasonOf(attributes, reply?.role === "assistant" && reply.toolCalls.length > 0);
   return {
     startedAt: isoTime(span.startTimeUnixNano, waitedMs),
     ...(model === undefined ? {} : { model }),
     ...(responseId === undefined ? {} : { responseId }),
     latencyMs: durationMs(span),
-    finishReason: isError(span) ? "other" : finishReason(reply?.finish_reason ?? raw),
-    rawFinishReason: raw,
+    finishReason: isError(span) ? "other" : finishReason,
+    rawFinishReason: textOf(attributes, "error.type") ?? raw,
     usage: usageOf(attributes),
-    costUsd: numberOf(attributes, "llm.cost.total") ?? null,
+    costUsd: numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost") ?? null,
     retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
     ...(sent === undefined ? {} : { sent }),
     ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
@@ -219,149 +351,23 @@ function toTurn(span: ReadSpan): Turn {
   };
 }
 
-/** Null where the span has no tokens. Cached ones are among those of the input, as with us. */
-function usageOf(attributes: AttributeMap): Usage | null {
-  const inputTokens = countOf(attributes, "gen_ai.usage.input_tokens");
-  const outputTokens = countOf(attributes, "gen_ai.usage.output_tokens");
-  if (inputTokens === undefined && outputTokens === undefined) return null;
-  const cacheWriteTokens =
-    countOf(attributes, "gen_ai.usage.cache_creation.input_tokens") ??
-    countOf(attributes, "gen_ai.usage.cache_write.input_tokens");
-  return {
-    inputTokens: inputTokens ?? 0,
-    outputTokens: outputTokens ?? 0,
-    cachedInputTokens: countOf(attributes, "gen_ai.usage.cache_read.input_tokens") ?? 0,
-    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
-  };
-}
-
 const { errorKind: errorKindSchema } = toolCallRecordSchema.shape;
 
-/** A tool call as it was made. `turnStarts`: when each model call began, by which its turn is found. */
-function spanToToolCall(span: ReadSpan, turnStarts: readonly bigint[]): ToolCallRecord {
+/** `turnStarts` are the start times of the model calls, which determine the turn of a call without one. */
+function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCallRecord {
   const { attributes, startTimeUnixNano } = span;
   const failed = isError(span);
   const before = turnStarts.filter((start) => start <= startTimeUnixNano).length;
+  const { id, name, arguments: given, result } = toolCallOf(span);
   return {
-    id: callIdOf(attributes),
-    name: textOf(attributes, "gen_ai.tool.name", "tool.name") ?? span.name,
-    arguments: jsonIn(attributes, "gen_ai.tool.call.arguments", "input.value") ?? {},
-    result: failed ? null : jsonIn(attributes, "gen_ai.tool.call.result", "output.value"),
+    ...{ id, name, arguments: given },
+    result: failed ? null : result,
     error: failed ? (span.status?.message ?? "") : null,
     errorKind: failed ? (errorKindSchema.safeParse(textOf(attributes, "error.type")).data ?? "failed") : null,
     turn: countOf(attributes, "art_e.turn") ?? Math.max(0, before - 1),
     startedAt: isoTime(startTimeUnixNano),
     durationMs: durationMs(span),
   };
-}
-
-/** The JSON of a text; the text itself where it is none. */
-function jsonIn(attributes: AttributeMap, ...keys: readonly string[]): JsonValue {
-  const text = textOf(attributes, ...keys);
-  if (text === undefined) return null;
-  const value = parseJsonOrNull(text);
-  const isNull = value === null && text.trim() !== "null";
-  return isNull ? text : (jsonValueSchema.safeParse(value).data ?? text);
-}
-
-const partSchema = z.looseObject({
-  type: z.string(),
-  content: z.unknown().optional(),
-  id: z.string().nullish(),
-  name: z.string().optional(),
-  arguments: z.unknown().optional(),
-  response: z.unknown().optional(),
-  result: z.unknown().optional(),
-});
-
-type Part = z.output<typeof partSchema>;
-
-const messagesSchema = z.array(
-  z.looseObject({ role: z.string(), parts: z.array(partSchema), finish_reason: z.string().optional() }),
-);
-
-type ReadMessages = z.output<typeof messagesSchema>;
-
-function inputOf({ attributes }: ReadSpan): ReadMessages {
-  return jsonOf(attributes, "gen_ai.input.messages", messagesSchema) ?? [];
-}
-
-function outputOf({ attributes }: ReadSpan): ReadMessages {
-  return jsonOf(attributes, "gen_ai.output.messages", messagesSchema) ?? [];
-}
-
-function systemOf({ attributes }: ReadSpan): string | undefined {
-  const parts = jsonOf(attributes, "gen_ai.system_instructions", z.array(partSchema));
-  return parts === undefined ? undefined : textOfParts(parts);
-}
-
-/** What stands in the text parts; reasoning, images and files are left out. */
-function textOfParts(parts: readonly Part[]): string {
-  return parts
-    .flatMap(({ type, content }) => (type === "text" && typeof content === "string" ? [content] : []))
-    .join("");
-}
-
-/** Our messages of theirs. `toolNames`: by the id of the call; `failed`: ids of the calls that failed. */
-function toMessages(
-  messages: ReadMessages,
-  toolNames: ReadonlyMap<string, string>,
-  failed: ReadonlySet<string>,
-): Message[] {
-  return messages.flatMap(({ role, parts }): Message[] => {
-    if (role === "system" || role === "user") return [{ role, content: textOfParts(parts) }];
-    if (role === "assistant") return [{ role, content: textOfParts(parts), toolCalls: parts.flatMap(toToolCall) }];
-    return parts.flatMap((part) => {
-      if (part.type !== "tool_call_response") return [];
-      const toolCallId = part.id ?? "";
-      const name = toolNames.get(toolCallId) ?? "";
-      const content = asText(part.response ?? part.result);
-      return [{ role: "tool" as const, toolCallId, name, content, isError: failed.has(toolCallId) }];
-    });
-  });
-}
-
-function toToolCall({ type, id, name = "", arguments: given }: Part) {
-  if (type !== "tool_call") return [];
-  // A text where the model wrote none that could be read.
-  if (typeof given === "string") return [{ id: id ?? "", name, arguments: {}, invalid: given }];
-  const json = jsonValueSchema.safeParse(given ?? {});
-  return [{ id: id ?? "", name, arguments: (json.data ?? {}) as JsonValue }];
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
-
-function textOf(attributes: AttributeMap, ...keys: readonly string[]): string | undefined {
-  for (const key of keys) {
-    const value = attributes.get(key);
-    if (typeof value === "string") return value;
-  }
-  return undefined;
-}
-
-function numberOf(attributes: AttributeMap, key: string): number | undefined {
-  const value = attributes.get(key);
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
-}
-
-/** A count; undefined where it is none. */
-function countOf(attributes: AttributeMap, key: string): number | undefined {
-  const value = numberOf(attributes, key);
-  return Number.isSafeInteger(value) && (value ?? -1) >= 0 ? value : undefined;
-}
-
-function textsOf(attributes: AttributeMap, key: string): readonly string[] {
-  const value = attributes.get(key);
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
-}
-
-/** JSON in a text, checked; undefined where it is absent or is something else. */
-function jsonOf<T extends z.ZodType>(attributes: AttributeMap, key: string, schema: T): z.output<T> | undefined {
-  const text = textOf(attributes, key);
-  if (text === undefined || jsonDepth(text) > MAX_JSON_DEPTH) return undefined;
-  return schema.safeParse(parseJsonOrNull(text)).data;
 }
 
 const NANO_PER_MS = 1_000_000;
@@ -383,64 +389,3 @@ function durationMs({ startTimeUnixNano, endTimeUnixNano }: ReadSpan): number {
 function isError({ status }: ReadSpan): boolean {
   return status?.code === 2;
 }
-
-/** As other writers have it: any kind of value, numbers as texts or numbers, unknown fields let through. */
-const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>
-  z
-    .looseObject({
-      stringValue: z.string().optional(),
-      boolValue: z.boolean().optional(),
-      intValue: z.union([z.string(), z.number()]).optional(),
-      doubleValue: z.union([z.number(), z.string()]).optional(),
-      arrayValue: z.looseObject({ values: z.array(anyValueSchema).default([]) }).optional(),
-      kvlistValue: z.unknown().optional(),
-    })
-    .transform(({ stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue }): AttributeValue => {
-      if (intValue !== undefined) return Number(intValue);
-      if (doubleValue !== undefined) return Number(doubleValue);
-      if (arrayValue !== undefined) return arrayValue.values;
-      return stringValue ?? boolValue ?? (kvlistValue === undefined ? null : JSON.stringify(kvlistValue));
-    }),
-);
-
-type AttributeValue = string | number | boolean | null | readonly AttributeValue[];
-
-type AttributeMap = ReadonlyMap<string, AttributeValue>;
-
-const attributesSchema = z
-  .array(z.looseObject({ key: z.string(), value: anyValueSchema.optional() }))
-  .default([])
-  .transform((pairs): AttributeMap => new Map(pairs.map(({ key, value }) => [key, value ?? null])));
-
-const nanoSchema = z
-  .union([z.string().regex(/^\d{1,20}$/, "expected nanoseconds"), z.int().nonnegative().transform(String)])
-  .transform(BigInt);
-
-const hexSchema = z.string().regex(/^[0-9a-fA-F]*$/, "expected hex digits");
-
-const spanSchema = z.looseObject({
-  traceId: hexSchema.length(32, "expected 32 hex digits").transform((id) => id.toLowerCase()),
-  spanId: hexSchema.length(16, "expected 16 hex digits"),
-  parentSpanId: hexSchema.optional(),
-  name: z.string().default(""),
-  startTimeUnixNano: nanoSchema,
-  endTimeUnixNano: nanoSchema,
-  attributes: attributesSchema,
-  events: z.array(z.looseObject({ name: z.string().default(""), attributes: attributesSchema })).default([]),
-  status: z.looseObject({ code: z.int().default(0), message: z.string().default("") }).optional(),
-});
-
-type ReadSpan = z.output<typeof spanSchema>;
-
-/** The spans of one line of a file: what a collector's file exporter or this program writes. */
-const tracesDataSchema = z
-  .looseObject({
-    resourceSpans: z.array(
-      z.looseObject({
-        scopeSpans: z.array(z.looseObject({ spans: z.array(spanSchema).default([]) })).default([]),
-      }),
-    ),
-  })
-  .transform(({ resourceSpans }) =>
-    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
-  );

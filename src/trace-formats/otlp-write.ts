@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec, Usage } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
 import { programVersion } from "../platform/installation.js";
-import type { JsonValue } from "../platform/json.js";
+import { type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
 import { askedOf, isChatTrace, type Turn } from "../traces/trace.js";
 import type { ExportedTrace, LineFormat } from "./exported-trace.js";
@@ -74,16 +74,15 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
   }));
 }
 
-/** One span a model call, without the waiting before it. */
+/** Returns one span per model call, without the waiting before it. */
 function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
-  const { traceId, messages, turns } = trace;
-  const history = isChatTrace(trace) ? trace.historyLength : 0;
-  const said = turnMessages(messages, turns.length, history);
+  const { traceId, turns } = trace;
+  const said = turnMessages(trace);
   const { model } = conventionalModel(trace.model);
   const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
   return turns.map((turn, i) => {
     const { waitedMs = 0, latencyMs, startedAt } = turn;
-    const failed = isFailedCall(turn, said[i]);
+    const failed = isFailedCall(trace, turn, said[i]);
     return {
       traceId: otlpTraceId(traceId),
       spanId: otlpSpanId(traceId, `turn ${i}`),
@@ -98,9 +97,57 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
   });
 }
 
-/** The attempts of a call that never got a reply. */
-function isFailedCall({ finishReason, retries }: Turn, said: TurnMessages | undefined): boolean {
-  return finishReason === "other" && retries.length > 0 && (said?.reply ?? null) === null;
+/**
+ * Returns the span of the model call that ended the task, if the trace has no turn for it. A call that is not retried,
+ * such as one with a wrong key, leaves only the trace's error.
+ */
+function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
+  const { traceId, turns, ending, error } = trace;
+  const said = turnMessages(trace);
+  const last = turns.at(-1);
+  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last, said[turns.length - 1]))) return [];
+  const { provider, model } = conventionalModel(trace.model);
+  const start = lastActivity(trace);
+  const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
+  const system = systemOf(trace);
+  const input = system === null ? trace.messages : trace.messages.slice(1);
+  return [
+    {
+      traceId: otlpTraceId(traceId),
+      spanId: otlpSpanId(traceId, "failed call"),
+      parentSpanId: rootSpanId(trace),
+      name: storable(`chat ${model}`),
+      kind: SPAN_KIND.client,
+      startTimeUnixNano: start,
+      endTimeUnixNano: laterOf(unixNano(trace.endedAt), start),
+      attributes: toKeyValues({
+        "openinference.span.kind": text("LLM"),
+        "session.id": text(trace.sessionId),
+        "gen_ai.operation.name": text("chat"),
+        "gen_ai.provider.name": text(provider),
+        "gen_ai.request.model": text(model),
+        "gen_ai.conversation.id": text(trace.sessionId),
+        "error.type": text(ending),
+        ...(content ? { ...inputAttributes(system, input), "gen_ai.tool.definitions": definitions } : {}),
+        "art_e.has_no_turn": { boolValue: true },
+      }),
+      status: { code: STATUS_ERROR, message: storable(error ?? ending) },
+    },
+  ];
+}
+
+/** The end of the last model or tool call, which is when the next call began. */
+function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
+  return [
+    ...turns.map((turn) => unixNano(turn.startedAt, (turn.waitedMs ?? 0) + turn.latencyMs)),
+    ...toolCalls.map((call) => unixNano(call.startedAt, call.durationMs)),
+  ].reduce(laterOf, unixNano(startedAt));
+}
+
+/** Whether the turn holds the attempts of a call that never got a reply. */
+function isFailedCall({ ending }: ExportedTrace, turn: Turn, said: TurnMessages | undefined): boolean {
+  const wasAttempted = turn.retries.length > 0 || ending === "model_error";
+  return turn.finishReason === "other" && wasAttempted && (said?.reply ?? null) === null;
 }
 
 function modelSpanAttributes(
@@ -136,12 +183,13 @@ function modelSpanAttributes(
 
 /** Ours and theirs both count cached tokens among those of the input. */
 function usageOf(usage: Usage): Attributes {
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = usage;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
     "gen_ai.usage.input_tokens": integer(inputTokens),
     "gen_ai.usage.output_tokens": integer(outputTokens),
     "gen_ai.usage.cache_read.input_tokens": integer(cachedInputTokens),
     "gen_ai.usage.cache_creation.input_tokens": integer(cacheWriteTokens),
+    "gen_ai.usage.reasoning.output_tokens": integer(reasoningTokens),
   };
 }
 
@@ -154,10 +202,16 @@ interface TurnContent {
 function modelSpanContent({ said, definitions }: TurnContent, { finishReason }: Turn): Attributes {
   const { system = null, input = [], reply = null } = said ?? {};
   return {
-    "gen_ai.system_instructions": system === null ? undefined : jsonText(toSystemParts(system)),
-    "gen_ai.input.messages": jsonText(input.map(toParts)),
+    ...inputAttributes(system, input),
     "gen_ai.output.messages": reply === null ? undefined : jsonText([toOutputMessage(reply, finishReason)]),
     "gen_ai.tool.definitions": definitions,
+  };
+}
+
+function inputAttributes(system: string | null, input: readonly Message[]): Attributes {
+  return {
+    "gen_ai.system_instructions": system === null ? undefined : jsonText(toSystemParts(system)),
+    "gen_ai.input.messages": jsonText(input.map(toParts)),
   };
 }
 
@@ -174,15 +228,47 @@ interface TurnMessages {
   readonly reply: Message | null;
 }
 
-/** The conversation as the model had it in each of its turns. `history`: how many messages earlier chats left. */
-function turnMessages(messages: readonly Message[], turns: number, history: number): TurnMessages[] {
-  const system = messages[0]?.role === "system" ? messages[0].content : null;
-  const said = system === null ? messages : messages.slice(1);
-  const replies = [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
-  return Array.from({ length: turns }, (_, turn) => {
-    const at = replies[turn];
+/** Returns the conversation as the model received it in each turn. */
+function turnMessages(trace: ExportedTrace): TurnMessages[] {
+  const system = systemOf(trace);
+  const said = system === null ? trace.messages : trace.messages.slice(1);
+  const replies = ownReplies(trace, said);
+  // An external agent's replies are one turn, which is that of its last reply.
+  const missing = Math.max(0, replies.length - trace.turns.length);
+  return trace.turns.map((_, turn) => {
+    const at = replies[turn + missing];
     return { system, input: said.slice(0, at), reply: at === undefined ? null : (said[at] ?? null) };
   });
+}
+
+function systemOf({ messages: [first] }: ExportedTrace): string | null {
+  return first?.role === "system" ? first.content : null;
+}
+
+/** Indices of the replies in `said`, without those of earlier chats. */
+function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
+  const history = isChatTrace(trace) ? trace.historyLength : 0;
+  return [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
+}
+
+/**
+ * Returns the messages after the last reply of a model call, which no span of a call has: results of the last tool
+ * calls, or the entire conversation if there was no call. Provider state is left out.
+ */
+function laterMessages(trace: ExportedTrace): Message[] {
+  const said = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
+  const last = turnMessages(trace).findLast(({ reply }) => reply !== null || trace.turns.length > 0);
+  if (last === undefined)
+    return failedCallSpan(trace, { content: false, tools: [] }).length > 0 ? [] : [...trace.messages];
+  const covered = last.reply === null ? said.length : last.input.length + 1;
+  return said.slice(covered).map(withoutProviderState);
+}
+
+function withoutProviderState(message: Message): Message {
+  if (message.role !== "assistant") return message;
+  const { role, content, toolCalls } = message;
+  const reasoning = reasoningText(message);
+  return { role, content, toolCalls, ...(reasoning === "" ? {} : { reasoning }) };
 }
 
 /** The root of a trace: the whole task, with question and answer where Langfuse and Phoenix look for them. */
@@ -215,6 +301,7 @@ function attributesOf(trace: ExportedTrace, content: boolean, failed: boolean): 
     "openinference.span.kind": text("AGENT"),
     "session.id": text(trace.sessionId),
     "gen_ai.operation.name": text("invoke_agent"),
+    "gen_ai.provider.name": text(conventionalModel(trace.model).provider),
     "gen_ai.agent.name": text(trace.agentId),
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.request.model": text(conventionalModel(trace.model).model),
@@ -229,6 +316,7 @@ function contentOf(trace: ExportedTrace): Attributes {
   const { messages, answer, turns } = trace;
   const system = messages.find(({ role }) => role === "system")?.content;
   const question = askedOf(trace);
+  const later = laterMessages(trace);
   const reply = (said: string) =>
     toOutputMessage({ role: "assistant", content: said, toolCalls: [] }, turns.at(-1)?.finishReason ?? "stop");
   return {
@@ -238,8 +326,9 @@ function contentOf(trace: ExportedTrace): Attributes {
     "input.value": text(question),
     "output.value": text(answer ?? undefined),
     "art_e.sources": texts(trace.sources),
+    "art_e.later_messages": jsonText(later),
     ...(isChatTrace(trace)
-      ? {}
+      ? { "art_e.inbox": text(trace.inbox ?? undefined), "art_e.query_date": text(trace.queryDate ?? undefined) }
       : { "art_e.task": jsonText(trace.task), "art_e.judge": jsonText(trace.judge ?? undefined) }),
     "art_e.grade": jsonText("grade" in trace ? trace.grade : undefined),
   };
@@ -254,7 +343,7 @@ function ownAttributes(trace: ExportedTrace): Attributes {
     "art_e.ending": text(ending),
     "art_e.max_turns": integer(maxTurns),
     ...(isChatTrace(trace)
-      ? {}
+      ? { "art_e.agent_version": integer(trace.agentVersion), "art_e.history_length": integer(trace.historyLength) }
       : {
           "art_e.run.id": text(trace.runId),
           "art_e.task.id": typeof trace.taskId === "number" ? integer(trace.taskId) : text(trace.taskId),
@@ -313,14 +402,17 @@ function hash(value: string, digits: number): string {
   return createHash("sha256").update(value).digest("hex").slice(0, digits);
 }
 
-/** The conventions that the attributes follow. */
+/**
+ * The version of the GenAI conventions that the attributes follow. It has `cache_creation`, which later versions rename
+ * to `cache_write`, and requires `gen_ai.provider.name` on every `invoke_agent` span. `otlp-read` accepts both.
+ */
 const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev";
 
 const NAME = "art-e";
 
 /** The spans of a trace by the GenAI conventions: its agent's, then model and tool calls by their start. */
 export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
-  const below = [...modelSpans(trace, options), ...toolSpans(trace, options)];
+  const below = [...modelSpans(trace, options), ...failedCallSpan(trace, options), ...toolSpans(trace, options)];
   return [agentSpan(trace, options), ...below.sort(byStart)];
 }
 
@@ -341,7 +433,7 @@ export const otlpFormat: LineFormat = {
     const { resource, scope, schemaUrl } = spanSource();
     for (const trace of traces) {
       const spans = otlpSpans(trace, { content, tools: toolsOf(trace) });
-      yield JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
+      yield toWellFormedJson({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
     }
   },
 };
@@ -367,7 +459,9 @@ interface PartsMessage {
 function toParts(message: Message): PartsMessage {
   const { role } = message;
   if (role === "tool") {
-    return { role, parts: [{ type: "tool_call_response", id: message.toolCallId, response: message.content }] };
+    const { toolCallId: id, name, content: response } = message;
+    // Readers find the name by the id of the call.
+    return { role, parts: [{ type: "tool_call_response", id, ...(id === "" ? { name } : {}), response }] };
   }
   const said = message.content === "" ? [] : [{ type: "text", content: message.content }];
   if (role !== "assistant") return { role, parts: said };

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { type Cell, csvLineOf } from "../platform/files.js";
-import type { JsonValue } from "../platform/json.js";
+import { type JsonValue, toWellFormedJson } from "../platform/json.js";
 import { isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
-import { toWellFormedJson } from "./exported-trace.js";
 import type { CellValue, Column, Table, TableSource } from "./table-columns.js";
 
 export interface TaskResultRow {
@@ -57,6 +56,7 @@ export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
   { name: "cachedInputTokens", type: "integer", read: ({ result }) => result.usage.cachedInputTokens },
   { name: "cacheWriteTokens", type: "integer", read: ({ result }) => result.usage.cacheWriteTokens ?? 0 },
   { name: "outputTokens", type: "integer", read: ({ result }) => result.usage.outputTokens },
+  { name: "reasoningTokens", type: "integer", read: ({ result }) => result.usage.reasoningTokens ?? 0 },
   { name: "costUsd", type: "number", read: ({ result }) => result.costUsd },
   { name: "judgeCostUsd", type: "number", read: ({ result }) => result.judgeCostUsd },
   { name: "retries", type: "integer", read: ({ result }) => result.retries },
@@ -98,7 +98,7 @@ export function questionsTable(format: TableFormat): {
       { name: "answer", type: "text", read: ({ answer }) => answer },
       format === "csv"
         ? // A cell is one text, and a Message-ID may hold any separator.
-          { name: "message_ids", type: "text", read: (row) => JSON.stringify(row.message_ids) }
+          { name: "message_ids", type: "text", read: (row) => toWellFormedJson(row.message_ids) }
         : { name: "message_ids", type: "texts", read: (row) => row.message_ids },
       { name: "how_realistic", type: "number", read: (row) => row.how_realistic },
       { name: "inbox_address", type: "text", read: (row) => row.inbox_address },
@@ -144,6 +144,7 @@ const TURN_COLUMNS: readonly Column<TurnRow>[] = [
   { name: "cachedInputTokens", type: "integer", read: ({ turn }) => turn.usage?.cachedInputTokens ?? null },
   { name: "cacheWriteTokens", type: "integer", read: ({ turn: { usage } }) => usage && (usage.cacheWriteTokens ?? 0) },
   { name: "outputTokens", type: "integer", read: ({ turn }) => turn.usage?.outputTokens ?? null },
+  { name: "reasoningTokens", type: "integer", read: ({ turn: { usage } }) => usage && (usage.reasoningTokens ?? 0) },
   { name: "costUsd", type: "number", read: ({ turn }) => turn.costUsd },
   { name: "retries", type: "integer", read: ({ turn }) => turn.retries.length },
   { name: "cached", type: "boolean", read: ({ turn }) => turn.cached },

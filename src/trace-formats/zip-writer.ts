@@ -1,7 +1,6 @@
 import { crc32, deflateRawSync } from "node:zlib";
 import { Deflate } from "fflate";
-import type { JsonObject } from "../platform/json.js";
-import { toWellFormedJson } from "./exported-trace.js";
+import { type JsonObject, toWellFormedJson } from "../platform/json.js";
 
 /** A list as JSON, compressed as it comes, for what may be written only when all else is. */
 export class DeflatedList implements Deflated {

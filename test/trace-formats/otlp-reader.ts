@@ -53,7 +53,7 @@ export type ReadSpan = z.output<typeof span>;
 const GEN_AI_NAMES = new Set(
   `operation.name provider.name agent.name conversation.id request.model request.temperature request.max_tokens
    response.model response.id response.finish_reasons usage.input_tokens usage.output_tokens
-   usage.cache_read.input_tokens usage.cache_creation.input_tokens system_instructions input.messages output.messages
+   usage.cache_read.input_tokens usage.cache_creation.input_tokens usage.reasoning.output_tokens system_instructions input.messages output.messages
    tool.definitions tool.name tool.type tool.description tool.call.id tool.call.arguments tool.call.result
    evaluation.name evaluation.score.value evaluation.score.label evaluation.explanation`
     .split(/\s+/)

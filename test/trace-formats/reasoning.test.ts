@@ -1,6 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { addUsage, NO_USAGE } from "../../src/models/model.js";
 import { reasoningText } from "../../src/models/reasoning-text.js";
+import { traceText } from "../../src/reports/trace-text.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
+import { openImport } from "../../src/trace-formats/open-import.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { needs } from "../machine-requirements.js";
 import { readAtif } from "./atif-reader.js";
@@ -12,6 +18,8 @@ import { otlpLines } from "./otlp-line.js";
 import { problemsOf, spansOf, tracesDataSchema, valuesOf } from "./otlp-reader.js";
 
 /** What a model thought, which each provider keeps in its own form, in what is exported. */
+
+const WITH_REASONING = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0, reasoningTokens: 15 };
 
 const WHY = "The call is on Friday.";
 
@@ -90,4 +98,26 @@ describe("is written", () => {
     const [model] = sample.events.filter(({ event }: { event: string }) => event === "model");
     expect(model.output).toMatchObject({ completion: "said", choices: [{ message: { content: [reasoning, {}] } }] });
   });
+});
+
+describe("is read again", () => {
+  it.each(["atif", "otlp", "inspect-json"] as const)("from %s, with its tokens", async (format) => {
+    const path = join(mkdtempSync(join(tmpdir(), "art-e-")), "file");
+    const counted = { ...THOUGHT, turns: THOUGHT.turns.map((turn) => ({ ...turn, usage: WITH_REASONING })) };
+    const written = FORMATS[format];
+    const context = contextOf({ toolsOf: () => TOOLS });
+    const pieces = "lines" in written ? written.lines([counted], context) : written.pieces([counted], context);
+    writeFileSync(path, [...pieces].join(""));
+    for await (const { trace } of (await openImport(path)).traces()) {
+      expect(reasoningText(trace.messages[2] as never)).toBe(WHY);
+      expect(trace.turns.map(({ usage }) => usage?.reasoningTokens)).toEqual([15, 15]);
+      expect(traceText(trace)).toContain(`  Reasoning:\n    ${WHY}`);
+    }
+    rmSync(path);
+  });
+});
+
+it("adds reasoning tokens up", () => {
+  expect(addUsage(WITH_REASONING, addUsage(NO_USAGE, WITH_REASONING))).toMatchObject({ reasoningTokens: 30 });
+  expect(addUsage(NO_USAGE, NO_USAGE)).toEqual(NO_USAGE);
 });

@@ -3,7 +3,15 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters, type Usage } from "../model.js";
+import {
+  cacheWrites,
+  type Message,
+  type Model,
+  type ModelRequest,
+  reasoningUsage,
+  type SentParameters,
+  type Usage,
+} from "../model.js";
 import { sdkFetch, withDeadline } from "../provider-http.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
 import {
@@ -160,6 +168,7 @@ const replySchema = z.object({
       cache_read_input_tokens: count,
       cache_creation_input_tokens: count,
       cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish(),
+      output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
     })
     .nullish(),
 });
@@ -216,5 +225,6 @@ function toUsage(usage: NonNullable<z.output<typeof replySchema>["usage"]>): Usa
     outputTokens: usage.output_tokens,
     cachedInputTokens,
     ...cacheWrites(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0),
+    ...reasoningUsage(usage.output_tokens_details?.thinking_tokens),
   };
 }

@@ -3,7 +3,15 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import type { Message, Model, ModelRequest, SentParameters, ToolMessage, Usage } from "../model.js";
+import {
+  type Message,
+  type Model,
+  type ModelRequest,
+  reasoningUsage,
+  type SentParameters,
+  type ToolMessage,
+  type Usage,
+} from "../model.js";
 import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
@@ -211,11 +219,12 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   };
 }
 
-/** Thinking is billed as output but counted beside it. */
+/** Gemini bills thinking as output but counts it separately. */
 function toUsage(usage: z.output<typeof usageSchema>): Usage {
   return {
     inputTokens: (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0),
     outputTokens: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
     cachedInputTokens: usage.cachedContentTokenCount ?? 0,
+    ...reasoningUsage(usage.thoughtsTokenCount),
   };
 }

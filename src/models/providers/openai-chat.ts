@@ -9,7 +9,14 @@ import {
   openaiHeaders,
 } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
-import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters } from "../model.js";
+import {
+  cacheWrites,
+  type Message,
+  type Model,
+  type ModelRequest,
+  reasoningUsage,
+  type SentParameters,
+} from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
@@ -182,6 +189,7 @@ const replySchema = z.object({
       prompt_tokens_details: z
         .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
         .nullish(),
+      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
     })
     .nullish()
     .catch(null),
@@ -219,6 +227,7 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
           outputTokens: reply.usage.completion_tokens ?? 0,
           cachedInputTokens: reply.usage.prompt_tokens_details?.cached_tokens ?? 0,
           ...cacheWrites(reply.usage.prompt_tokens_details?.cache_write_tokens ?? 0),
+          ...reasoningUsage(reply.usage.completion_tokens_details?.reasoning_tokens),
         }
       : null,
     ...stateOf(message, calls, ids),

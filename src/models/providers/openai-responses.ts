@@ -3,7 +3,14 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import { cacheWrites, type Message, type Model, type ModelRequest, type SentParameters } from "../model.js";
+import {
+  cacheWrites,
+  type Message,
+  type Model,
+  type ModelRequest,
+  reasoningUsage,
+  type SentParameters,
+} from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { httpError } from "../provider-errors.js";
 import { sdkFetch, withDeadline } from "../provider-http.js";
@@ -139,6 +146,7 @@ const replySchema = z.object({
       input_tokens_details: z
         .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
         .nullish(),
+      output_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
     })
     .nullish(),
 });
@@ -176,6 +184,7 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
           outputTokens: reply.usage.output_tokens,
           cachedInputTokens: reply.usage.input_tokens_details?.cached_tokens ?? 0,
           ...cacheWrites(reply.usage.input_tokens_details?.cache_write_tokens ?? 0),
+          ...reasoningUsage(reply.usage.output_tokens_details?.reasoning_tokens),
         }
       : null,
     ...stateOf(reply.output, ids),

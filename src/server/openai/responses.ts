@@ -237,7 +237,7 @@ function openResponse(sessionId: string, body: z.output<typeof responseBody>): R
 /** The response with its answer. */
 function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObject & { output: [OutputMessage] } {
   const { text, isRefusal } = answerText(trace);
-  const { inputTokens, outputTokens, cachedInputTokens } = sumUsage(trace.turns);
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens = 0 } = sumUsage(trace.turns);
   const status = isComplete(trace) ? "completed" : "incomplete";
   const part: OutputMessage["content"][number] = isRefusal
     ? { type: "refusal", refusal: text }
@@ -251,8 +251,7 @@ function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObje
       input_tokens: inputTokens,
       input_tokens_details: { cached_tokens: cachedInputTokens },
       output_tokens: outputTokens,
-      // Reasoning tokens are counted in output_tokens and not known separately.
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: reasoningTokens },
       total_tokens: inputTokens + outputTokens,
     },
     art_e: agentDetails(trace),

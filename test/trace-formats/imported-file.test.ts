@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, describe, expect, it } from "vitest";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
+import { openImport } from "../../src/trace-formats/open-import.js";
+import { contextOf } from "./context.js";
+import { ANSWERED } from "./traces.js";
+
+const folder = mkdtempSync(join(tmpdir(), "art-e-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = join(folder, "file");
+
+async function read(content: string | Uint8Array): Promise<ImportedTrace[]> {
+  writeFileSync(path, content);
+  const traces: ImportedTrace[] = [];
+  for await (const { trace } of (await openImport(path)).traces()) traces.push(trace);
+  return traces;
+}
+
+const TRACES = [ANSWERED, { ...ANSWERED, traceId: "trace_2", taskId: 8, task: { ...ANSWERED.task, id: 8 } }];
+
+const ids = (traces: readonly ImportedTrace[]) => traces.map(({ traceId }) => traceId);
+
+/** The documents of each format. */
+const FILES = {
+  jsonl: [...FORMATS.jsonl.lines(TRACES, contextOf())],
+  otlp: [...FORMATS.otlp.lines(TRACES, contextOf())],
+  atif: [...FORMATS.atif.lines(TRACES, contextOf())],
+  "inspect-json": [[...FORMATS["inspect-json"].pieces(TRACES, contextOf())].join("")],
+} as const;
+
+describe.each(Object.entries(FILES))("a file of %s", (_, documents) => {
+  const lines = documents.map((document) => `${document}\n`).join("");
+  const pretty = documents.map((document) => JSON.stringify(JSON.parse(document), null, 2)).join("\n");
+
+  it.each([
+    ["plain", lines],
+    ["with a byte order mark", `\ufeff${lines}`],
+    ["with Windows line ends", lines.replaceAll("\n", "\r\n")],
+    ["pretty-printed", pretty],
+    ["pretty-printed with a byte order mark", `\ufeff${pretty}`],
+    ["in gzip", gzipSync(lines)],
+    ["in gzip, pretty-printed with a byte order mark", gzipSync(`\ufeff${pretty}`)],
+    ["in two parts of gzip", Buffer.concat([gzipSync(lines.slice(0, 500)), gzipSync(lines.slice(500))])],
+  ])("%s is read", async (_name, content) => {
+    expect(ids(await read(content))).toEqual(ids(TRACES));
+  });
+
+  it("in gzip that is cut off is refused in one line", async () => {
+    await expect(read(gzipSync(lines).subarray(0, -20))).rejects.toThrow(
+      /cannot be unpacked with gzip: unexpected end/,
+    );
+  });
+});
+
+it("finds the ends of documents wherever a chunk ends", async () => {
+  // Quotes and backslashes of every number around the 64 KiB at which files are read.
+  for (let shift = 0; shift < 12; shift++) {
+    const answer = `${"x".repeat(65_400 - shift)}${'\\"{'.repeat(60)}`;
+    const traces = TRACES.map((trace) => ({ ...trace, answer }));
+    const [first, second] = await read(traces.map((trace) => JSON.stringify(trace)).join("\n"));
+    expect([first?.answer, second?.answer]).toEqual([answer, answer]);
+  }
+});
+
+it.each([
+  ["in UTF-16", Buffer.from(`\ufeff${FILES.jsonl[0]}`, "utf16le"), "is in UTF-16"],
+  ["that is an .eval file in gzip", gzipSync("PK\u0003\u0004"), "is an .eval file inside gzip"],
+  ["with text between its documents", `${FILES.jsonl[0]}\nhello\n${FILES.jsonl[1]}`, "line 2: is not JSON."],
+  ["with a bracket too many", `${FILES.jsonl[0]}}\n`, "line 1: is not JSON."],
+])("refuses a file %s", async (_, content, message) => {
+  await expect(read(content)).rejects.toThrow(message);
+});
+
+it("reads NaN and infinities, which Python writes, as null, and leaves strings alone", async () => {
+  const said = JSON.stringify({ ...ANSWERED, answer: 'NaN "-Infinity" \\', scores: { semanticScore: { value: 7 } } });
+  for (const number of ["NaN", "Infinity", "-Infinity"]) {
+    const [trace] = await read(said.replace('"value":7', `"value":${number}`));
+    expect(trace).toMatchObject({ answer: 'NaN "-Infinity" \\', scores: { semanticScore: { value: null } } });
+  }
+});

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { FORMATS } from "../../src/trace-formats/formats.js";
+import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
+import { openImport } from "../../src/trace-formats/open-import.js";
+import { contextOf } from "./context.js";
+import { BY_TOOL, SECOND_EPOCH } from "./kinds-of-traces.js";
+
+/** Logs of Inspect's own solvers, which have events and fields that art-e never writes. */
+
+const folder = mkdtempSync(join(tmpdir(), "art-e-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const HEADER = {
+  ...{ version: 2, status: "success" },
+  eval: { created: "2026-01-02T03:04:05Z", task: "t", model: "m/n", dataset: {}, config: {} },
+};
+
+async function read(changes: object, edit = (text: string) => text): Promise<ImportedTrace> {
+  const path = join(folder, "log.json");
+  const sample = { id: 1, epoch: 1, input: "When?", target: "Friday", ...changes };
+  writeFileSync(path, edit(JSON.stringify({ ...HEADER, samples: [sample] })));
+  for await (const { trace } of (await openImport(path)).traces()) return trace;
+  throw new Error("no sample was read");
+}
+
+const USAGE = {
+  ...{ input_tokens: 40, output_tokens: 20, total_tokens: 120, input_tokens_cache_read: 50 },
+  ...{ input_tokens_cache_write: 10, reasoning_tokens: 15, total_cost: 0.5 },
+};
+
+const MODEL_EVENT = {
+  ...{ event: "model", timestamp: "2026-01-02T03:04:05Z", model: "m/n" },
+  output: { model: "n-1", choices: [{ stop_reason: "stop" }], usage: USAGE, time: 2 },
+};
+
+const TURN = {
+  ...{ model: "n-1", finishReason: "stop", latencyMs: 2_000, costUsd: 0.5 },
+  usage: { inputTokens: 100, outputTokens: 20, cachedInputTokens: 50, cacheWriteTokens: 10, reasoningTokens: 15 },
+};
+
+describe("an Inspect log", () => {
+  it.each([
+    ["a sandbox event with an output", { event: "sandbox", action: "exec", cmd: "ls", result: 0, output: "a.txt" }],
+    ["an event with numbers for texts", { event: "info", id: 5, type: 7, span_id: 1, function: {}, timestamp: 0 }],
+    ["an event with a list of tools that are names", { event: "custom", tools: ["bash"], error: 404, pending: "no" }],
+    ["an event of a kind that is not known", { event: "of tomorrow", output: [], arguments: "x", working_time: "1 s" }],
+    ["an event without a kind", { output: 1 }],
+    ["an event that is not an object", "text"],
+  ])("with %s is read, with its model calls", async (_, event) => {
+    const trace = await read({ events: [event, MODEL_EVENT, event] });
+    expect(trace.turns).toMatchObject([TURN]);
+    expect(trace.toolCalls).toEqual([]);
+  });
+
+  it.each([
+    ["metadata", "text"],
+    ["scores", { a: "C", b: { value: "C", explanation: 5 } }],
+    ["error", { message: null }],
+    ["limit", { type: 5 }],
+    ["total_time", "2 s"],
+    ["output", "text"],
+    ["store", []],
+    ["attachments", { x: 5 }],
+    ["model_usage", { "m/n": 5 }],
+  ])("with an odd %s is read", async (field, value) => {
+    expect(await read({ [field]: value, events: [MODEL_EVENT] })).toMatchObject({ taskId: 1, turns: [TURN] });
+  });
+
+  it("has a score of NaN as missing", async () => {
+    const scores = { loss: { value: 7 }, correct: { value: "C" } };
+    const trace = await read({ scores }, (text) => text.replace('"value":7', '"value":NaN'));
+    expect(trace.scores).toEqual({ correct: { value: 1 } });
+  });
+
+  it("has reasoning of its replies, and the summary of reasoning that is redacted", async () => {
+    const reply = (part: object) => ({
+      role: "assistant",
+      content: [
+        { type: "reasoning", ...part },
+        { type: "text", text: "Friday." },
+      ],
+    });
+    const messages = [
+      reply({ reasoning: "The email says so." }),
+      reply({ reasoning: "gAAAA", redacted: true, summary: "In short." }),
+      reply({ reasoning: "gAAAA", redacted: true }),
+    ];
+    const said = (await read({ messages })).messages;
+    expect(said).toEqual([
+      { role: "assistant", content: "Friday.", toolCalls: [], reasoning: "The email says so." },
+      { role: "assistant", content: "Friday.", toolCalls: [], reasoning: "In short." },
+      { role: "assistant", content: "Friday.", toolCalls: [] },
+    ]);
+  });
+
+  it("without model events has the tokens of its sample", async () => {
+    const trace = await read({ model_usage: { "m/n": USAGE }, output: { choices: [{ stop_reason: "stop" }] } });
+    expect(trace.turns).toMatchObject([{ ...TURN, model: "m/n", latencyMs: 0 }]);
+  });
+});
+
+it("names the ids of its samples, which read_eval_log_samples needs, once each", () => {
+  const traces = [BY_TOOL, SECOND_EPOCH, { ...BY_TOOL, traceId: "trace_9", taskId: "a-b" }];
+  const log = JSON.parse([...FORMATS["inspect-json"].pieces(traces, contextOf())].join(""));
+  expect(log.eval.dataset).toMatchObject({ samples: 2, sample_ids: [8, "a-b"] });
+  expect(log.samples.map(({ id, epoch }: { id: unknown; epoch: number }) => [id, epoch])).toEqual([
+    [8, 1],
+    [8, 2],
+    ["a-b", 1],
+  ]);
+});
