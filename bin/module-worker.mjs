@@ -5,12 +5,14 @@ import { parentPort, workerData } from "node:worker_threads";
 // Its output is not a result.
 const words = (error) => (error instanceof Error ? error.message : String(error));
 
+class MissingExport extends Error {}
+
 try {
   const { createJiti } = await import(workerData.jiti);
   const jiti = createJiti(workerData.path, { fsCache: false, moduleCache: false, interopDefault: true });
   const loaded = await jiti.import(workerData.path);
   const tool = typeof loaded?.default === "object" && loaded.default !== null ? loaded.default : loaded;
-  if (typeof tool?.call !== "function") throw new Error("it exports no function call(args, context)");
+  if (typeof tool?.call !== "function") throw new MissingExport("it exports no function call(args, context)");
   const { name, description, parameters } = tool;
   parentPort.postMessage({ ready: JSON.parse(JSON.stringify({ name, description, parameters })) });
   parentPort.on("message", async ({ id, args, context }) => {
@@ -26,5 +28,5 @@ try {
     }
   });
 } catch (error) {
-  parentPort.postMessage({ broken: words(error) });
+  parentPort.postMessage({ broken: words(error), missingExport: error instanceof MissingExport });
 }

@@ -4,7 +4,7 @@ import { COMMANDS } from "./cli/command-table.js";
 import { configuredDatabase } from "./cli/find-config.js";
 import { buildParser, formatError, refuseEmptyValues } from "./cli/parser.js";
 import {
-  handleClosedOutput,
+  handleOutputErrors,
   listenForInterrupt,
   openOutput,
   openProgressLater,
@@ -23,7 +23,7 @@ import { databaseError } from "./store/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
 export async function main(given: readonly string[]): Promise<ExitCode> {
-  handleClosedOutput();
+  handleOutputErrors((error) => printError(error, given));
   if (given[0] === COMPLETE) {
     const { complete } = await import("./cli/completion.js");
     return complete(given.slice(1), COMMANDS);
@@ -54,10 +54,7 @@ export async function main(given: readonly string[]): Promise<ExitCode> {
     await parser.parse();
     return code;
   } catch (error) {
-    const form = { json: args.includes("--json"), verbose: args.includes("--verbose") };
-    const { text, exitCode } = formatError(parser.explain(error), form);
-    writeAboveBar(`${stripControls(text)}\n`);
-    return exitCode;
+    return printError(parser.explain(error), args);
   } finally {
     showDatabase(null);
     closeInterrupts();
@@ -72,6 +69,14 @@ async function explainByDamage(error: unknown, db: string): Promise<unknown> {
   if (error instanceof UserError || error instanceof Interrupted || !existsSync(db)) return error;
   const { describeDamage } = await import("./runs/database-damage.js");
   return describeDamage(db, error) ?? error;
+}
+
+/** Prints the error to stderr in the form that the flags in `args` select. Returns its exit code. */
+function printError(error: unknown, args: readonly string[]): ExitCode {
+  const form = { json: args.includes("--json"), verbose: args.includes("--verbose") };
+  const { text, exitCode } = formatError(error, form);
+  writeAboveBar(`${stripControls(text)}\n`);
+  return exitCode;
 }
 
 /** `art-e help run` is `art-e run --help`. */

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AppSettings } from "../platform/app-context.js";
 import { flagName, splitShellWords } from "../platform/command-line.js";
@@ -344,6 +345,9 @@ function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): str
   }
 }
 
+const EXPORT_CALL = "Export call(args, context), description and parameters from the module.";
+const FIX_MODULE = "Fix the module, then run the command again.";
+
 /** The name, description and parameters that a module exports, if any. */
 export async function describeModule(
   path: string,
@@ -352,22 +356,27 @@ export async function describeModule(
   signal: AbortSignal,
 ): Promise<{ name?: unknown; description?: unknown; parameters?: unknown }> {
   const environment = cleanEnvironment(env, external.env);
-  const refuse = (why: string, cause?: unknown) =>
-    new UserError(
-      "module_unusable",
-      `${path}: ${why}.`,
-      "It must export call(args, context), description and parameters.",
-      2,
-      { cause },
-    );
-  if (!environment.ok) throw refuse(`the environment variable ${environment.missing} is not set`);
+  const refuse = (why: string, hint: string, cause?: unknown) =>
+    new UserError("module_unusable", `${path}: ${why}.`, hint, 2, { cause });
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file?.isFile()) {
+    const why = file === undefined ? "no such file" : "is not a file";
+    throw refuse(why, "Pass --module the path of a JavaScript or TypeScript file.");
+  }
+  if (!environment.ok) {
+    throw refuse(`the environment variable ${environment.missing} is not set`, `Set ${environment.missing}.`);
+  }
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
     return await external.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
   } catch (error) {
     signal.throwIfAborted();
-    if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, error);
-    if (error instanceof ModuleFailed) throw refuse(error.message, error);
+    if (timeout.aborted) throw refuse(`it was not loaded within ${TIMEOUT_MS / 1000} s`, FIX_MODULE, error);
+    if (error instanceof ModuleFailed) {
+      // Node appends a "Require stack" of several lines to a missing import.
+      const why = error.message.replace(/\nRequire stack:[\s\S]*$/, "").replace(/\s+/g, " ");
+      throw refuse(why, error.lacksCall ? EXPORT_CALL : FIX_MODULE, error);
+    }
     throw error;
   }
 }

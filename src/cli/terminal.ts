@@ -3,7 +3,8 @@ import { createRequire } from "node:module";
 import type { MultiBar } from "cli-progress";
 import { type AppSettings, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
-import { EXIT, UserError } from "../platform/errors.js";
+
+import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { toWellFormedJson } from "../platform/json.js";
 import { stripControls } from "../platform/strings.js";
 import { isAnyThreadBusy } from "../platform/worker-rpc.js";
@@ -308,7 +309,7 @@ function withoutC1(json: string): string {
   return json.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
-let handlesClosedOutput = false;
+let handlesOutputErrors = false;
 
 /** Writes with backpressure. */
 async function write(text: string): Promise<void> {
@@ -316,17 +317,21 @@ async function write(text: string): Promise<void> {
 }
 
 /**
- * Exits quietly when the reader of stdout is gone (`| head`). A closed terminal does not end the process, so that
- * results are still saved. Once for the process, which may run several command lines.
+ * Exits quietly when the reader of stdout is gone (`| head`). Any other write error, such as a full disk, is passed to
+ * `report`, whose exit code ends the process. A closed terminal does not end the process, so that results are still
+ * saved. Only the first call takes effect, because a process can run several command lines.
  */
-export function handleClosedOutput(): void {
-  if (handlesClosedOutput) return;
-  handlesClosedOutput = true;
+export function handleOutputErrors(report: (error: UserError) => ExitCode): void {
+  if (handlesOutputErrors) return;
+  handlesOutputErrors = true;
   process.stderr.on("error", () => undefined);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EIO") return;
-    if (error.code !== "EPIPE") throw error;
-    process.exit();
+    if (error.code === "EPIPE") process.exit();
+    const hint = "Write to a disk with free space, or check where stdout is redirected.";
+    process.exit(
+      report(new UserError("stdout_failed", `Cannot write to stdout: ${error.message}.`, hint, EXIT.failed)),
+    );
   });
 }
 

@@ -15,7 +15,7 @@ const MAX_CHARS = 10_000_000;
 
 const messageSchema = z.union([
   z.object({ ready: z.record(z.string(), jsonValueSchema) }),
-  z.object({ broken: z.string() }),
+  z.object({ broken: z.string(), missingExport: z.boolean() }),
   z.object({ id: z.number(), text: z.string() }),
   z.object({ id: z.number(), error: z.string() }),
 ]);
@@ -28,6 +28,14 @@ export interface ModuleStart {
 /** A module that cannot be loaded, or a call of it that failed; the message says why. */
 export class ModuleFailed extends Error {
   override readonly name = "ModuleFailed";
+
+  constructor(
+    message: string,
+    /** The module was loaded, but does not export `call`. */
+    readonly lacksCall = false,
+  ) {
+    super(message);
+  }
 }
 
 interface PendingCall {
@@ -59,7 +67,12 @@ class LoadedModule {
         if (!parsedMessage.success) return;
         if ("ready" in parsedMessage.data) resolve(parsedMessage.data.ready);
         else if ("broken" in parsedMessage.data)
-          reject(new ModuleFailed(`The module cannot be loaded: ${parsedMessage.data.broken}`));
+          reject(
+            new ModuleFailed(
+              `The module cannot be loaded: ${parsedMessage.data.broken}`,
+              parsedMessage.data.missingExport,
+            ),
+          );
         else this.#answer(parsedMessage.data);
       });
       const end = (error: ModuleFailed) => {

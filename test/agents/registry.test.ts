@@ -463,15 +463,28 @@ describe("import tools", () => {
   });
 
   it.each([
-    ["broken.ts", "export const call = (", "cannot be loaded"],
-    ["throws.ts", "throw new Error('at once');", "at once"],
-    ["nothing.ts", "export const x = 1;", "exports no function call"],
-    ["exits.ts", "process.exit(0);", "was ended"],
-  ])("refuses the module %s", async (name, source, word) => {
+    ["broken.ts", "export const call = (", "cannot be loaded", /^Fix the module/],
+    ["throws.ts", "throw new Error('at once');", "at once", /^Fix the module/],
+    ["missing-import.ts", "import './absent.js'; export const call = () => 1;", "'./absent.js'.", /^Fix the module/],
+    ["nothing.ts", "export const x = 1;", "exports no function call", /^Export call\(args, context\)/],
+    ["exits.ts", "process.exit(0);", "was ended", /^Fix the module/],
+  ])("rejects the module %s with a hint that fits the cause", async (name, source, word, hint) => {
     writeFileSync(join(at.folder, name), source);
     await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({
       code: "module_unusable",
       message: expect.stringContaining(word),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it.each([
+    ["a missing file", "absent.ts", "absent.ts: no such file."],
+    ["a folder", ".", ": is not a file."],
+  ])("rejects %s without asking for exports", async (_kind, name, words) => {
+    await expect(describeModule(join(at.folder, name), [], outside, never)).rejects.toMatchObject({
+      code: "module_unusable",
+      message: expect.stringContaining(words),
+      hint: "Pass --module the path of a JavaScript or TypeScript file.",
     });
   });
 });
