@@ -286,8 +286,8 @@ function hideBooleans(parser: Argv, commands: readonly Command[]): Argv {
 const OPERAND_MARK = "\0";
 
 /**
- * Everything after `--` is an operand, whatever it begins with (POSIX, Utility Syntax Guideline 10). yargs does not count
- * such words as arguments of a command, so they get a mark that no flag begins with; `withoutMarks` removes it.
+ * Everything after `--` is an operand, whatever it begins with (POSIX, Utility Syntax Guideline 10). yargs does not
+ * count such words as arguments of a command, so they get a mark that no flag begins with; `withoutMarks` removes it.
  */
 function markOperands(args: readonly string[]): string[] {
   const end = args.indexOf("--");

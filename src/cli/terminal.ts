@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import type { MultiBar } from "cli-progress";
 import { type AppSettings, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
-
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { toWellFormedJson } from "../platform/json.js";
 import { stripControls } from "../platform/strings.js";

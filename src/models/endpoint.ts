@@ -31,8 +31,8 @@ export function isOpenaiServer(baseUrl: string | null): boolean {
 const statusSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400).max(599) }) });
 
 /**
- * The failure in a reply of status 200, as OpenRouter and other gateways report that of the server behind them; null for
- * every other reply. Without a status it counts as a fault of the server.
+ * The failure in a reply of status 200, as OpenRouter and other gateways report that of the server behind them.
+ * Null for every other reply. Without a status it counts as a fault of the server.
  */
 export function failureInReply(body: unknown): ModelError | null {
   // Nearly every reply is none, and a schema would take longer to tell than the rest of the reading.

@@ -15,8 +15,8 @@ const NO_QUOTA = /insufficient_quota|exceeded your current quota, please check y
 const BAD_KEY = /api[ _]key not valid|api_key_invalid|API key expired/i;
 
 /**
- * Error codes, types and reasons of a provider that declines a prompt or a reply for its content: OpenAI, Azure, DashScope,
- * Zhipu, and services behind OpenRouter.
+ * Error codes, types and reasons of a provider that declines a prompt or a reply for its content: OpenAI, Azure,
+ * DashScope, Zhipu, and services behind OpenRouter.
  */
 const REFUSAL_CODES =
   /^(content_filter|content_policy_violation|invalid_prompt|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|1301|content_moderation.*|safety_check.*)$/i;

@@ -6,8 +6,9 @@ import { isJsonObject, readArguments, uniqueIds } from "./tool-calls.js";
  * Separates what a server without the right parser leaves in the text of a reply: the model's reasoning and its tool
  * calls, in the tokens of its chat template. Reasoning is never an answer, and a call is either made or rejected.
  *
- * The formats are those of vLLM's reasoning and tool parsers (https://docs.vllm.ai/en/latest/features/tool_calling.html)
- * and of the harmony format (https://cookbook.openai.com/articles/openai-harmony).
+ * The formats are those of vLLM's reasoning and tool parsers
+ * (https://docs.vllm.ai/en/latest/features/tool_calling.html) and of the harmony format
+ * (https://cookbook.openai.com/articles/openai-harmony).
  */
 
 /** The same model. Its replies have reasoning and tool calls in fields of their own, whatever its server does. */

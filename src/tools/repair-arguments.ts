@@ -3,8 +3,8 @@ import { isSchemaObject } from "./schema-safety.js";
 
 /**
  * Repairs arguments that miss their schema in a way that leaves no doubt about what was meant: an array as JSON text,
- * `null` for an optional parameter, `"5"` for 5, one text for an array of them. Models trained on other tool formats send them,
- * and would repeat them after an error.
+ * `null` for an optional parameter, `"5"` for 5, one text for an array of them. Models trained on other tool formats
+ * send them, and would repeat them after an error.
  */
 
 export interface RepairedArguments {

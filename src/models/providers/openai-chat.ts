@@ -108,8 +108,8 @@ function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["to
 }
 
 /**
- * An empty reply is left out, as several servers refuse an empty message of the assistant; the user's messages around it
- * become one, as others refuse two in a row.
+ * An empty reply is left out because several servers refuse an empty assistant message. The user messages around it
+ * become one because others refuse two in a row.
  */
 function toMessages(system: string, messages: readonly Message[]): Record<string, JsonValue>[] {
   const sent: Record<string, JsonValue>[] = system === "" ? [] : [{ role: "system", content: wellFormed(system) }];
@@ -173,7 +173,8 @@ const replySchema = z.object({
       z.object({
         message: messageSchema,
         finish_reason: z.string().nullish(),
-        // OpenRouter's form for a provider that fails in the middle of a reply (openrouter.ai/docs/api-reference/errors).
+        // A provider that fails in the middle of a reply, as OpenRouter reports it
+        // (https://openrouter.ai/docs/api-reference/errors).
         error: z
           .looseObject({ message: z.string().optional().catch(undefined) })
           .nullish()
