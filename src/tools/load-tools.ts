@@ -125,7 +125,7 @@ export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
   };
 }
 
-/** Arguments that fit are not repaired. Repairs that do not make them fit are dropped: the error names what was sent. */
+/** Arguments that fit stay as they are. A repair that does not help is dropped: the error names what was sent. */
 function checkRepaired({ parametersSchema }: ToolRow, check: SchemaValidator, args: JsonValue) {
   const checked = check(args);
   if (checked.ok) return { checked, repairs: [] };
