@@ -227,7 +227,7 @@ function filesOf(task: SuiteTask, calls: readonly LocatedCall[]): NamedPath[] {
   return namedPaths({ task, calls }).filter(({ kind }) => kind === "input" || kind === "script" || kind === "gold");
 }
 
-/** Paths, relative to the suite's root, of the files that a Spider2-V task names. Flowbook's are in the task's folder. */
+/** Paths of the files that a Spider2-V task names, relative to the suite's root. Flowbook's are in the task's folder. */
 export function suiteFilesOf(task: SuiteTask): string[] {
   if (task.dialect !== "spider2v") return [];
   const calls = [...task.config.flatMap(locate("config", null)), ...evaluationCalls(task)];
