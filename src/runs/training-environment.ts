@@ -41,8 +41,8 @@ import { Episode, type EpisodeRules, type EpisodeRun } from "./training-episode.
 
 /** Everything a user may ask of the environment. */
 export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
-  /** The split of clients that name none. */
-  readonly split: Split;
+  /** Split for clients that name none. Undefined: train, or the only split of the dataset. */
+  readonly split?: Split | undefined;
   readonly agent: string;
   /** What the trained model is called in traces. */
   readonly model: string;
@@ -111,7 +111,7 @@ export async function withTrainingEnvironment<T>(
     const judging = { timeoutMs: options.judgeTimeout * 1_000, throttle: null, note };
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
     const taskSets = await loadSplits(db, options, context);
-    const [defaultSplit = options.split] = taskSets.keys();
+    const [defaultSplit = TRAINING_SPLIT] = taskSets.keys();
     for (const [split, { set }] of taskSets) {
       const name = runName(options.name, split, defaultSplit);
       if (name !== undefined && findRun(db, name, set, run) === null) checkNewRunName(db, name);
@@ -216,7 +216,9 @@ interface SplitTasks {
   readonly questions: readonly Question[];
 }
 
-/** The split that was named, which must be there, and the other one where there is one. */
+const TRAINING_SPLIT: Split = "train";
+
+/** Returns the split that the user named, which must exist, and the other one if there is one. */
 async function loadSplits(
   db: Db,
   options: EnvironmentOptions,
@@ -228,7 +230,13 @@ async function loadSplits(
     checkMailboxes(db, questions, options.partialInboxes);
     return { set, questions };
   };
-  const named = await load(options.split);
+  const named = await load(options.split ?? TRAINING_SPLIT).catch((error: unknown) => {
+    // Nobody asked for training questions: a file with test questions only is served as such.
+    const isOpen = options.split === undefined && error instanceof UserError && error.code === "split_missing";
+    if (!isOpen) throw error;
+    context.note(`${error.message} They are served as test questions.`);
+    return load("test");
+  });
   const splits = new Map([[named.set.split as Split, named]]);
   const other = SPLITS.find((split) => split !== named.set.split) ?? "test";
   try {
@@ -375,7 +383,7 @@ export class TrainingEnvironment {
   }
 
   private get defaultSplit(): Split {
-    const [first = this.options.split] = this.parts.taskSets.keys();
+    const [first = TRAINING_SPLIT] = this.parts.taskSets.keys();
     return first;
   }
 

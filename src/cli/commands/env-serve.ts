@@ -12,8 +12,8 @@ import { reportFault, untilAborted } from "../terminal.js";
 const REWARDS = ["art", ...SCORER_NAMES] as const;
 
 const schema = questionsSchema.extend({
-  split: questionsSchema.shape.split.unwrap().default("train").meta({
-    description: "The split of clients that name none: train or test",
+  split: questionsSchema.shape.split.meta({
+    description: "Split for clients that name none: train or test [default: train, or the only split of --dataset]",
     alias: "s",
   }),
   limit: wholeNumber(0).default(0).meta({ description: "Max tasks of a split; 0 = all", alias: "l" }),
