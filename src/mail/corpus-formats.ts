@@ -14,7 +14,7 @@ import {
   readCsvHeader,
 } from "./readers/csv.js";
 import { openMaildir, walk } from "./readers/maildir.js";
-import { isMboxSeparator, openEml, openMbox } from "./readers/mbox.js";
+import { isMboxStart, openEml, openMbox } from "./readers/mbox.js";
 import { openParquet } from "./readers/parquet.js";
 import { openTarball } from "./readers/tar.js";
 
@@ -101,20 +101,23 @@ interface DetectedFormat {
   readonly instead: string | null;
 }
 
+/** Enough for an mbox separator and the header after it. */
+const HEAD_BYTES = 16 * 1024;
+
 async function detectFile(path: string): Promise<DetectedFormat> {
-  const head = await readHead(path, 1024);
+  const head = await readHead(path, HEAD_BYTES);
   const detected = (format: CorpusFormat | null, instead: string | null = null) => ({ format, files: [path], instead });
   if (head.length === 0) return detected(null, "an empty file");
   if (isParquet(head)) return detected("parquet");
   if (isGzip(head)) {
     const unzipped = await readUnzippedHead(path);
     if (isTar(unzipped)) return detected("tar");
-    if (isMboxSeparator(unzipped)) return detected("mbox");
+    if (isMboxStart(unzipped)) return detected("mbox");
     return detected(null, "a gzip file that holds neither a tar archive nor an mbox");
   }
   if (isTar(head)) return detected("tar");
   if (head.subarray(0, 4).toString("latin1") === "PK\x03\x04") return detected(null, "a zip file: unzip it first");
-  if (isMboxSeparator(head)) return detected("mbox");
+  if (isMboxStart(head)) return detected("mbox");
   const names = await readCsvHeader(path);
   if (names !== null && isKaggleHeader(names)) return detected("kaggle-csv");
   if (names !== null && isMailTable(findColumns(names))) return detected("parsed-csv");
@@ -153,9 +156,9 @@ async function findTableFiles(folder: string): Promise<DetectedFormat | null> {
     if (i >= FILES_TRIED && parquet.length + mbox.length === 0) return null;
     const file = join(folder, name);
     if (!(await isFile(file))) continue;
-    const head = await readHead(file, 1024);
+    const head = await readHead(file, HEAD_BYTES);
     if (isParquet(head)) parquet.push(file);
-    else if (isMboxSeparator(head) || (isGzip(head) && isMboxSeparator(await readUnzippedHead(file)))) mbox.push(file);
+    else if (isMboxStart(head) || (isGzip(head) && isMboxStart(await readUnzippedHead(file)))) mbox.push(file);
   }
   if (parquet.length > 0) return { format: "parquet", files: parquet, instead: null };
   return mbox.length > 0 ? { format: "mbox", files: mbox, instead: null } : null;

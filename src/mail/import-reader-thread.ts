@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { openCorpus } from "./corpus-formats.js";
 import { prepareSource } from "./import.js";
 import { packBatch, type ReadMessage, type ReadRequest, serializeError } from "./import-reader-client.js";
-import { setLibraryDecoder } from "./mime-body.js";
+import { setPartsDecoder } from "./mime-body.js";
 import { MimeThread } from "./mime-thread-client.js";
 
 /** The reading thread: posts the batches of a source, at most `ahead` before the main thread takes one. */
@@ -27,7 +27,7 @@ async function read(port: MessagePort, { path, format, filter, ahead }: ReadRequ
 
 if (parentPort !== null) {
   const mime = new MimeThread();
-  setLibraryDecoder((body, raw) => mime.decode(body, raw));
+  setPartsDecoder((raw) => mime.decode(raw));
   await read(parentPort, workerData as ReadRequest);
   parentPort.close();
 }

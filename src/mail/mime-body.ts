@@ -1,16 +1,12 @@
-import { isAscii, isUtf8 } from "node:buffer";
-import PostalMime from "postal-mime";
+import { isAscii } from "node:buffer";
 import { calendarText } from "./calendar.js";
+import { decodeCharset } from "./charset.js";
 import type { Email } from "./email.js";
-import {
-  type BodyHeaders,
-  buildEmail,
-  decodeQuotedPrintable,
-  normalizeSubject,
-  type RawMail,
-  readMailFields,
-} from "./mime.js";
+import { enrichedToText, htmlToText } from "./html-text.js";
+import { type BodyHeaders, buildEmail, normalizeSubject, type RawMail, readMailFields, withLineFeeds } from "./mime.js";
 import { MimeFailed } from "./mime-thread-client.js";
+import { type MimePart, parseMimeTree } from "./mime-tree.js";
+import { decodeTransferEncoding, transferEncodingName } from "./transfer-encoding.js";
 
 /** Larger mails are skipped: the corpus has none, and a batch of them would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;
@@ -23,13 +19,20 @@ export const TOO_LARGE = "it is larger than 64 MB";
 export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | string> {
   if (raw.length === 0) return "it is empty";
   if (raw.length > MAX_MAIL_BYTES) return TOO_LARGE;
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const bytes = mailOfEmlx(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength));
   const mail = readMailFields(bytes);
   if (typeof mail === "string") return mail;
   const { fields, bodyHeaders, body } = mail;
   const mailWith = (text: string) => buildEmail(fields, text);
   const text = decodeBody(bodyHeaders, body, bytes);
   return typeof text === "string" ? mailWith(text) : text.then(mailWith, unreadable);
+}
+
+/** Apple Mail's .emlx: a line with the byte count of the mail, the mail, and a property list. */
+function mailOfEmlx(bytes: Buffer): Buffer {
+  const [line, count] = /^(\d{1,9})[ \t]*\r?\n/.exec(bytes.toString("latin1", 0, 32)) ?? [];
+  if (line === undefined || Number(count) > bytes.length - line.length) return bytes;
+  return bytes.subarray(line.length, line.length + Number(count));
 }
 
 function unreadable(error: unknown): string {
@@ -55,20 +58,6 @@ interface MailSection {
   readonly text: string;
 }
 
-/** A node of postal-mime's tree: its list of attachments lacks charsets and the names of inline texts. */
-interface MimePart {
-  readonly contentType: {
-    readonly parsed: { readonly value: string; readonly params: Params };
-    readonly multipart: unknown;
-  };
-  readonly contentDisposition: { readonly parsed: { readonly value: string; readonly params: Params } };
-  readonly content: ArrayBuffer | null;
-  readonly childNodes: readonly MimePart[];
-  getTextContent(): string;
-}
-
-type Params = Readonly<Record<string, string | undefined>>;
-
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
 
 const CALENDAR_TYPES = new Set(["text/calendar", "application/ics"]);
@@ -85,12 +74,11 @@ const MAX_NAME_CHARS = 200;
 const GENERIC_TYPES = new Set(["application/octet-stream", "application/vnd.ms-excel", "binary/octet-stream", ""]);
 const TEXT_NAME = /\.(?:txt|text|csv|tsv|log|md|json|jsonl|xml|ya?ml|ics|vcf|patch|diff)$/i;
 
-/** The attachments of a parsed mail, in order: parts that are not in its text, or have a name. */
-function attachmentsOf(mail: PostalMime): Attachment[] {
-  const { root } = mail as unknown as { readonly root: MimePart };
+/** The attachments of a mail, in order: parts that are not in its text, or have a name. */
+function attachmentsOf(root: MimePart): Attachment[] {
   return [...leavesOf(root)].flatMap((part) => {
     const attachment = attachmentOf(part);
-    if (attachment === null || (attachment.isInBody && attachment.name === "")) return [];
+    if (attachment.isInBody && attachment.name === "") return [];
     // A mail that is a single text part has no attachment.
     const isWholeMail = part === root && attachment.type.startsWith("text/") && !isAttached(part);
     return isWholeMail ? [] : [attachment];
@@ -98,24 +86,28 @@ function attachmentsOf(mail: PostalMime): Attachment[] {
 }
 
 function* leavesOf(part: MimePart): Generator<MimePart> {
-  if (!part.contentType.multipart) yield part;
-  for (const child of part.childNodes) yield* leavesOf(child);
+  if (part.children.length === 0) yield part;
+  for (const child of part.children) yield* leavesOf(child);
 }
 
-function attachmentOf(part: MimePart): Attachment | null {
-  const { value: type, params } = part.contentType.parsed;
-  if (part.content === null) return null;
-  const content = Buffer.from(part.content);
-  const name = normalizeName(part.contentDisposition.parsed.params.filename ?? params.name ?? "");
-  const isMail = MAIL_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.eml$/i.test(name));
-  const isText = isMail || isTextType(type) || (GENERIC_TYPES.has(type) && TEXT_NAME.test(name));
-  const isInBody = (type === "text/plain" || type === "text/html") && !isAttached(part);
+function attachmentOf(part: MimePart): Attachment {
+  const { type, disposition, content } = part;
+  const name = normalizeName(disposition.params.get("filename") ?? type.params.get("name") ?? "");
+  const isMail = MAIL_TYPES.has(type.value) || (GENERIC_TYPES.has(type.value) && /\.eml$/i.test(name));
+  const isText = isMail || isTextType(type.value) || (GENERIC_TYPES.has(type.value) && TEXT_NAME.test(name));
+  const isInBody = isBodyText(part);
   const text = isText && !isInBody ? textOf(part, content) : null;
-  return { name, type, content, text, isMail, isInBody };
+  return { name, type: type.value, content, text, isMail, isInBody };
+}
+
+const BODY_TYPES = new Set(["text/plain", "text/html", "text/enriched", "text/richtext"]);
+
+function isBodyText(part: MimePart): boolean {
+  return BODY_TYPES.has(part.type.value) && !isAttached(part);
 }
 
 function isAttached(part: MimePart): boolean {
-  return part.contentDisposition.parsed.value === "attachment";
+  return part.disposition.value === "attachment";
 }
 
 /** Rich text is markup and does not count. */
@@ -125,13 +117,12 @@ function isTextType(type: string): boolean {
   return /^application\/(?:json|xml|ics|x-ndjson|.*\+json|.*\+xml)$/.test(type);
 }
 
-/** Decodes by the charset; without one as UTF-8 if valid, else windows-1252. */
+/** Null for binary data. */
 function textOf(part: MimePart, content: Buffer): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
-  if (isUtf16) return new TextDecoder(content[0] === 0xff ? "utf-16le" : "utf-16be").decode(content);
-  if (content.subarray(0, 4_096).includes(0)) return null;
-  if (part.contentType.parsed.params.charset) return part.getTextContent();
-  return isUtf8(content) ? content.toString("utf8").replace(/^\ufeff/, "") : content.toString("latin1");
+  const isWide = isUtf16 || /^utf-?(?:16|32)/i.test(part.type.params.get("charset") ?? "");
+  if (!isWide && content.subarray(0, 4_096).includes(0)) return null;
+  return decodeCharset(content, part.type.params.get("charset") ?? "");
 }
 
 /** The body, followed by a list of the attachments and by their texts. */
@@ -162,7 +153,7 @@ function truncate(text: string): string {
   return `${text.slice(0, MAX_TEXT_CHARS)}\n[cut here: ${(text.length - MAX_TEXT_CHARS).toLocaleString("en-US")} more characters]`;
 }
 
-/** Charsets decoded as UTF-8 if valid, else as windows-1252 (a superset of latin1 and ASCII). */
+/** Charsets decoded as UTF-8 if valid, otherwise as windows-1252 (a superset of latin1 and ASCII). */
 const WESTERN = new Set([
   "",
   "us-ascii",
@@ -182,97 +173,150 @@ const MAX_FORWARD_DEPTH = 5;
 
 /**
  * The text of a mail, followed by its attachments and forwarded mails. A single text part in a Western charset (every
- * mail of the Enron corpus) is decoded here; postal-mime does multipart, HTML, base64, flowed text and other
- * charsets. Empty where there is no readable text; the raw body where postal-mime fails.
+ * mail of the Enron corpus) is decoded here; `partsDecoder` does multipart, HTML, base64, flowed text and other
+ * charsets. Empty if there is no readable text.
  */
 function decodeBody(headers: BodyHeaders, body: Buffer, raw: Buffer): string | Promise<string> {
-  return decodePlain(headers, body) ?? libraryDecoder(body, raw);
+  return decodePlain(headers, body) ?? partsDecoder(raw);
 }
 
-/** Null where the library is needed. */
+/** Null if the mail is not plain text in a Western charset. */
 function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
-  const encoding = /[\w-]+/.exec(headers.transferEncoding)?.[0]?.toLowerCase() ?? "";
+  const encoding = transferEncodingName(headers.transferEncoding);
   const charset = westernCharset(headers.contentType);
   const isAttached = /^attachment\b/i.test(headers.disposition);
-  if (charset === null || encoding === "base64" || isAttached) return null;
-  const text = decodeWestern(encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body, charset);
+  if (charset === null || !PLAIN_ENCODINGS.has(encoding) || isAttached) return null;
+  const bytes = encoding === "quoted-printable" ? decodeTransferEncoding(body, encoding) : body;
+  const text = isAscii(bytes) ? bytes.toString("latin1") : decodeCharset(bytes, charset);
   return isCalendarType(headers.contentType) ? calendarText(text) : text;
 }
+
+const PLAIN_ENCODINGS = new Set(["", "7bit", "8bit", "binary", "quoted-printable"]);
 
 /** The charset of plain text that `decodeWestern` can decode, else null. */
 function westernCharset(contentType: string): string | null {
   const type = (/^[^;\s]*/.exec(contentType)?.[0] ?? "").toLowerCase();
   // A bare word such as `text` is no type; RFC 2045 5.2 reads such mail as plain text.
-  if (type === "text/html" || (type.includes("/") && !type.startsWith("text/"))) return null;
+  if ((BODY_TYPES.has(type) && type !== "text/plain") || (type.includes("/") && !type.startsWith("text/"))) return null;
   if (/format\s*=\s*"?flowed/i.test(contentType)) return null;
   const charset = (/charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? "").toLowerCase();
   return WESTERN.has(charset) ? charset : null;
 }
 
-/**
- * Valid UTF-8 is decoded as such whatever the label: a latin1 mail exported to a UTF-8 CSV keeps its label, and
- * latin1 text is practically never valid multi-byte UTF-8. Otherwise latin1; `replaceControls` maps the
- * windows-1252 characters.
- */
-function decodeWestern(bytes: Buffer, charset: string): string {
-  if (isAscii(bytes)) return bytes.toString("latin1");
-  if (isUtf8(bytes) || charset.startsWith("utf")) return bytes.toString("utf8");
-  return bytes.toString("latin1");
+type Decode = (raw: Buffer) => string | Promise<string>;
+
+let partsDecoder: Decode = (raw) => decodeParts(raw);
+
+/** Replaces the direct call of `decodeParts`: an import runs it on a thread with a time limit. */
+export function setPartsDecoder(decode: Decode): void {
+  partsDecoder = decode;
 }
 
-type Decode = (body: Buffer, raw: Buffer) => Promise<string>;
-
-let libraryDecoder: Decode = decodeWithLibrary;
-
-/** Replaces the direct call of `decodeWithLibrary`: an import runs it on a thread with a time limit. */
-export function setLibraryDecoder(decode: Decode): void {
-  libraryDecoder = decode;
+/** The text of any mail with its attachments. @param depth forwarded mails around this one */
+export function decodeParts(raw: Buffer, depth = 0): string {
+  const root = parseMimeTree(raw);
+  const attachments = attachmentsOf(root);
+  const sections = attachments.flatMap((attachment) => sectionOf(attachment, depth) ?? []);
+  return withAttachments(bodyTextOf(root, root).text, attachments, sections);
 }
 
-export async function decodeWithLibrary(body: Buffer, raw: Buffer, depth = 0): Promise<string> {
-  const library = new PostalMime({ forceRfc822Attachments: true });
-  try {
-    const mail = await library.parse(raw);
-    const attachments = attachmentsOf(library);
-    const sections: MailSection[] = [];
-    for (const attachment of attachments) {
-      const section = await sectionOf(attachment, depth);
-      if (section !== null) sections.push(section);
-    }
-    return withAttachments(await decodedText(mail), attachments, sections);
-  } catch {
-    return decodeWestern(body, "");
+interface BodyText {
+  readonly text: string;
+  readonly isHtml: boolean;
+}
+
+const NO_TEXT: BodyText = { text: "", isHtml: false };
+
+/** The text of the parts that a mail program shows as the body. */
+function bodyTextOf(part: MimePart, root: MimePart): BodyText {
+  if (part.children.length === 0) return leafTextOf(part, root);
+  const texts = part.children.map((child) => bodyTextOf(child, root)).filter(({ text }) => !isBlank(text));
+  if (part.type.value === "multipart/alternative") return preferredOf(texts);
+  return {
+    text: texts.map(({ text }) => text.trimEnd()).join("\n\n"),
+    isHtml: texts.some(({ isHtml }) => isHtml),
+  };
+}
+
+/** Plain text, unless it only says that the mail program cannot show the HTML. */
+function preferredOf(texts: readonly BodyText[]): BodyText {
+  const plain = texts.find(({ isHtml }) => !isHtml);
+  const html = texts.findLast(({ isHtml }) => isHtml);
+  if (plain === undefined || html === undefined) return plain ?? html ?? NO_TEXT;
+  return isStub(plain.text, html.text) ? html : plain;
+}
+
+const MAX_STUB_CHARS = 400;
+
+function isStub(plain: string, html: string): boolean {
+  if (plain.length > MAX_STUB_CHARS || html.length <= plain.length / 2) return false;
+  return (
+    /\b(?:html|browser|(?:e-?)?mail (?:program|client|reader|software))\b/i.test(plain) && !html.includes(plain.trim())
+  );
+}
+
+/** White space, no-break spaces and characters without width. */
+function isBlank(text: string): boolean {
+  return !/[^\s\u00ad\u200b-\u200f\u2060\ufeff]/.test(text);
+}
+
+function leafTextOf(part: MimePart, root: MimePart): BodyText {
+  const { type, content } = part;
+  const charset = type.params.get("charset") ?? "";
+  if (CALENDAR_TYPES.has(type.value) && part === root && !isAttached(part)) {
+    return { text: calendarText(decodeCharset(content, charset)), isHtml: false };
   }
+  if (type.value === "text/html" && !isAttached(part)) {
+    return { text: htmlToText(decodeCharset(content, charset || metaCharset(content))), isHtml: true };
+  }
+  if (!isBodyText(part) && !(part === root && type.value.startsWith("text/") && !isAttached(part))) return NO_TEXT;
+  const text = decodeCharset(content, charset);
+  if (type.value === "text/enriched" || type.value === "text/richtext") {
+    return { text: enrichedToText(text), isHtml: false };
+  }
+  const isFlowed = type.params.get("format")?.toLowerCase() === "flowed";
+  return { text: isFlowed ? unflowed(text, type.params.get("delsp")?.toLowerCase() === "yes") : text, isHtml: false };
 }
 
-async function decodedText(mail: Awaited<ReturnType<PostalMime["parse"]>>): Promise<string> {
-  if (mail.text !== undefined) return mail.text;
-  if (mail.html !== undefined) return htmlToText(mail.html);
-  const [only, ...others] = mail.attachments;
-  // The mail is a single text part of another type.
-  if (only === undefined || others.length > 0) return "";
-  const isBody = only.mimeType.startsWith("text/") && only.disposition !== "attachment";
-  const text = isBody && typeof only.content !== "string" ? new TextDecoder().decode(only.content) : "";
-  return CALENDAR_TYPES.has(only.mimeType) ? calendarText(text) : text;
+/** HTML 13.2.3.2 looks for it in the first 1,024 bytes; mail programs put style sheets before it. */
+const META_BYTES = 8 * 1024;
+
+function metaCharset(html: Buffer): string {
+  return /<meta\b[^>]*\bcharset\s*=\s*["']?\s*([\w.:-]+)/i.exec(html.toString("latin1", 0, META_BYTES))?.[1] ?? "";
 }
 
-/** Null without a text, or where the body contains it. */
-async function sectionOf({ name, type, content, text, isMail, isInBody }: Attachment, depth: number) {
+/** Joins the lines of `format=flowed` (RFC 3676 4): those of one quote depth, of which all but the last end in a space. */
+function unflowed(text: string, deleteSpace: boolean): string {
+  const paragraphs: string[] = [];
+  let open: { readonly depth: number } | null = null;
+  for (const line of withLineFeeds(text).split("\n")) {
+    const depth = /^>*/.exec(line)?.[0].length ?? 0;
+    const content = line.slice(depth).replace(/^ /, "");
+    const isSignature = content === "-- ";
+    if (open !== null && open.depth === depth && !isSignature) {
+      paragraphs.push(`${paragraphs.pop() ?? ""}${content}`);
+    } else {
+      paragraphs.push(depth === 0 ? content : `${">".repeat(depth)} ${content}`);
+    }
+    open = content.endsWith(" ") && !isSignature ? { depth } : null;
+    if (open !== null && deleteSpace) paragraphs.push((paragraphs.pop() ?? "").slice(0, -1));
+  }
+  return paragraphs.join("\n");
+}
+
+/** Null without a text, or if the body contains it. */
+function sectionOf({ name, type, content, text, isMail, isInBody }: Attachment, depth: number): MailSection | null {
   if (isMail && depth === MAX_FORWARD_DEPTH) return null;
-  const forwarded = isMail ? readMailFields(content) : "it is no mail";
+  const forwarded = isMail ? readMailFields(content) : "it is not a mail";
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
   const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
-  const shown = type === "text/html" ? await htmlToText(text) : isCalendar ? calendarText(text) : text;
+  const shown = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(text) : text;
   return { title: `Attachment: ${name || type}`, text: shown };
 }
 
-async function forwardedSection(
-  { fields, bodyHeaders, body }: RawMail,
-  raw: Buffer,
-  depth: number,
-): Promise<MailSection> {
-  const text = decodePlain(bodyHeaders, body) ?? (await decodeWithLibrary(body, raw, depth));
+function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): MailSection {
+  const text = decodePlain(bodyHeaders, body) ?? decodeParts(raw, depth);
   const mail = buildEmail(fields, text);
   const header = [
     `From: ${mail.sender}`,
@@ -282,23 +326,4 @@ async function forwardedSection(
     `Subject: ${mail.subject}`,
   ];
   return { title: `Forwarded mail: ${mail.subject || "(no subject)"}`, text: `${header.join("\n")}\n\n${mail.body}` };
-}
-
-/** postal-mime converts HTML to text only in mails that mix both, so this wraps the HTML in one. */
-async function htmlToText(html: string): Promise<string> {
-  const mixed = [
-    "Content-Type: multipart/mixed; boundary=part",
-    "",
-    "--part",
-    "Content-Type: text/plain",
-    "",
-    "",
-    "--part",
-    "Content-Type: text/html; charset=utf-8",
-    "Content-Transfer-Encoding: base64",
-    "",
-    Buffer.from(html).toString("base64"),
-    "--part--",
-  ].join("\r\n");
-  return (await PostalMime.parse(mixed)).text ?? "";
 }

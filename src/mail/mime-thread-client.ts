@@ -3,7 +3,6 @@ import { builtFile } from "../platform/installation.js";
 
 export interface MimeRequest {
   readonly raw: Uint8Array;
-  readonly bodyStart: number;
 }
 
 export type MimeReply = { readonly ready: true } | { readonly decoded: string } | { readonly error: string };
@@ -19,26 +18,26 @@ const LIMIT_MS_PER_MB = 1_000;
 const LIMIT_MB = 1_024;
 
 /**
- * postal-mime on a thread. Some mail takes it quadratic time or too much memory: then the thread is terminated, the
- * mail counts as unreadable, and the next one gets a new thread.
+ * Decodes parts on a thread. If a hostile mail takes too long or too much memory, the thread is terminated, the mail
+ * counts as unreadable, and the next one gets a new thread.
  */
 export class MimeThread {
   private worker: Worker | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
   /** One mail at a time, so that the time limit applies to each. */
-  decode(body: Buffer, raw: Buffer): Promise<string> {
-    const decoded = this.last.then(() => this.decodeNext(body, raw));
+  decode(raw: Buffer): Promise<string> {
+    const decoded = this.last.then(() => this.decodeNext(raw));
     this.last = decoded.catch(() => undefined);
     return decoded;
   }
 
-  private async decodeNext(body: Buffer, raw: Buffer): Promise<string> {
+  private async decodeNext(raw: Buffer): Promise<string> {
     this.worker ??= await startWorker();
     const { worker } = this;
     const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
     // A copy: transferring a view would send its whole buffer.
-    const order: MimeRequest = { raw: new Uint8Array(raw), bodyStart: body.byteOffset - raw.byteOffset };
+    const order: MimeRequest = { raw: new Uint8Array(raw) };
     worker.ref();
     try {
       return await requestDecoding(worker, order, limitMs);

@@ -1,15 +1,17 @@
 import { parentPort } from "node:worker_threads";
-import { decodeWithLibrary } from "./mime-body.js";
+import { decodeParts } from "./mime-body.js";
 import type { MimeReply, MimeRequest } from "./mime-thread-client.js";
 
 /** The thread of `MimeThread`: decodes one mail at a time. */
 
 const port = parentPort;
-port?.on("message", ({ raw, bodyStart }: MimeRequest) => {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
-  decodeWithLibrary(bytes.subarray(bodyStart), bytes).then(
-    (decoded) => port.postMessage({ decoded } satisfies MimeReply),
-    (error: unknown) => port.postMessage({ error: String(error) } satisfies MimeReply),
-  );
-});
+port?.on("message", ({ raw }: MimeRequest) => port.postMessage(reply(raw)));
 port?.postMessage({ ready: true } satisfies MimeReply);
+
+function reply(raw: Uint8Array): MimeReply {
+  try {
+    return { decoded: decodeParts(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)) };
+  } catch (error) {
+    return { error: `it cannot be parsed: ${String(error)}` };
+  }
+}

@@ -1,23 +1,11 @@
-import { isAscii } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { addressParser, decodeWords } from "postal-mime";
+import { addressParser } from "postal-mime";
 import { trimEndOf } from "../platform/strings.js";
-import { monthOf } from "../text/dates-and-numbers.js";
+import { decodeCharset } from "./charset.js";
 import type { AsWritten, Email } from "./email.js";
-
-// An escaped byte, or a soft line break with trailing white space added in transport.
-const ESCAPE = /=(?:([0-9A-Fa-f]{2})|[ \t]*(?:\r\n?|\n|$))/g;
-
-/** RFC 2045 6.7. An `=` that begins no escape is kept. */
-export function decodeQuotedPrintable(encoded: Buffer): Buffer {
-  if (!encoded.includes(0x3d)) return encoded;
-  const decoded = encoded
-    .toString("latin1")
-    .replace(ESCAPE, (_escape: string, hex?: string) =>
-      hex === undefined ? "" : String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-  return Buffer.from(decoded, "latin1");
-}
+import { decodeEncodedWords } from "./encoded-words.js";
+import { parseMailDate, withoutComments } from "./mail-date.js";
 
 /** A mail has at least one of these. */
 const IDENTIFYING_HEADERS = ["message-id", "date", "from", "sender", "to", "subject"];
@@ -89,16 +77,34 @@ interface SplitMessage {
 }
 
 /**
- * Splits a mail at its first blank line and parses the header fields (RFC 5322 2.2). Lines may end in CRLF, LF or CR.
- * Unfolding removes the line end and keeps the white space. Other lines, such as an mbox `From ` line, are skipped.
- * Bytes that are not UTF-8 become U+FFFD.
+ * Splits a mail into its header fields (RFC 5322 2.2) and its body. Lines may end in CRLF, LF or CR. Unfolding removes
+ * the line end and keeps the white space.
+ *
+ * The header ends at the first blank line, at a line of white space, or before the first line that cannot belong to a
+ * header, as Python's `email` reads it. An mbox `From ` line or a banner may come before the first field.
  */
 export function splitMessage(raw: Buffer): SplitMessage {
-  const start = startOfHeader(raw);
+  return splitPart(raw, true);
+}
+
+/** As `splitMessage` for a MIME part, whose header may be empty. Only a mail may begin with blank lines or a banner. */
+export function splitPart(raw: Buffer, isMail: boolean): SplitMessage {
+  const start = isMail ? startOfHeader(raw) : 0;
   const { end, bodyStart } = endOfHeader(raw, start);
-  const block = raw.subarray(start, end);
-  const text = isAscii(block) ? block.toString("latin1") : block.toString("utf8");
-  return { headers: readFields(text), body: raw.subarray(bodyStart) };
+  return { headers: readFields(headerText(raw.subarray(start, end))), body: raw.subarray(bodyStart) };
+}
+
+/** Lines that are not UTF-8 are in the charset of the mail, or in windows-1252. */
+function headerText(block: Buffer): string {
+  if (isAscii(block)) return block.toString("latin1");
+  if (isUtf8(block)) return block.toString("utf8");
+  const text = block.toString("latin1");
+  const charset = /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(text)?.[1] ?? "";
+  const decode = (line: string) => {
+    const bytes = Buffer.from(line, "latin1");
+    return isUtf8(bytes) ? bytes.toString("utf8") : decodeCharset(bytes, /^utf/i.test(charset) ? "" : charset);
+  };
+  return text.split("\n").map(decode).join("\n");
 }
 
 function readFields(block: string): Map<string, string[]> {
@@ -111,7 +117,11 @@ function readFields(block: string): Map<string, string[]> {
     const field = text.slice(start, end);
     const colon = field.indexOf(":");
     if (colon <= 0) continue;
-    const name = field.slice(0, colon).trimEnd().toLowerCase();
+    // A mailbox program may have quoted `From:` like an mbox separator.
+    const name = field
+      .slice(field.startsWith(">") ? 1 : 0, colon)
+      .trimEnd()
+      .toLowerCase();
     if (!READ_HEADERS.has(name)) continue;
     const value = field
       .slice(colon + 1)
@@ -131,121 +141,90 @@ function endOfField(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Skips a byte order mark and blank lines before the header. */
+/** Skips a byte order mark and blank lines before the header, and the banner that Outlook's header view begins with. */
 function startOfHeader(raw: Buffer): number {
   let start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   while (raw[start] === LF || raw[start] === CR) start++;
-  return start;
+  return raw.toString("latin1", start, start + OUTLOOK_BANNER.length) === OUTLOOK_BANNER
+    ? endOfLine(raw, start) + 1
+    : start;
 }
+
+const OUTLOOK_BANNER = "Microsoft Mail Internet Headers";
 
 function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: number } {
   let lineStart = start;
-  for (let i = start; i < raw.length; i++) {
-    const byte = raw[i];
-    if (byte !== LF && byte !== CR) continue;
-    const next = byte === CR && raw[i + 1] === LF ? i + 2 : i + 1;
-    if (i === lineStart) return { end: i, bodyStart: next };
+  let hasField = false;
+  while (lineStart < raw.length) {
+    const end = endOfLine(raw, lineStart);
+    const next = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
+    if (isBlankLine(raw, lineStart, end)) return { end: lineStart, bodyStart: next };
+    if (!isHeaderLine(raw, lineStart, end, hasField)) {
+      const line = raw.toString("latin1", lineStart, Math.min(end, lineStart + 80));
+      if (EMACS_BORDER.test(line)) return { end: lineStart, bodyStart: next };
+      // mbox separators are passed over, including those that a mailbox program quoted.
+      // A damaged line between fields, such as a badly folded one, is passed over too.
+      const isDamage = hasField && MAIL_FIELD.test(raw.toString("latin1", next, next + 40));
+      if (!/^>?From /.test(line) && !isDamage) return { end: lineStart, bodyStart: lineStart };
+    } else {
+      hasField = true;
+    }
     lineStart = next;
-    i = next - 1;
   }
   return { end: raw.length, bodyStart: raw.length };
 }
 
-/** Hours from UTC of the zone names of RFC 5322 4.3; any other name means UTC there. */
-const NAMED_ZONES: Readonly<Record<string, number>> = {
-  EST: -5,
-  EDT: -4,
-  CST: -6,
-  CDT: -5,
-  MST: -7,
-  MDT: -6,
-  PST: -8,
-  PDT: -7,
-};
+/** Fields of which a line of prose practically never has the form. */
+const MAIL_FIELD =
+  /^(?:Message-ID|Date|From|Sender|To|Cc|Bcc|Subject|Received|MIME-Version|Content-[\w-]+|X-[\w-]+|References|In-Reply-To|Reply-To|Return-Path):/i;
 
-/** Longer headers are cut: the pattern takes cubic time on text that is no date. */
-const MAX_DATE_CHARS = 128;
+/** Emacs separates the header of a draft from its body with this line. */
+const EMACS_BORDER = /^--text follows this line--\s*$/;
 
-// day-of-week, day, month, year, hour:minute[:second], zone; RFC 5322 3.3 with the white space of 4.3.
-const MAIL_DATE =
-  /^(?:[a-z]+\.?\s*,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{2,4})\s*,?\s+(\d{1,2})\s*:\s*(\d{2})(?:\s*:\s*(\d{2}))?(?:\.\d+)?\s*([+-]\d{4}|[a-z]+)?/i;
+function endOfLine(raw: Buffer, start: number): number {
+  let end = start;
+  while (end < raw.length && raw[end] !== LF && raw[end] !== CR) end++;
+  return end;
+}
 
-const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const SPACE = 0x20;
+const TAB = 0x09;
+const COLON = 0x3a;
+
+function isBlankLine(raw: Buffer, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (raw[i] !== SPACE && raw[i] !== TAB) return false;
+  return true;
+}
+
+/** Longer field names do not occur: RFC 5322 2.1.1 limits the whole line to 998 characters. */
+const MAX_NAME_BYTES = 100;
 
 /**
- * A Date header (RFC 5322 3.3 and the obsolete forms of 4.3) as `YYYY-MM-DDTHH:MM:SSZ`; null where it cannot be
- * parsed or the day does not exist. Two-digit years are 1950 to 2049, three digits are added to 1900 (RFC 5322 4.3).
- * A missing zone means UTC.
+ * A field or a folded line of one. A field name is printable ASCII without spaces (RFC 5322 2.2); some programs put
+ * spaces before its colon, or within (`Message ID:`).
  */
-export function parseMailDate(header: string): string | null {
-  const match = MAIL_DATE.exec(withoutComments(header).replace(/\s+/g, " ").trim().slice(0, MAX_DATE_CHARS));
-  if (match === null) return null;
-  const [, day = "", monthName = "", year = "", hour = "", minute = "", second = "0", zone = "Z"] = match;
-  const month = monthOf(monthName.toLowerCase());
-  return utc(fullYear(year), month, Number(day), Number(hour), Number(minute), Number(second), zone);
-}
-
-/** A date of ISO 8601, with or without a time, as `YYYY-MM-DDTHH:MM:SSZ`; UTC where it names no zone. */
-export function parseIsoDate(text: string): string | null {
-  const match = ISO_DATE.exec(text.trim());
-  if (match === null) return null;
-  const [, year, month, day, hour = "0", minute = "0", second = "0", zone = "Z"] = match;
-  return utc(Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second), zone);
-}
-
-/** ISO 8601 UTC to the second; null for an invalid Date and for years that four digits cannot hold. */
-export function isoSeconds(date: Date): string | null {
-  const year = date.getUTCFullYear();
-  if (!(year >= 0 && year <= 9999)) return null;
-  return `${date.toISOString().slice(0, 19)}Z`;
-}
-
-function utc(
-  year: number,
-  month: number,
-  day: number,
-  hour: number,
-  minute: number,
-  second: number,
-  zone: string,
-): string | null {
-  // Date.UTC would read the years 0 to 99 as 1900 to 1999.
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (month < 1 || month > 12 || date.getUTCDate() !== day || day === 0) return null;
-  // 60 is a leap second.
-  if (hour > 23 || minute > 59 || second > 60) return null;
-  date.setUTCHours(hour, minute - offsetMinutes(zone), second);
-  return isoSeconds(date);
-}
-
-function fullYear(year: string): number {
-  const value = Number(year);
-  if (year.length === 2) return value < 50 ? 2000 + value : 1900 + value;
-  return year.length === 3 ? 1900 + value : value;
-}
-
-function offsetMinutes(zone: string): number {
-  const match = /^([+-])(\d{2}):?(\d{2})$/.exec(zone);
-  if (match === null) return (NAMED_ZONES[zone.toUpperCase()] ?? 0) * 60;
-  const minutes = Number(match[2]) * 60 + Number(match[3]);
-  return match[1] === "-" ? -minutes : minutes;
-}
-
-/** Removes comments in parentheses, which may be nested. */
-function withoutComments(text: string): string {
-  const first = text.indexOf("(");
-  if (first === -1) return text;
-  // Nearly always one comment at the end: `+0000 (UTC)`.
-  if (text.indexOf("(", first + 1) === -1 && text.indexOf(")", first) === text.length - 1) return text.slice(0, first);
-  let depth = 0;
-  let result = "";
-  for (const char of text) {
-    if (char === "(") depth++;
-    else if (char === ")" && depth > 0) depth--;
-    else if (depth === 0) result += char;
+function isHeaderLine(raw: Buffer, start: number, end: number, hasField: boolean): boolean {
+  if (raw[start] === SPACE || raw[start] === TAB) return hasField;
+  const limit = Math.min(end, start + MAX_NAME_BYTES);
+  for (let i = start; i < limit; i++) {
+    const byte = raw[i] ?? 0;
+    if (byte === COLON) return i > start;
+    // Not `<`, as in HTML, nor white space: words before a colon are prose.
+    if (byte <= SPACE || byte === 0x7f || byte === 0x3c)
+      return isColonNext(raw, i, limit) || isSpacedName(raw, start, limit);
   }
-  return result;
+  return false;
+}
+
+function isColonNext(raw: Buffer, at: number, limit: number): boolean {
+  let i = at;
+  while (i < limit && (raw[i] === SPACE || raw[i] === TAB)) i++;
+  return i > at && raw[i] === COLON;
+}
+
+/** `Message ID:`, of at most three capitalized words. */
+function isSpacedName(raw: Buffer, start: number, limit: number): boolean {
+  return /^[A-Z][\w-]*(?: [A-Z][\w-]*){1,2}[ \t]*:/.test(raw.toString("latin1", start, limit));
 }
 
 /** A mail's raw fields; `to`, `cc` and `bcc` are comma lists, `date` is parsed. */
@@ -302,11 +281,15 @@ function idFromContent({ subject, sender, to, cc, bcc, date, body }: Email): str
 }
 
 /** A bare address; dots may be anywhere (`k..allen@enron.com`). */
-const BARE_ADDRESS = /^[^\s\0@<>,;:"'()\\][^\s\0@<>,;:"\\]*@[^\s\0@<>,;:"'()[\]\\]+$/;
+const BARE_ADDRESS = /^[^\s\0@<>,;:"'()\\[](?:[^\s\0@<>,;:"\\(]|(?<=\.)\()*@[^\s\0@<>,;:"'()[\]\\]+$/;
 
 /** The parser takes seconds for longer fields; a pattern extracts their addresses. */
 const MAX_PARSED_CHARS = 200_000;
 const ANY_ADDRESS = /(?<![^\s<>"',;:()[\]\\@])[^\s<>"',;:()[\]\\@]+@[^\s<>"',;:()[\]\\@]+/g;
+
+/** Words that gateways make an address or a name of, if a mail has no recipients. */
+const UNDISCLOSED =
+  /^"?(?:undisclosed|unlisted|recipient list (?:not|suppressed))[ -]?recipients?\b|^"?recipient list (?:not shown|suppressed)/i;
 
 /**
  * The addresses of a From, To, Cc or Bcc field, in order and lower case, without display names and quotes; groups
@@ -319,11 +302,41 @@ function parseAddresses(field: string): string[] {
     return entries.filter((entry) => entry !== "").map((entry) => entry.toLowerCase());
   }
   if (field.length > MAX_PARSED_CHARS) return field.toLowerCase().match(ANY_ADDRESS) ?? [];
-  const texts = addressParser(replaceControls(field), { flatten: true })
+  const texts = addressParser(plainAddressSyntax(replaceControls(field)), { flatten: true })
     .flatMap(({ address, name }) => splitJoined(address || name))
+    .filter((text) => !UNDISCLOSED.test(text.trim()))
     .map(normalizeAddress);
   const addresses = texts.filter((text) => text.includes("@"));
   return (addresses.length > 0 ? addresses : texts).filter((text) => text !== "");
+}
+
+/** Rewrites forms that the parser does not know: source routes, comments, white space around dots, Exchange's types. */
+function plainAddressSyntax(field: string): string {
+  // RFC 5322 4.4: `<@relay.example,@mx.example:mary@sales.example>`.
+  let text = field.replace(/<\s*@[^<>:]{1,500}:/g, "<").replace(/(^|,)\s*@[^\s<>:,]{1,250}:(?=[^\s<>:,]+@)/g, "$1 ");
+  // Exchange writes `Ben Blake [SMTP:ben@plains.example]`.
+  text = text.replace(/[[<]\s*(?:smtp|mailto)\s*:\s*([^\s[\]<>]{1,320})\s*[\]>]/gi, "<$1>");
+  return mapUnquoted(text, (piece) =>
+    // RFC 5322 A.5: comments within an address. Others name its owner, and the parser drops them.
+    withoutInnerComments(piece).replace(/(?<=@\s?[\w.-]{1,250})\s*\.\s*(?=\w)/g, "."),
+  );
+}
+
+/** Applies a function to the text outside of quoted strings. */
+function mapUnquoted(text: string, map: (piece: string) => string): string {
+  if (!text.includes('"')) return map(text);
+  return text
+    .split(/("(?:[^"\\]|\\.)*")/)
+    .map((piece, i) => (i % 2 === 1 ? piece : map(piece)))
+    .join("");
+}
+
+/** Removes comments if the text has an address outside of them, as in `pete(his account)@silly.test(his host)`. */
+function withoutInnerComments(text: string): string {
+  if (!text.includes("(")) return text;
+  const plain = withoutComments(text.replace(/\\[()]/g, ""));
+  // Enron has addresses such as `kirk.(e-mail)@example.com`.
+  return plain.includes("@") && !plain.includes(".@") ? plain : text;
 }
 
 /** Addresses that one pair of brackets runs together (`<a@example.com, b@example.com>`). */
@@ -343,8 +356,7 @@ function normalizeAddress(text: string): string {
 
 /** Decodes RFC 2047 words and collapses white space, so that a subject is equal in all formats. */
 export function normalizeSubject(subject: string): string {
-  const decoded = subject.includes("=?") ? decodeWords(subject) : subject;
-  const text = replaceControls(decoded);
+  const text = replaceControls(decodeEncodedWords(subject));
   return /[^\S ]|\s\s/.test(text) ? text.replace(/\s+/g, " ").trim() : text.trim();
 }
 
@@ -368,7 +380,7 @@ export function withLineFeeds(text: string): string {
 
 /** The first `<...>` of the header without white space; a bare id gets brackets. Empty where there is none. */
 export function normalizeMessageId(header: string): string {
-  const text = replaceControls(header);
+  const text = replaceControls(decodeEncodedWords(header));
   const id = (/<([^<>]+)>/.exec(text)?.[1] ?? text.replace(/[<>]/g, "")).replace(/\s+/g, "");
   return id === "" ? "" : `<${id}>`;
 }

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import type { CorpusFormat, CorpusSource, Email } from "../email.js";
-import { buildEmailFromRow, type EmailFields, parseIsoDate, parseMailDate } from "../mime.js";
+import { parseTableDate } from "../mail-date.js";
+import { buildEmailFromRow, type EmailFields } from "../mime.js";
 import { parseEmail, TOO_LARGE } from "../mime-body.js";
 import { batchMails, fileEmail, isSystemError, locateMail, type ReadResult, readHead, unreadable } from "./batches.js";
 
@@ -68,7 +69,7 @@ function fieldsOf(text: (column: MailColumn) => string): EmailFields {
     to: addressList(text("to")),
     cc: addressList(text("cc")),
     bcc: addressList(text("bcc")),
-    date: parseIsoDate(text("date")) ?? parseMailDate(text("date")),
+    date: parseTableDate(text("date")),
     body: text("body"),
   };
 }

@@ -45,7 +45,12 @@ async function* readMboxFile(path: string, progress: { bytes: number }): AsyncGe
   let number = 0;
   const found = async (raw: Buffer | null): Promise<ReadResult> => {
     number++;
-    const email = raw === null ? TOO_LARGE : await parseEmail(raw);
+    const email =
+      raw === null
+        ? TOO_LARGE
+        : FOLDER_DATA.test(raw.toString("latin1", 0, 2_000))
+          ? FOLDER_DATA_REASON
+          : await parseEmail(raw);
     if (typeof email === "string") return { bad: { where: `${name} mail ${number}`, reason: email } };
     return { email: fileEmail(email, { path: "", owner }, null) };
   };
@@ -68,6 +73,10 @@ async function* readBytes(path: string, progress: { bytes: number }): AsyncGener
   }
 }
 
+/** The first record of the mailboxes of UW IMAP and Pine. */
+const FOLDER_DATA = /^Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA/m;
+const FOLDER_DATA_REASON = "it is internal data of the mail program";
+
 /** A single mail in a file, as mail programs save it. It has no owner. */
 export async function openEml(path: string): Promise<CorpusSource> {
   const { size } = await stat(path);
@@ -86,36 +95,93 @@ async function* readMail(path: string, size: number): AsyncGenerator<ReadResult>
 }
 
 const LF = 0x0a;
-const CR = 0x0d;
 
-/** Longer lines are no separators. */
-const MAX_SEPARATOR_BYTES = 1024;
+/** Bytes of a separator and of the header after it that are judged. */
+const JUDGED_BYTES = 8 * 1024;
 
 // `From`, an address, an asctime date, and a zone before or after the year (RFC 4155, appendix A).
-const SEPARATOR =
+const ASCTIME_SEPARATOR =
   /^From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?(?: +\S+){0,2}? +\d{4}(?!\d)/;
 
-export function isMboxSeparator(line: Buffer): boolean {
-  const end = line.indexOf(LF);
-  const text = line.subarray(0, end === -1 ? MAX_SEPARATOR_BYTES : Math.min(end, MAX_SEPARATOR_BYTES));
-  return SEPARATOR.test(text.toString("latin1"));
+// Thunderbird's `From -`, Takeout's `From 184...@xxx`, `From` alone, and an address with a date in any other form.
+const OTHER_SEPARATOR = /^From (?:\s*$|-\s*$|\S+\s*$|\S+ .*\d)/;
+
+/** git writes this date into all patches, which mail often quotes whole. */
+const GIT_SEPARATOR = /^From [0-9a-f]{40} Mon Sep 17 00:00:00 2001/;
+
+/** Fields that begin the header of a stored mail. Fields of prose (`To:`, `Subject:`) do not count alone. */
+const STORED_FIELD =
+  /^>?(?:from|date|message-id|received|return-path|delivered-to|mime-version|content-type|status|x-status|x-mozilla-[\w-]+|x-gm-[\w-]+|x-gmail-labels|x-uidl?|x-account-key|x-apparently-to|authentication-results|dkim-signature|references|in-reply-to|reply-to|x-mailer|envelope-to|x-original-to)[ \t]*:/i;
+const FIELD_LINE = /^(?:[!-9;-~]+[ \t]*:|[ \t]+\S|>?From )/;
+
+/** Whether a file begins with an mbox separator, after a byte order mark and blank lines. */
+export function isMboxStart(head: Buffer): boolean {
+  const text = head
+    .toString("latin1")
+    .replace(/^\xef\xbb\xbf/, "")
+    .replace(/^\s+/, "");
+  return ASCTIME_SEPARATOR.test(text) || (OTHER_SEPARATOR.test(firstLine(text)) && countStoredFields(text) >= 2);
+}
+
+function firstLine(text: string): string {
+  return /^[^\r\n]*/.exec(text)?.[0] ?? "";
+}
+
+/** Fields of a stored mail in the header after the first line; 0 if something else follows it. */
+function countStoredFields(text: string): number {
+  const lines = text.split(/\r?\n/).slice(1);
+  let count = 0;
+  for (const line of lines) {
+    if (line.trim() === "") break;
+    if (!FIELD_LINE.test(line)) return count > 2 ? count : 0;
+    if (STORED_FIELD.test(line)) count++;
+  }
+  return count;
+}
+
+/** What stands before a `From ` line: nothing blank, a line that a mail can end with, or a blank line. */
+type Before = "text" | "boundary" | "blank";
+
+/**
+ * Judges a `From ` line by its form, the line before it, and the header after it (RFC 4155 leaves the form open). A
+ * sentence that begins with "From " is not followed by a header.
+ *
+ * @param text the line and what follows it
+ */
+function isSeparator(text: string, before: Before): boolean {
+  const line = firstLine(text);
+  const isAsctime = ASCTIME_SEPARATOR.test(line);
+  if (isAsctime && before === "blank") return true;
+  const needed = isAsctime || before !== "text" ? 2 : 3;
+  return (isAsctime || OTHER_SEPARATOR.test(line)) && countStoredFields(text) >= needed;
 }
 
 /**
- * A streaming mbox splitter. A separator counts only at the start of the file or after a blank line, so a sentence
- * that begins with "From " stays in its mail. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized
- * mail.
+ * A streaming mbox splitter. Unquotes `>From ` (mboxo and mboxrd). Yields null for an oversized mail.
  */
-class MboxMessages {
+export class MboxMessages {
   /** The current mail from its separator on. */
   private rest: Buffer = Buffer.alloc(0);
   private searched = 0;
   private tooLarge = false;
+  /** Whether git's patches are the mails of this file. Null before the first separator. */
+  private hasGitSeparators: boolean | null = null;
 
-  *push(chunk: Buffer): Generator<Buffer | null> {
-    const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
+  push(chunk: Buffer): Generator<Buffer | null> {
+    return this.split(this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]), false);
+  }
+
+  *end(): Generator<Buffer | null> {
+    yield* this.split(this.rest, true);
+    const bytes = this.rest;
+    this.rest = Buffer.alloc(0);
+    if (this.tooLarge || bytes.toString("latin1").trim() !== "") yield this.take(bytes);
+  }
+
+  private *split(bytes: Buffer, isEnd: boolean): Generator<Buffer | null> {
     let start = 0;
     let from = this.searched;
+    this.hasGitSeparators ??= GIT_SEPARATOR.test(bytes.toString("latin1", 0, 100).trimStart());
     for (;;) {
       const at = bytes.indexOf("\nFrom ", from);
       if (at === -1) {
@@ -123,24 +189,21 @@ class MboxMessages {
         from = Math.max(start, bytes.length - 6);
         break;
       }
-      const line = bytes.subarray(at + 1, at + 1 + MAX_SEPARATOR_BYTES);
-      if (line.length < MAX_SEPARATOR_BYTES && !line.includes(LF)) {
+      if (!isEnd && at + JUDGED_BYTES > bytes.length) {
         from = at;
         break;
       }
-      if (isAfterBlankLine(bytes, at) && isMboxSeparator(line)) {
-        yield this.take(bytes.subarray(start, at + 1));
+      const text = bytes.toString("latin1", at + 1, at + 1 + JUDGED_BYTES);
+      const isPatch = !this.hasGitSeparators && GIT_SEPARATOR.test(text);
+      if (!isPatch && isSeparator(text, lineBefore(bytes, at, start))) {
+        const mail = bytes.subarray(start, at + 1);
+        // Blank lines before the first separator are not a mail.
+        if (this.tooLarge || !/^[\s\xef\xbb\xbf]*$/.test(mail.toString("latin1", 0, 100))) yield this.take(mail);
         start = at + 1;
       }
       from = at + 1;
     }
     this.keep(bytes.subarray(start), from - start);
-  }
-
-  *end(): Generator<Buffer | null> {
-    const bytes = this.rest;
-    this.rest = Buffer.alloc(0);
-    if (this.tooLarge || bytes.toString("latin1").trim() !== "") yield this.take(bytes);
   }
 
   private take(bytes: Buffer): Buffer | null {
@@ -149,23 +212,29 @@ class MboxMessages {
     return wasTooLarge ? null : unquote(withoutSeparator(bytes));
   }
 
-  /** Of an oversized mail only the end is kept, where the next separator may begin. */
+  /** Keeps only the end of an oversized mail, where the next separator may begin. */
   private keep(bytes: Buffer, searched: number): void {
     if (bytes.length > MAX_MAIL_BYTES) this.tooLarge = true;
-    const dropped = this.tooLarge ? Math.max(0, searched - 2) : 0;
+    const dropped = this.tooLarge ? Math.max(0, searched - 200) : 0;
     this.rest = bytes.subarray(dropped);
     this.searched = searched - dropped;
   }
 }
 
-/** @param at the LF before `From ` */
-function isAfterBlankLine(bytes: Buffer, at: number): boolean {
-  return bytes[at - 1] === LF || (bytes[at - 1] === CR && bytes[at - 2] === LF);
+/** The line that ends at `at`, an LF. */
+function lineBefore(bytes: Buffer, at: number, start: number): Before {
+  const previous = bytes.lastIndexOf(LF, at - 1);
+  if (at === 0) return "blank";
+  const line = bytes.toString("latin1", Math.max(previous + 1, start, at - 200), at);
+  if (line.trim() === "") return "blank";
+  return /^--.*--\s*$/.test(line) ? "boundary" : "text";
 }
 
 function withoutSeparator(bytes: Buffer): Buffer {
-  if (bytes.subarray(0, 5).toString("latin1") !== "From ") return bytes;
-  const end = bytes.indexOf(LF);
+  const [before = ""] = /^(?:\xef\xbb\xbf)?\s*(?=From )/.exec(bytes.toString("latin1", 0, 200)) ?? [];
+  const start = before.length;
+  if (bytes.toString("latin1", start, start + 5) !== "From ") return bytes;
+  const end = bytes.indexOf(LF, start);
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(end + 1);
 }
 

@@ -13,7 +13,8 @@ import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../platform/errors.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
 import type { CorpusSource } from "../email.js";
-import { buildEmailFromRow, isoSeconds, parseIsoDate, parseMailDate } from "../mime.js";
+import { dateOfEpoch, isoSeconds, parseTableDate } from "../mail-date.js";
+import { buildEmailFromRow } from "../mime.js";
 import { batchMails, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
 import { type Columns, type MailColumn, mailColumns } from "./csv.js";
 
@@ -152,5 +153,6 @@ function textOf(value: unknown): string {
 
 function dateOf(value: unknown): string | null {
   if (value instanceof Date) return isoSeconds(value);
-  return typeof value === "string" ? (parseIsoDate(value) ?? parseMailDate(value)) : null;
+  if (typeof value === "number" || typeof value === "bigint") return dateOfEpoch(Number(value));
+  return typeof value === "string" ? parseTableDate(value) : null;
 }

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { decodeWithLibrary, setLibraryDecoder } from "../../../src/mail/mime-body.js";
+import { decodeParts, setPartsDecoder } from "../../../src/mail/mime-body.js";
 import { MimeThread } from "../../../src/mail/mime-thread-client.js";
 import { openStore } from "../../../src/store/open-store.js";
 import { expectedMails, writeParquet } from "../../mail/corpus-fixtures.js";
@@ -476,7 +476,7 @@ describe("hostile import", () => {
       const shorter = (run: () => void, ms?: number) => wait(run, ms !== undefined && ms > 5_300 ? 100 : ms);
       vi.spyOn(globalThis, "setTimeout").mockImplementation(shorter as typeof setTimeout);
       const mime = new MimeThread();
-      setLibraryDecoder((body, raw) => mime.decode(body, raw));
+      setPartsDecoder((raw) => mime.decode(raw));
       const db = openStore(path("parsed.db"), { mustExist: false });
       try {
         const { summary, skipped } = await importFrom(db, path("html"));
@@ -488,7 +488,7 @@ describe("hostile import", () => {
         expect(bodies).toEqual(["Before", "Café"]);
       } finally {
         vi.restoreAllMocks();
-        setLibraryDecoder(decodeWithLibrary);
+        setPartsDecoder(decodeParts);
         db.close();
       }
     });

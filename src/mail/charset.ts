@@ -1,0 +1,95 @@
+/** Decodes the bytes of mail by charset labels as mail really has them: aliases, unknown names, and wrong names. */
+import { isAscii, isUtf8 } from "node:buffer";
+import { TextDecoder } from "node:util";
+import iconv from "iconv-lite";
+
+/** Labels that neither the WHATWG Encoding Standard nor iconv-lite knows. */
+const ALIASES: Readonly<Record<string, string>> = {
+  latin9: "iso-8859-15",
+  "latin-9": "iso-8859-15",
+  "iso-2022-kr": "iso-2022-kr",
+  "x-utf-7": "utf-7",
+  "unicode-1-1-utf-7": "utf-7",
+  "utf-8mb4": "utf-8",
+};
+
+/** Labels of no charset. The WHATWG label x-user-defined maps bytes to private-use characters, which is useless here. */
+const NO_CHARSET = /^(?:|x-user-defined|unknown.*|x-unknown|default|none|binary|8bit|7bit|us-ascii|ascii|ansi_x3.*)$/;
+
+/** windows-1252, and the charsets that mail programs mislabel it as. */
+const WESTERN = /^(?:iso[-_]?8859-1|latin-?1|l1|cp-?1252|windows-1252|x-ansi)$/;
+
+/** Encodings in which ordinary text can also be valid UTF-8, so a declared label always wins. */
+const LABEL_WINS = /^(?:gb|big5|shift_jis|euc-|iso-2022|hz|utf-|ibm866|cp866|koi8)/;
+
+/**
+ * Decodes by the label of a charset, which may be missing, quoted, or wrong. A byte order mark wins over the label, and
+ * multi-byte UTF-8 over a single-byte label: a latin1 mail exported to UTF-8 keeps its label, and single-byte text is
+ * practically never valid multi-byte UTF-8. Under an unknown label, text is UTF-8 if valid, otherwise windows-1252
+ * (as latin1, whose control characters `replaceControls` maps).
+ */
+export function decodeCharset(bytes: Buffer, label: string): string {
+  const name = charsetName(label);
+  if (isAscii(bytes) && !/^(?:utf-?(?:7|16|32)|iso-2022|hz)/.test(name)) return bytes.toString("latin1");
+  const marked = decodeMarked(bytes);
+  if (marked !== null) return marked;
+  if (name === "utf-8" || name === "utf8") return bytes.toString("utf8");
+  if (isUtf8(bytes) && !LABEL_WINS.test(name)) return bytes.toString("utf8");
+  if (NO_CHARSET.test(name) || WESTERN.test(name)) return bytes.toString("latin1");
+  if (name === "iso-2022-kr") return decodeIso2022Kr(bytes);
+  const decoder = textDecoder(name);
+  if (decoder !== null) return decoder.decode(bytes);
+  if (iconv.encodingExists(name)) return iconv.decode(bytes, name);
+  return isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString("latin1");
+}
+
+/** UTF-8 or UTF-16 with a byte order mark, which is removed; null without one. */
+function decodeMarked(bytes: Buffer): string | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return bytes.toString("utf8", 3);
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  return null;
+}
+
+function charsetName(label: string): string {
+  const name = label
+    .trim()
+    .toLowerCase()
+    .replace(/^["']+|["']+$/g, "")
+    .replace(/^charset=["']?/, "")
+    .replaceAll("_", label.toLowerCase().startsWith("utf") ? "-" : "_");
+  return ALIASES[name] ?? name.replace(/^(?:cp|ibm)-/, "cp").replace(/^x-(?=cp|ibm|iso|utf|windows)/, "");
+}
+
+const decoders = new Map<string, TextDecoder | null>();
+
+/** Null for a label that the WHATWG Encoding Standard does not know. */
+function textDecoder(name: string): TextDecoder | null {
+  const known = decoders.get(name);
+  if (known !== undefined) return known;
+  let decoder: TextDecoder | null = null;
+  try {
+    decoder = new TextDecoder(name);
+  } catch {
+    // Unknown labels are data of the mail. iconv-lite may know them.
+  }
+  // A hostile mail may name any number of labels.
+  if (decoders.size < 200) decoders.set(name, decoder);
+  return decoder;
+}
+
+const SHIFT_OUT = 0x0e;
+const SHIFT_IN = 0x0f;
+
+/** RFC 1557: KS X 1001 in seven bits between SO and SI, which is EUC-KR without the high bits. */
+function decodeIso2022Kr(bytes: Buffer): string {
+  const plain: number[] = [];
+  let isShifted = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0;
+    if (bytes.toString("latin1", i, i + 4) === "\x1b$)C") i += 3;
+    else if (byte === SHIFT_OUT || byte === SHIFT_IN) isShifted = byte === SHIFT_OUT;
+    else plain.push(isShifted && byte > 0x20 ? byte | 0x80 : byte);
+  }
+  return new TextDecoder("euc-kr").decode(Uint8Array.from(plain));
+}

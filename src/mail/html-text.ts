@@ -1,0 +1,102 @@
+import { convert, type FormatCallback, type HtmlToTextOptions, type SelectorDefinition } from "html-to-text";
+
+/** Ends a table cell until the text is complete: white space would be collapsed. */
+const CELL_END = "\u0001";
+
+/** A table cell, separated from the next one in its row. */
+const cell: FormatCallback = (element, walk, builder) => {
+  walk(element.children, builder);
+  builder.addInline(CELL_END, { noWordTransform: true });
+};
+
+/** A table row on one line. */
+const row: FormatCallback = (element, walk, builder) => {
+  builder.openBlock({ leadingLineBreaks: 1 });
+  walk(element.children, builder);
+  builder.closeBlock({ trailingLineBreaks: 1 });
+};
+
+/** The alternative text of an image, which stands for its content. */
+const alternativeText: FormatCallback = (element, _walk, builder) => {
+  const text = element.attribs?.alt?.trim() ?? "";
+  if (text !== "") builder.addInline(text);
+};
+
+/** Soft hyphens, which split words for a search, and the mark of a cell. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the mark of a cell is one.
+const INVISIBLE = /[\u0001\u00ad]|&shy;|&#173;/g;
+
+const block = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
+const paragraph = { leadingLineBreaks: 2, trailingLineBreaks: 2 };
+const heading = { ...paragraph, uppercase: false };
+
+const SELECTORS: SelectorDefinition[] = [
+  { selector: "a", options: { linkBrackets: ["(", ")"], hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
+  { selector: "img", format: "alternativeText" },
+  { selector: "table", format: "block", options: paragraph },
+  { selector: "tr", format: "row" },
+  { selector: "td", format: "cell" },
+  { selector: "th", format: "cell" },
+  ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: heading })),
+  ...["ul", "ol"].map((selector) => ({ selector, options: { ...paragraph, itemPrefix: " * " } })),
+  ...["dt", "dd", "caption", "center", "address", "fieldset", "option"].map((selector) => ({
+    selector,
+    format: "block",
+    options: block,
+  })),
+  ...["head", "title", "script", "style", "template"].map((selector) => ({ selector, format: "skip" })),
+];
+
+const OPTIONS: HtmlToTextOptions = {
+  wordwrap: false,
+  selectors: SELECTORS,
+  formatters: { cell, row, alternativeText },
+  limits: { maxInputLength: Number.POSITIVE_INFINITY },
+};
+
+// `Pat <pat@plains.example>` and `<https://...>` that a program put into HTML unescaped.
+const BARE_ADDRESS_OR_LINK = /<((?:mailto:)?[^\s<>"'=/@]{1,64}@[^\s<>"'=/@]{1,255}|https?:\/\/[^\s<>"']{1,2000})>/g;
+
+/**
+ * Converts HTML to plain text. Inline elements add no white space, blocks begin a line, the cells of a table row are
+ * separated by tabs, and quoted mail gets `> `. Scripts, style sheets and the head are left out.
+ */
+export function htmlToText(html: string): string {
+  const escaped = html.replace(INVISIBLE, "").replace(BARE_ADDRESS_OR_LINK, "&lt;$1&gt;");
+  try {
+    return withCells(convert(escaped, OPTIONS));
+  } catch (error) {
+    // Elements nested thousands deep overflow the stack.
+    if (error instanceof RangeError) return withoutTags(escaped);
+    throw error;
+  }
+}
+
+function withCells(text: string): string {
+  if (!text.includes(CELL_END)) return text;
+  return text
+    .split("\n")
+    .map((line) =>
+      line
+        .split(CELL_END)
+        .map((content, i) => (i === 0 ? content.trimEnd() : content.trim()))
+        .join("\t")
+        .replace(/^((?:> ?)*)\t+/, "$1")
+        .trimEnd(),
+    )
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n");
+}
+
+function withoutTags(html: string): string {
+  return html.replace(/<[a-z/!][^<>]*>/gi, " ");
+}
+
+/** Converts text/enriched (RFC 1896) to plain text: `<<` is a `<`, parameters are not shown. */
+export function enrichedToText(enriched: string): string {
+  return enriched
+    .replaceAll("<<", CELL_END)
+    .replace(/<param>[^<]*<\/param>/gi, "")
+    .replace(/<\/?[a-z][\w-]{0,60}>/gi, "")
+    .replaceAll(CELL_END, "<");
+}
