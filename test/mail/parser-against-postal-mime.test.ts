@@ -144,8 +144,12 @@ const EXPLANATIONS: readonly Explanation[] = [
   [
     "a line that is not a field ends the header, as in Python's email",
     ({ field, ours, theirs, raw }) =>
-      /^(?![!-~]+:|[ \t\r]|>?From |$)/m.test(raw.toString("latin1").replaceAll("\r", "\n").split(/\n\n/)[0] ?? "") &&
-      (field === "body" ? ours.endsWith(theirs) : ours === ""),
+      /^(?![!-~]+:|[ \t\r]|>?From |$)/m.test(
+        raw
+          .toString("latin1")
+          .replace(/\r\n?/g, "\n")
+          .split(/\n\s*\n/)[0] ?? "",
+      ) && (field === "body" ? ours.includes(theirs.slice(0, 20)) : ours === ""),
   ],
   [
     "header bytes that are not UTF-8 are windows-1252, where the library has U+FFFD",
