@@ -13,7 +13,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   "utf-8mb4": "utf-8",
 };
 
-/** Labels of no charset. The WHATWG label x-user-defined maps bytes to private-use characters, which is useless here. */
+/** Labels of no charset. The WHATWG charset x-user-defined, private-use characters, is not what mail means by it. */
 const NO_CHARSET = /^(?:|x-user-defined|unknown.*|x-unknown|default|none|binary|8bit|7bit|us-ascii|ascii|ansi_x3.*)$/;
 
 /** windows-1252, and the charsets that mail programs mislabel it as. */

@@ -285,7 +285,7 @@ function metaCharset(html: Buffer): string {
   return /<meta\b[^>]*\bcharset\s*=\s*["']?\s*([\w.:-]+)/i.exec(html.toString("latin1", 0, META_BYTES))?.[1] ?? "";
 }
 
-/** Joins the lines of `format=flowed` (RFC 3676 4): those of one quote depth, of which all but the last end in a space. */
+/** Joins the lines of `format=flowed` (RFC 3676 4): a line that ends in a space continues at its quote depth. */
 function unflowed(text: string, deleteSpace: boolean): string {
   const paragraphs: string[] = [];
   let open: { readonly depth: number } | null = null;

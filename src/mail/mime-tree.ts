@@ -50,7 +50,7 @@ class TreeParser {
       return { type: leafType, disposition, content: leafContent(body, encoding), children: [] };
     }
     const childType = type.value === "multipart/digest" ? "message/rfc822" : "text/plain";
-    for (const bytes of [body, decodeTransferEncoding(body, encoding)]) {
+    for (const bytes of new Set([body, decodeTransferEncoding(body, encoding)])) {
       const pieces = this.split(bytes, type.params.get("boundary")?.trimEnd() ?? "");
       if (pieces.length === 0) continue;
       const children = pieces.map((piece) => this.parse(piece, depth + 1, childType));
@@ -103,24 +103,37 @@ interface BoundaryLine {
 /** RFC 2046 5.1.1: a line of `--`, the boundary, `--` at the close, and white space added in transport. */
 function* boundaryLines(body: Buffer, boundary: string): Generator<BoundaryLine> {
   const delimiter = Buffer.from(`--${boundary}`, "latin1");
+  // Searching on from the next line keeps a mail full of dashes linear.
+  const nextLine = lineFinder(body);
   for (let at = body.indexOf(delimiter); at !== -1; at = body.indexOf(delimiter, at)) {
     const isLineStart = at === 0 || body[at - 1] === LF || body[at - 1] === CR;
     let after = at + delimiter.length;
     if (!isLineStart) {
-      at++;
+      at = nextLine(after);
       continue;
     }
     const isClosing = body[after] === 0x2d && body[after + 1] === 0x2d;
     if (isClosing) after += 2;
     while (body[after] === 0x20 || body[after] === 0x09) after++;
     if (after < body.length && body[after] !== LF && body[after] !== CR) {
-      at++;
+      at = nextLine(after);
       continue;
     }
     const end = after + (body[after] === CR && body[after + 1] === LF ? 2 : 1);
     yield { start: at, end: Math.min(end, body.length), isClosing };
     at = Math.min(end, body.length);
   }
+}
+
+/** Returns a function that finds the next line end, LF or CR, from a position on. */
+function lineFinder(body: Buffer): (from: number) => number {
+  const hasLoneCr = /\r(?!\n)/.test(body.toString("latin1"));
+  return (from) => {
+    let end = body.indexOf(LF, from);
+    if (end === -1) end = body.length;
+    const cr = hasLoneCr ? body.subarray(from, end).indexOf(CR) : -1;
+    return cr === -1 ? end : from + cr;
+  };
 }
 
 function hasBoundary(body: Buffer, boundary: string): boolean {
