@@ -96,7 +96,7 @@ export const runFilterShape = {
 
 export const datasetSchema = z.object({
   split: oneOf(SPLITS).optional().meta({
-    description: "Dataset split: train or test [default: test, or the only split of --dataset]",
+    description: "Dataset split: train or test [default: test, or the file's only split]",
     alias: "s",
   }),
   dataset: text.optional().meta({

@@ -153,7 +153,7 @@ describe("help", () => {
           --stats                     Show the dataset's statistics and exit
 
     Questions:
-      -s, --split SPLIT               Dataset split: train or test [default: test]
+      -s, --split SPLIT               Dataset split: train or test [default: test, or the file's only split]
       -l, --limit N                   Max tasks to run; 0 = all [default: 10]
           --ids ID,ID                 Only these task ids, separated by commas
           --inbox ADDRESS             Only questions about this mailbox

@@ -13,7 +13,7 @@ const REWARDS = ["art", ...SCORER_NAMES] as const;
 
 const schema = questionsSchema.extend({
   split: questionsSchema.shape.split.meta({
-    description: "Split for clients that name none: train or test [default: train, or the only split of --dataset]",
+    description: "Split for clients that name none: train or test [default: train, or the file's only split]",
     alias: "s",
   }),
   limit: wholeNumber(0).default(0).meta({ description: "Max tasks of a split; 0 = all", alias: "l" }),

@@ -116,7 +116,7 @@ describe("report", () => {
     ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
     ["report run_nowhere", 'There is no run "run_nowhere"'],
-    ["report -o nowhere/page.html", "--output: nowhere/page.html cannot be written"],
+    ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: there is no folder nowhere."],
     ["report --format pdf", "--format: expected html or md or csv."],
   ])("%s is refused", async (line, message) => {
     const { code, stdout, stderr } = await artE(line);
@@ -204,7 +204,7 @@ describe("suite report", () => {
       const stats = await artE("stats --run run_before --csv figures --json");
       expect(JSON.parse(stats.stdout).runId).toBe("run_before");
       expect(read("figures/pairs.csv")).toBe(pairs);
-      expect((await artE("stats --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
+      expect((await artE("stats --split test --csv figures")).stderr).toMatch(/^art-e: --csv goes with --run RUN\.$/m);
     });
 
     it("spoils no other file", async () => {

@@ -83,7 +83,7 @@ describe("an address in .env, with the key in the environment", () => {
     write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
     expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("give it with --api-url")]);
-    const hub = await artE("stats --quiet", { HF_TOKEN: KEY });
+    const hub = await artE("stats --split test --quiet", { HF_TOKEN: KEY });
     expect([hub.code, hub.stderr]).toEqual([2, expect.stringContaining("give it with HF_ENDPOINT in the environment")]);
     expect(received).toEqual([]);
   });
