@@ -253,7 +253,7 @@ describe("import sources", () => {
       expect([words, stdout]).toEqual([words, expect.stringContaining("<report@x>")]);
     }
     const { stdout } = await artE(["show", "<report@x>", "--db", "eml.db"]);
-    expect(stdout).toContain("- harvest.csv (text/csv, 12 bytes)");
+    expect(stdout).toContain("- harvest.csv (text/csv, 11 bytes)");
     expect(stdout).toContain("----- Forwarded mail: inner -----");
   });
 

@@ -246,7 +246,7 @@ describe("a suite over a queue", needs("redis"), () => {
       const other = startWorker("other", `--suite ${path("other/demo")}`);
       await expect
         .poll(other.said, { timeout: 60_000 })
-        .toContain("the task files of its suite demo are not those that are here");
+        .toContain("the tasks or files of its suite demo differ from the suite on this machine");
       expect(provider.requests.length).toBe(asked);
       const same = startWorker("same", `--suite ${path("same/demo")}`);
       expect(await run).toMatchObject({ code: 0, stderr: "" });

@@ -125,7 +125,7 @@ describe("account settings", () => {
       expect(taskResults.map(({ taskId, suite: graded }) => [taskId, graded?.score, graded?.state])).toEqual([
         ["11111111", 1, "success"],
         ["33333333", null, "setup_error"],
-        ["44444444", null, "setup_error"],
+        ["44444444", null, "missing_files"],
         ["55555555", null, "setup_error"],
         ["66666666", null, "setup_error"],
         ["77777777", 1, "success"],
