@@ -3,7 +3,7 @@ import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/installation.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   type Command,
   type CommandEntry,

@@ -1,5 +1,5 @@
 import { readBuiltFile } from "../platform/installation.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   type Assertion,
   type Condition,

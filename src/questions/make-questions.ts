@@ -6,7 +6,7 @@ import { type AppContext, type AppSettings, Interrupted } from "../platform/app-
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { NamedCounts, seededRandom } from "../statistics/intervals.js";
 import { withStore } from "../store/open-store.js";

@@ -26,8 +26,8 @@ import {
   QUESTIONS_REVISION,
   resolveRevision,
 } from "../platform/huggingface.js";
-import { toWellFormedJson } from "../platform/json.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import type { QuestionSet, Split } from "../tasks/question.js";
 import { DEFAULT_SPLIT, jsonLinesRows, loadQuestionFile, parquetRows, validateQuestions } from "./dataset-files.js";
 

@@ -5,7 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { batchCalls } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import type { FileFault, FileWatch } from "../store/database-file.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";

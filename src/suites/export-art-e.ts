@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import type { AppContext } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Question, TaskSet } from "../tasks/question.js";

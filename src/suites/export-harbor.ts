@@ -8,7 +8,7 @@ import { endOfDay } from "../mail/search-query.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/installation.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { artESuite, type QuestionOptions } from "../questions/dataset.js";
 import { isUnanswerable } from "../scoring/gold-mail-scorers.js";
 import { type Db, withStore } from "../store/open-store.js";

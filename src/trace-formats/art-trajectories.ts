@@ -1,5 +1,6 @@
 import type { FinishReason } from "../models/model.js";
-import { type JsonObject, toWellFormedJson } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import type { TaskId } from "../tasks/question.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
 import { isChatTrace, stepsOf } from "../traces/trace.js";

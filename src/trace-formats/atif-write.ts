@@ -1,6 +1,7 @@
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import { type JsonObject, toWellFormedJson } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   askedOf,
   type CallStep,

@@ -7,7 +7,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { toWellFormedJson } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";

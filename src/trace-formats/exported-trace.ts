@@ -1,6 +1,7 @@
 import type { Message, ToolCall, ToolSpec } from "../models/model.js";
 import { isJsonObject, objectSchema } from "../models/tool-calls.js";
-import { type JsonObject, toWellFormedJson } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { questionOf, type TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";

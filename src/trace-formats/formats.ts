@@ -1,6 +1,7 @@
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import { type JsonObject, type JsonValue, toWellFormedJson } from "../platform/json.js";
+import type { JsonObject, JsonValue } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
 import { artFormat } from "./art-trajectories.js";
 import { atifTrajectory } from "./atif-write.js";

@@ -5,10 +5,11 @@ import { z } from "zod";
 import { chunk } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../platform/http.js";
-import { parseJsonOrNull, toWellFormedJson } from "../platform/json.js";
+import { parseJsonOrNull } from "../platform/json.js";
 import { retry } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import { stripControls } from "../platform/strings.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   encodeRequest,
   RESPONSE_MESSAGE,

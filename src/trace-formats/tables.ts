@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Cell, csvLineOf } from "../platform/files.js";
-import { type JsonValue, toWellFormedJson } from "../platform/json.js";
+import type { JsonValue } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { TaskResult } from "../traces/task-result.js";

@@ -1,6 +1,7 @@
 import { crc32, deflateRawSync } from "node:zlib";
 import { Deflate } from "fflate";
-import { type JsonObject, toWellFormedJson } from "../platform/json.js";
+import type { JsonObject } from "../platform/json.js";
+import { toWellFormedJson } from "../platform/well-formed-json.js";
 
 /** A list as JSON, compressed as it comes, for what may be written only when all else is. */
 export class DeflatedList implements Deflated {
