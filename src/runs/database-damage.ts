@@ -298,11 +298,11 @@ function insertFault(insert: Statement, columns: readonly string[], row: Row): s
   }
 }
 
-/** A run needs its dataset only for its name: it is shown as lost. */
+/** Runs refer to their dataset: a lost one gets a row, without its questions. */
 function addLostDatasets(db: Db): void {
   db.exec(
-    `INSERT INTO datasets (id, source, revision, sha256)
-     SELECT DISTINCT dataset_id, '(lost)', NULL, dataset_id FROM runs WHERE dataset_id NOT IN (SELECT id FROM datasets)`,
+    `INSERT INTO datasets (id, sha256)
+     SELECT DISTINCT dataset_id, dataset_id FROM runs WHERE dataset_id NOT IN (SELECT id FROM datasets)`,
   );
 }
 

@@ -66,7 +66,6 @@ it("the borders of a range are in it", () => {
 
 it("run without flags is what --help says it is", () => {
   expect(readFlags("run", runSchema, {})).toEqual({
-    split: "test",
     useJson: false,
     excludeKnownBad: false,
     shuffle: false,

@@ -325,7 +325,7 @@ describe("the hand-written questions", () => {
     ["tune", "train", tune],
     ["test", "test", test],
   ] as const)("of the part %s load as a dataset of the split %s", async (part, split, questions) => {
-    const set = await loadQuestionFile(fileOf(part), "test", new AbortController().signal);
+    const set = await loadQuestionFile(fileOf(part), undefined, new AbortController().signal);
     expect(set.split).toBe(split);
     expect(set.questions.map(({ id }) => id)).toEqual(questions.map(({ id }) => id));
     expect(set.questions).toHaveLength(50);

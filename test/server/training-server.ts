@@ -96,7 +96,7 @@ export async function startTrainingServer({ options, serving, env = {}, file }: 
 
 const OPTIONS: EnvironmentOptions = {
   dataset: DEMO_QUESTIONS,
-  split: "train",
+  split: undefined,
   useJson: false,
   limit: 0,
   excludeKnownBad: false,

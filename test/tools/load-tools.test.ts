@@ -68,6 +68,16 @@ describe("load tools", () => {
       ["not JSON", '{"type": "obj'],
       ["no object", '["type"]'],
       ["null", "null"],
+    ])("a stored schema that is %s", (_, schema) => {
+      addAgent("mine");
+      addTool("odd", schema, "email_get");
+      attach("mine", "odd");
+      const error = refusalOf(() => load("mine"));
+      expect(error).toMatchObject({ code: "row_damaged", exitCode: 1 });
+      expect(error.message).toContain("table tools, row odd, column parameters_schema");
+    });
+
+    test.each([
       ["of another type", '{"type": "string"}'],
       ["without a type", '{"properties": {}}'],
       ["one that would lose a bound", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
@@ -83,9 +93,19 @@ describe("load tools", () => {
     });
 
     test.each([
-      ["not JSON", "email_get", "{pageSize: 3000}"],
-      ["no object", "email_get", "3000"],
-      ["null in JSON", "email_get", "null"],
+      ["not JSON", "{pageSize: 3000}"],
+      ["no object", "3000"],
+      ["null in JSON", "null"],
+    ])("a stored config that is %s", (_, config) => {
+      addAgent("mine");
+      attach("mine", "email_get", config);
+      const error = refusalOf(() => load("mine"));
+      expect(error).toMatchObject({ code: "row_damaged", exitCode: 1 });
+      expect(error.message).toContain("table agent_tools");
+      expect(error.message).toContain("email_get");
+    });
+
+    test.each([
       ["of the wrong type", "email_get", '{"pageSize": "3000"}'],
       ["out of bounds", "email_get", '{"pageSize": 10}'],
       ["a misspelt name", "email_get", '{"page_size": 3000}'],
