@@ -154,7 +154,12 @@ describe("a reply of Google", () => {
       cachedContentTokenCount: 60,
     };
     const { reply } = await send(replied([{ text: "x" }], "STOP", { usageMetadata }));
-    expect(reply.usage).toEqual({ inputTokens: 100, outputTokens: 40, cachedInputTokens: 60 });
+    expect(reply.usage).toEqual({
+      inputTokens: 100,
+      outputTokens: 40,
+      cachedInputTokens: 60,
+      reasoningTokens: 30,
+    });
   });
 
   test.each([
