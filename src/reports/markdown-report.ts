@@ -12,6 +12,7 @@ import {
   metricCells,
   runTitle,
   significanceText,
+  stateName,
   type TaskNoun,
   verdictSentence,
   workTime,
@@ -193,7 +194,7 @@ function figureText(figure: Figure | undefined): string {
 function suiteParts({ label, suite }: RunFigures, hasSeveralRuns: boolean): string[] {
   if (suite === null) return [];
   const of = hasSeveralRuns ? ` of ${label}` : "";
-  const profile = suite.profile.map(({ state, band, tasks }) => [state, band, count(tasks)]);
+  const profile = suite.profile.map(({ state, band, tasks }) => [stateName(state), band, count(tasks)]);
   const [steps, times] = [stepRows(suite), durationRows(suite)];
   return [
     details(`Abstract against verbose instructions${of}`, pairTable(suite.guidance)),
