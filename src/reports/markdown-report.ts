@@ -1,7 +1,7 @@
 import type { RunHead } from "../analysis/paired-comparison.js";
 import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
-import { type Gate, taskOutcome } from "../traces/score.js";
+import { type Gate, type ScoreDirection, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
@@ -26,7 +26,7 @@ const SHOWN_TEXT = 200;
 export function stepSummary(
   run: RunHead,
   gates: readonly Gate[],
-  scorer: string,
+  { scorer, direction }: { readonly scorer: string; readonly direction: ScoreDirection },
   results: Iterable<TaskResult>,
 ): string {
   const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
@@ -44,16 +44,15 @@ export function stepSummary(
       ({ label, value, low, high, n }) =>
         `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
     ),
-    ...wrongTasks(run, scorer, results),
+    ...wrongTasks(scorer, direction, results),
   ].join("\n")}\n\n`;
 }
 
-function wrongTasks(run: RunHead, scorer: string, results: Iterable<TaskResult>): string[] {
-  const better = run.scores[scorer]?.better ?? "higher";
+function wrongTasks(scorer: string, direction: ScoreDirection, results: Iterable<TaskResult>): string[] {
   const rows: string[] = [];
   let wrong = 0;
   for (const task of results) {
-    const outcome = taskOutcome(task, scorer, better);
+    const outcome = taskOutcome(task, scorer, direction);
     if (outcome !== "wrong" && outcome !== "failed") continue;
     wrong++;
     if (rows.length === SHOWN_TASKS) continue;
