@@ -208,6 +208,11 @@ const BASE_URL_VARIABLES: Readonly<Partial<Record<Provider, string>>> = {
   google: "GOOGLE_BASE_URL",
 };
 
+/** The environment variable with the address of a provider's server; null if the provider has none. */
+export function baseUrlVariable(provider: Provider): string | null {
+  return BASE_URL_VARIABLES[provider] ?? null;
+}
+
 function addressOf(provider: Provider, flag: string) {
   return { url: BASE_URL_VARIABLES[provider] ?? "", keys: API_KEY_VARIABLES[provider], flag };
 }

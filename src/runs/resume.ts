@@ -3,7 +3,7 @@ import { getVersion } from "../agents/registry-store.js";
 import { readFingerprint } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/async.js";
-import { commandLine, flagName } from "../platform/command-line.js";
+import { flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
 import { artESuite } from "../questions/dataset.js";
@@ -27,7 +27,7 @@ import {
   toolsNow,
 } from "./plan-run.js";
 import type { RunOptionName, RunOptions, RunRequest } from "./run-options.js";
-import { differences, requestedSettings } from "./settings-from-options.js";
+import { differences, movedServers, requestedSettings, unusedAddress } from "./settings-from-options.js";
 
 /**
  * A stored run, with the settings it was created with. Other options, other mail or other tools would make its answers
@@ -41,15 +41,19 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
+  const moved = movedServers(run.settings, requested);
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      `Go on with what it was begun with, or go on all the same and have the difference recorded: ${commandLine`art-e run --resume ${run.id} --force`}`,
+      "Leave out the flags that differ, or add --force to this command to continue anyway and record the difference.",
     );
   }
   const settings =
-    changes.length === 0 ? run.settings : { ...requested, changes: [...(run.settings.changes ?? []), ...changes] };
+    changes.length + moved.length === 0
+      ? run.settings
+      : { ...requested, changes: [...(run.settings.changes ?? []), ...changes, ...moved] };
+  noteServers(moved, run, request, context);
   const limits = limitsOf(request, run.limits);
   const output = outputToKeep(request.output) ?? run.output;
   if (request.output === undefined && output !== null) checkWritable("--output", output);
@@ -70,6 +74,12 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
         ...{ retryFailed: request.retryFailed, worker: owner, waiting },
       }),
   };
+}
+
+function noteServers(moved: readonly string[], run: RunRow, request: RunRequest, context: AppContext): void {
+  for (const move of moved) context.note(`art-e: ${move}. The run records it.`);
+  const unused = unusedAddress(run.settings, request, context.settings.env);
+  if (unused !== null) context.note(`art-e: ${unused}`);
 }
 
 /** The run with the folder that its suite is in now. Questions are in the database. */
@@ -109,6 +119,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   const { run, changes: suiteChanges } = await locate(db, found, request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
+  const moved = movedServers(run.settings, requested);
   if (changes.length > 0 && !request.force) {
     throw new UserError(
       "run_differs",
@@ -121,8 +132,11 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     ...requested,
     concurrency,
     repeats: run.id,
-    ...(changes.length === 0 ? {} : { changes: [...(run.settings.changes ?? []), ...changes] }),
+    ...(changes.length + moved.length === 0
+      ? {}
+      : { changes: [...(run.settings.changes ?? []), ...changes, ...moved] }),
   };
+  noteServers(moved, run, request, context);
   const tasks: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
   for await (const { task, epoch } of yieldBetween(tasksAt(db, run.id, positions))) {

@@ -4,11 +4,12 @@ import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { checkBaseUrl } from "../models/endpoint.js";
 import { parseModelName } from "../models/model-names.js";
-import { baseUrlOf, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
+import { baseUrlOf, baseUrlVariable, refuseStoredAddress, wireApiOf } from "../models/open-model.js";
 import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
@@ -94,10 +95,61 @@ function requestedModel(
   return options.modelId === undefined ? stored.model : targetModelName(where, agentId, options);
 }
 
-export function differences(stored: RunSettings, { sent, ...asked }: RunSettings): string[] {
+/** Settings that must not change while a run continues, as `name was A and would be B`. */
+export function differences(stored: RunSettings, requested: RunSettings): string[] {
+  const { sent, ...asked } = withAddressesOf(stored, requested);
   const changed = differing(stored, asked);
   // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
+}
+
+/** Servers at another address than before. This is no difference between answers: a local server gets another port. */
+export function movedServers(stored: RunSettings, requested: RunSettings): string[] {
+  const [before, now] = [addressesOf(stored), addressesOf(requested)];
+  return Object.entries(now).flatMap(([server, address]) => {
+    const old = before[server as keyof typeof before];
+    return address === old ? [] : [`${server} was at ${old ?? "its own address"} and is at ${address}`];
+  });
+}
+
+function addressesOf({ baseUrl, judge, elsewhere }: RunSettings) {
+  return {
+    "the model server": baseUrl,
+    "the judge's server": judge?.baseUrl ?? null,
+    "the agent's server": urlOf(elsewhere),
+  };
+}
+
+function urlOf(elsewhere: AgentTarget | undefined): string | null {
+  return elsewhere === undefined || elsewhere.kind === "command" ? null : elsewhere.url;
+}
+
+/** The requested settings with the stored addresses of the same servers. */
+function withAddressesOf(stored: RunSettings, requested: RunSettings): RunSettings {
+  const { judge, elsewhere } = requested;
+  const url = urlOf(stored.elsewhere);
+  return {
+    ...requested,
+    baseUrl: stored.baseUrl,
+    ...(judge === null || stored.judge === null ? {} : { judge: { ...judge, baseUrl: stored.judge.baseUrl } }),
+    ...(elsewhere === undefined || elsewhere.kind === "command" || url === null
+      ? {}
+      : { elsewhere: { ...elsewhere, url } }),
+  };
+}
+
+/** A note if the environment names another server than the one that the run continues with; null otherwise. */
+export function unusedAddress(
+  { model, baseUrl, elsewhere }: RunSettings,
+  options: RunOptions,
+  env: Environment,
+): string | null {
+  if (options.baseUrl !== undefined || elsewhere !== undefined) return null;
+  const variable = baseUrlVariable(parseModelName(model, null).provider);
+  const address = variable === null ? undefined : env[variable];
+  if (!address) return null;
+  if (trimEndOf(address.trim(), "/") === trimEndOf(baseUrl ?? "", "/")) return null;
+  return `the model server is ${baseUrl ?? "the provider's own"}, as the run began, and not that of ${variable}. To change it: --base-url URL`;
 }
 
 function differing(stored: RunSettings, asked: Partial<RunSettings>): string[] {

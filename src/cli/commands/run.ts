@@ -189,15 +189,24 @@ function hintFor(
       if (model.startsWith("command/"))
         return `See that the program is there and can be started; then go on with: ${resume}`;
       if (/^(playground|endpoint)\//.test(model)) {
-        const flag = model.startsWith("playground/") ? "--api-url" : "--agent-url";
-        return `Check ${flag}, and that the server has this agent; if both are right: ${resume}. Another one is a new run (-a AGENT).`;
+        return `Check ${addressFlag(model)}, and that the server has this agent; if both are right: ${resume}. Another one is a new run (-a AGENT).`;
       }
       return hasAnswers
         ? `Go on with a model that the server has: ${resume} --force --model-id PROVIDER/NAME`
         : "Begin again with a model that the server has (--model-id PROVIDER/NAME), and check --base-url where one is given.";
     case "server":
-      return `See that it runs and can be reached; then go on with: ${resume}`;
+      return `See that it runs and can be reached; then go on with: ${resume}${movedHint(model)}`;
   }
+}
+
+/** Local servers often return at another port. */
+function movedHint(model: string): string {
+  return /^(openai|playground|endpoint)\//.test(model) ? ` (at another address: add ${addressFlag(model)} URL)` : "";
+}
+
+function addressFlag(model: string): string {
+  if (model.startsWith("playground/")) return "--api-url";
+  return model.startsWith("endpoint/") ? "--agent-url" : "--base-url";
 }
 
 function keyOf(model: string): string {

@@ -376,13 +376,13 @@ describe("reasoning models", () => {
 
     it("goes on by --resume and is repeated by --repeat without a difference", async () => {
       const more = await thinker();
-      const again = await artE(`run --repeat latest --base-url ${more.url} --quiet`, { ANTHROPIC_API_KEY: "k-1234" });
-      // Another address is another setting, and the only one.
-      expect(again.stderr).toMatch(/cannot be repeated as it was: baseUrl was "\S+" and would be "\S+"\.\n/);
-      const forced = await artE(`run --repeat latest --base-url ${more.url} --quiet --force`, {
+      const again = await artE(`run --repeat latest --base-url ${more.url} --quiet -o moved.json`, {
         ANTHROPIC_API_KEY: "k-1234",
       });
-      expect(forced).toMatchObject({ code: 0, stderr: "" });
+      expect(again).toMatchObject({ code: 0, stderr: "" });
+      expect(resultsSchema.parse(readJson("moved.json")).settings.changes).toEqual([
+        expect.stringMatching(/^the model server was at http:\S+ and is at http:\S+$/),
+      ]);
     });
 
     it("of a model that takes all, as it was asked for", async () => {

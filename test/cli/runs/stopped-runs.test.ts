@@ -298,6 +298,34 @@ describe("resume", () => {
       expect(await stopped()).toMatchObject({ status: "interrupted", tasks: 2 });
     });
 
+    it("continues at another address of the server, and records it", async () => {
+      const runId = await stoppedRun();
+      const elsewhere = await startFakeProvider(() => ({ content: "an answer", usage: USAGE }));
+      try {
+        const line = `run --resume ${runId} --max-cost 9 --base-url ${elsewhere.url} -o moved.json --json`;
+        const { code, stdout, stderr } = await run(line);
+        expect({ code, tasks: JSON.parse(stdout).totalTasks }).toEqual({ code: 0, tasks: 6 });
+        expect(stderr).toContain(`art-e: the model server was at ${provider.url} and is at ${elsewhere.url}.`);
+        expect(elsewhere.requests.length).toBeGreaterThan(0);
+        const { settings } = resultsSchema.parse(readJson("moved.json"));
+        expect(settings).toMatchObject({ baseUrl: elsewhere.url, changes: [expect.stringContaining(elsewhere.url)] });
+      } finally {
+        await elsewhere.close();
+      }
+    });
+
+    it("says which server it continues with if the environment names another one", async () => {
+      const runId = await stoppedRun();
+      const { code, stderr } = await artE(`run --resume ${runId} --max-cost 9`, {
+        ...variables(),
+        ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
+      });
+      expect(code).toBe(0);
+      expect(stderr).toContain(
+        `art-e: the model server is ${provider.url}, as the run began, and not that of ANTHROPIC_BASE_URL. To change it: --base-url URL`,
+      );
+    });
+
     it("with the settings it was begun with is no change", async () => {
       const runId = await stoppedRun();
       const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
