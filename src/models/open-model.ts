@@ -273,6 +273,8 @@ export function playgroundTokenOf(url: string, env: Environment): string {
   return (keyFor(PLAYGROUND, url, env) ?? "").trim();
 }
 
+const isRedirect = (status: number | null) => status !== null && status >= 300 && status < 400;
+
 /** Decorates a model: where its server does not know it, the error names the replacement. */
 function withSuccessorHint(model: Model, name: ModelName): Model {
   const successor = successorOf(name);
@@ -283,7 +285,8 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       try {
         return await model.complete(request, signal);
       } catch (error) {
-        if (!(error instanceof ModelError) || error.kind !== "not_found") throw error;
+        // A redirect to another server has this kind too, and says nothing about the model.
+        if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
         throw withMessage(error, `${error.message}; after ${name.name} came ${name.provider}/${successor}`);
       }
     },

@@ -114,8 +114,18 @@ function openRecord(path: string, mode: "a" | "w") {
   let file: number | null = null;
   return {
     write(line: string): void {
-      file ??= openSync(path, mode);
-      writeSync(file, line);
+      try {
+        file ??= openSync(path, mode);
+        writeSync(file, line);
+      } catch (cause) {
+        throw new UserError(
+          "output_unwritable",
+          `--record: Cannot write ${path}: ${(cause as Error).message}.`,
+          "Free some space, then continue the run with --resume, and pass --record again to record the rest.",
+          1,
+          { cause },
+        );
+      }
     },
     close(): void {
       if (file !== null) closeSync(file);

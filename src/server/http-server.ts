@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import type { Hono } from "hono";
+import { limitConnections } from "../platform/connection-limit.js";
 import { UserError } from "../platform/errors.js";
 import { isLoopback } from "../platform/http.js";
 import type { Access } from "./api-error.js";
@@ -54,7 +55,7 @@ export async function openHttpServer(
       keepAliveTimeout: 5_000,
     },
   }) as Server;
-  server.maxConnections = maxConnections;
+  limitConnections(server, maxConnections);
   if (onUpgrade !== undefined) server.on("upgrade", onUpgrade);
   const requests = new OpenRequests(server);
   await listen(server, port, host);

@@ -12,6 +12,7 @@ import { z } from "zod";
 import { bareMessageId, formatMail } from "../mail/email.js";
 import { type MailboxListing, type MailHead, openMailboxListing, resolveInbox } from "../mail/mail-lookup.js";
 import { ByteBudget } from "../platform/async.js";
+import { limitConnections } from "../platform/connection-limit.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
 import { programVersion } from "../platform/installation.js";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH } from "../platform/json.js";
@@ -59,7 +60,7 @@ export async function listenMcp(listening: McpListening): Promise<McpListener> {
       else response.destroy();
     });
   });
-  if (listening.maxConnections !== undefined) http.maxConnections = listening.maxConnections;
+  if (listening.maxConnections !== undefined) limitConnections(http, listening.maxConnections);
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
     http.listen(listening.port, listening.host, resolve);

@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { BIN } from "./art-e.js";
+import { BIN, MAIL, QUESTIONS } from "./art-e.js";
 
 /** Linux's device on which every write fails with ENOSPC. */
 const FULL = "/dev/full";
@@ -24,6 +26,21 @@ describe.runIf(existsSync(FULL))("stdout on a full disk", () => {
       expect(status).toBe(1);
     },
   );
+
+  it("stops a run whose recording cannot be written, with one error", () => {
+    const folder = mkdtempSync(join(tmpdir(), "full-output-"));
+    const program = (...args: string[]) =>
+      spawnSync(process.execPath, [BIN, ...args, "--db", join(folder, "a.db")], { encoding: "utf8" });
+    try {
+      expect(program("import", MAIL, "--quiet").status).toBe(0);
+      const run = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "2", "--quiet"];
+      const { status, stderr } = program(...run, "--record", FULL);
+      expect(stderr).toMatch(/^art-e: --record: Cannot write \/dev\/full: ENOSPC: .+\.\n {7}Free some space, .+\n$/);
+      expect(status).toBe(1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 
   it("prints the error as JSON with --json", () => {
     const { status, stderr } = run("agents", "list", "--json");

@@ -6,6 +6,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { openaiHeaders } from "../../src/models/endpoint.js";
 import type { ModelError } from "../../src/models/model.js";
+import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { toModelError } from "../../src/models/provider-errors.js";
 import { jsonBytes, jsonHeaders, postJson, sdkFetch, withDeadline } from "../../src/models/provider-http.js";
@@ -383,6 +384,16 @@ describe("redirects", () => {
 
   afterAll(() => {
     for (const at of [stranger, server]) at.close().closeAllConnections();
+  });
+
+  test("a redirect says nothing about the model, so no successor is named", async () => {
+    status = 302;
+    const name = parseModelName("openai/gpt-4.1", null);
+    const connection = { apiKey: "sk-x", baseUrl: `${serverUrl}/v1`, wireApi: "chat", timeoutMs: 5_000 } as const;
+    const model = await resolveModel(name, connection, { ...DEFAULT_RETRY, attempts: 1 });
+    const error = await model.complete(REQUEST, new AbortController().signal).catch((e: unknown) => e);
+    expect((error as ModelError).message).toContain("302 redirects to");
+    expect((error as ModelError).message).not.toContain("came");
   });
 
   test.each(WIRE_FORMATS.flatMap((format) => [301, 302, 303, 307, 308].map((code) => [format, code] as const)))(

@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
 import { startDemoServer } from "./demo-server.js";
@@ -175,6 +175,25 @@ describe("a request", () => {
     expect(await status("/api/health", {}, crowded)).toBe(200);
     const made = await crowded.ask("POST", "/api/agents", { name: "Small" });
     expect(made.status).toBe(201);
+    for (const socket of sockets) socket.destroy();
+    await crowded.close();
+  }, 60_000);
+
+  it("finds room beside hundreds that never send their header", async () => {
+    const crowded = await startDemoServer();
+    const { hostname, port } = new URL(crowded.url);
+    let cut = 0;
+    const sockets = Array.from({ length: 700 }, () =>
+      connect(Number(port), hostname)
+        .on("connect", function (this: Socket) {
+          this.write("GET /api/health HTTP/1.1\r\nHost: local");
+        })
+        .on("close", () => cut++)
+        .on("error", () => undefined),
+    );
+    // Every connection above the limit costs the oldest one.
+    await expect.poll(() => cut, { timeout: 5_000 }).toBeGreaterThan(300);
+    expect(await status("/api/health", {}, crowded)).toBe(200);
     for (const socket of sockets) socket.destroy();
     await crowded.close();
   }, 60_000);

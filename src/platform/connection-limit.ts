@@ -1,0 +1,34 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/**
+ * Limits the open connections of a server. A new connection takes the place of the oldest one without a request, so
+ * connections that never send their header do not keep others out.
+ */
+export function limitConnections(server: Server, max: number): void {
+  const open = new Set<Socket>();
+  /** Connections without a complete request header, the oldest first. */
+  const idle = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    if (open.size >= max) {
+      const [oldest = socket] = idle;
+      idle.delete(oldest);
+      open.delete(oldest);
+      oldest.destroy();
+      if (oldest === socket) return;
+    }
+    open.add(socket);
+    idle.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      idle.delete(socket);
+    });
+  });
+  server.on("request", ({ socket }, response) => {
+    idle.delete(socket);
+    response.once("close", () => {
+      if (open.has(socket)) idle.add(socket);
+    });
+  });
+  server.on("upgrade", ({ socket }) => idle.delete(socket));
+}
