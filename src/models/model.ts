@@ -188,7 +188,17 @@ export const sentParametersSchema = z.strictObject({
 
 export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 
-export const retrySchema = z.object({ attempt: z.number().int(), reason: z.string(), waitedMs: z.number() });
+/** Tokens and US dollars of a failed HTTP attempt that was billed. */
+export const billedSchema = z.object({ usage: usageSchema, costUsd: z.number().nullable() });
+
+export type Billed = z.output<typeof billedSchema>;
+
+export const retrySchema = z.object({
+  attempt: z.number().int(),
+  reason: z.string(),
+  waitedMs: z.number(),
+  billed: billedSchema.exactOptional(),
+});
 
 export type Retry = z.output<typeof retrySchema>;
 
@@ -238,9 +248,7 @@ export const MODEL_ERROR_KINDS = [
 
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
-/** A call without a usable reply. The message never holds a key or a request body. */
-export class ModelError extends Error {
-  override readonly name = "ModelError";
+interface ModelErrorDetails {
   readonly status: number | null;
   /** Worth another attempt: 408, 409, 429, 5xx, resets, time-outs, cut-off bodies. */
   readonly retryable: boolean;
@@ -250,18 +258,24 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | null;
   /** Earlier failed attempts; set by the retry middleware. */
   readonly retries: readonly Retry[];
+  /** For a reply that was billed but is unusable. */
+  readonly billed: Billed | null;
+}
+
+/** A call without a usable reply. The message never holds a key or a request body. */
+export class ModelError extends Error implements ModelErrorDetails {
+  override readonly name = "ModelError";
+  readonly status: number | null;
+  readonly retryable: boolean;
+  readonly unreachable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly retries: readonly Retry[];
+  readonly billed: Billed | null;
 
   constructor(
     readonly kind: ModelErrorKind,
     message: string,
-    details: {
-      status?: number | null;
-      retryable: boolean;
-      unreachable?: boolean;
-      retryAfterMs?: number | null;
-      retries?: readonly Retry[];
-      cause?: unknown;
-    },
+    details: Pick<ModelErrorDetails, "retryable"> & Partial<ModelErrorDetails> & { readonly cause?: unknown },
   ) {
     super(message, { cause: details.cause });
     this.status = details.status ?? null;
@@ -269,7 +283,34 @@ export class ModelError extends Error {
     this.unreachable = details.unreachable ?? false;
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.retries = details.retries ?? [];
+    this.billed = details.billed ?? null;
   }
+
+  /** The same error with other details, and without its cause. */
+  with({ message = this.message, ...changes }: Partial<ModelErrorDetails> & { message?: string }): ModelError {
+    const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
+    return new ModelError(this.kind, message, {
+      ...{ status, retryable, unreachable, retryAfterMs, retries, billed },
+      ...changes,
+    });
+  }
+
+  /** Tokens and cost of the call, earlier failed attempts included; null if nothing was billed. */
+  get billedInAll(): Billed | null {
+    return sumBilled([...this.retries.map(({ billed }) => billed), this.billed]);
+  }
+}
+
+/** The sum of several attempts, or null if none was billed. The cost is null if one of them has an unknown cost. */
+export function sumBilled(attempts: readonly (Billed | null | undefined)[]): Billed | null {
+  return attempts.reduce<Billed | null>((sum, billed) => {
+    if (!billed || sum === null) return billed ?? sum;
+    return { usage: addUsage(sum.usage, billed.usage), costUsd: addCosts(sum.costUsd, billed.costUsd) };
+  }, null);
+}
+
+export function addCosts(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
 }
 
 /** Of a `protocol` error that every call of the address will have. */
@@ -318,7 +359,10 @@ export const messageSchema = z.discriminatedUnion("role", [
 export type Message = z.output<typeof messageSchema>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
-/** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
+/**
+ * One reply. `latencyMs` is the successful attempt alone; `usage` and `costUsd` include failed attempts that were
+ * billed, which `retries` lists.
+ */
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
@@ -346,8 +390,10 @@ export const completionSchema = z.object({
   retries: z.array(retrySchema),
   /** From the cache of an earlier run (`--cache`): no request was made. */
   cached: z.boolean().optional(),
-  /** US dollars at the time a cached or recorded reply was made; absent where today's price applies. */
+  /** US dollars, as the server reports it or as a cached or recorded reply cost; absent if today's price applies. */
   costUsd: z.number().nullable().optional(),
+  /** What is odd about the server, for the user; a note per run. */
+  notes: z.array(z.string()).optional(),
 });
 
 export type Completion = Readonly<z.output<typeof completionSchema>>;

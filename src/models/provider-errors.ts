@@ -54,7 +54,7 @@ const httpErrorSchema = z.object({
  */
 export function toModelError(error: unknown, apiKey: string): unknown {
   const ours = modelErrorIn(error);
-  if (ours !== null) return withMessage(ours, scrub(ours.message, apiKey));
+  if (ours !== null) return ours.with({ message: scrub(ours.message, apiKey) });
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
     const { status, headers, error: body } = http.data;
@@ -193,11 +193,6 @@ export function scrub(text: string, apiKey: string): string {
     .replace(/\s+/g, " ")
     .trim();
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
-}
-
-export function withMessage(error: ModelError, message: string, retries = error.retries): ModelError {
-  const { kind, status, retryable, unreachable, retryAfterMs } = error;
-  return new ModelError(kind, message, { status, retryable, unreachable, retryAfterMs, retries });
 }
 
 /** google.rpc.RetryInfo, inside the body of an error; the delay is a protobuf Duration such as `34.07s`. */

@@ -38,20 +38,34 @@ export function joinObjects(first: Buffer, second: Buffer): Buffer {
 
 const COMMA = Buffer.from(",");
 
+/** A reply with status 200. */
+export interface JsonReply {
+  readonly body: unknown;
+  header(name: string): string | null;
+}
+
+/** The same through an SDK. */
+export async function sdkReply(call: {
+  withResponse(): Promise<{ data: unknown; response: { headers: Headers } }>;
+}): Promise<JsonReply> {
+  const { data, response } = await call.withResponse();
+  return { body: data, header: (name) => response.headers.get(name) };
+}
+
 /**
  * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: the OpenAI SDK
  * would cost 10 % of the event-loop time of a call there.
  * @param headers by `jsonHeaders`
- * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError where the reply is no JSON
+ * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError if the reply is not JSON
  */
 export async function postJson(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
   options: HttpOptions,
-): Promise<unknown> {
+): Promise<JsonReply> {
   const reply = await sendRequest(url, { method: "POST", headers, body }, options);
-  if (reply.ok) return JSON.parse(await reply.text());
+  if (reply.ok) return { body: JSON.parse(await reply.text()), header: (name) => reply.headers.get(name) };
   // The status counts even if the body cannot be read.
   const text = await reply.text().catch(() => "");
   throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { isShallow, type JsonObject, type JsonSchema, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { type Completion, type Message, ModelError, type ToolCall } from "./model.js";
 import { toModelError } from "./provider-errors.js";
+import type { JsonReply } from "./provider-http.js";
+import { type ReportedUsage, reportedUsage } from "./reported-usage.js";
 
 /** A tool's parameters with the `type` and `properties` that Anthropic and OpenAI insist on. */
 export function objectSchema(parameters: JsonSchema): JsonSchema {
@@ -142,8 +144,8 @@ function guessType(source: JsonSchema): string {
   return "string";
 }
 
-/** What a wire format reads out of a reply; the time it took is measured round it. */
-export type Reply = Omit<Completion, "latencyMs" | "retries">;
+/** The parts of a completion that each wire format reads in its own way. */
+export type Reply = Omit<Completion, "latencyMs" | "retries" | keyof ReportedUsage>;
 
 /** A name is a few words; what a server puts there may be anything. */
 const MAX_NAME = 200;
@@ -163,30 +165,41 @@ export const modelNameSchema = nameSchema.transform((model) => (model === undefi
 export const responseIdSchema = nameSchema.transform((responseId) => (responseId === undefined ? {} : { responseId }));
 
 /**
- * One attempt: `send` puts the request on the wire and gives the parsed body within its time, `read` checks it. Rejects
- * with the signal's reason, or with a ModelError that has no key in it; a throw of ours in between stays what it is.
+ * One attempt: `send` sends the request and returns the parsed reply within its time, `read` checks its body. Rejects
+ * with the signal's reason, or with a ModelError that has no key in it. The error of a reply that was billed has its
+ * usage. Any other throw is a fault of this program and is passed on unchanged.
  */
 export async function attempt(
   apiKey: string,
   signal: AbortSignal,
-  send: () => Promise<unknown>,
+  send: () => Promise<JsonReply>,
   read: (body: unknown) => Reply,
 ): Promise<Completion> {
   const startedAt = performance.now();
+  let reported: ReportedUsage | null = null;
   try {
-    const body = await send();
+    const received = await send();
     const latencyMs = performance.now() - startedAt;
-    const reply = read(body);
+    reported = reportedUsage(received);
+    const reply = read(received.body);
     // A refused reply is truncated: neither its calls nor its text are what the model meant to say.
-    return { latencyMs, retries: [], ...reply, ...(reply.finishReason === "refusal" ? { toolCalls: [] } : {}) };
+    const calls = reply.finishReason === "refusal" ? { toolCalls: [] } : {};
+    return { latencyMs, retries: [], ...reply, ...reported, ...calls };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const failure = toModelError(error, apiKey);
+    const failure = withBilled(toModelError(error, apiKey), reported);
     if (failure instanceof ModelError && failure.kind === "refused") {
       return refusedReply(failure.message, performance.now() - startedAt);
     }
     throw failure;
   }
+}
+
+/** The error of an unusable reply, with the usage that its server reported. */
+export function withBilled(error: unknown, reply: Pick<Completion, "usage" | "costUsd"> | null): unknown {
+  if (!(error instanceof ModelError) || !reply?.usage) return error;
+  const { usage, costUsd = null } = reply;
+  return error.with({ billed: { usage, costUsd } });
 }
 
 /** A refusal that arrives as an HTTP error is the same event as one that arrives as a finish reason. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CallBudget, CostLimitReached, withCallBudget } from "../models/call-budget.js";
+import { billedFor, type CallBudget, CostLimitReached, withCallBudget } from "../models/call-budget.js";
 import {
   argumentsOf,
   type Completion,
@@ -195,11 +195,10 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       return { vote: { ...verdict, ...answeredBy, cached: false }, ...paid };
     } catch (error) {
       if (error instanceof CostLimitReached) throw error;
-      // A failed call reports no usage, so its cost counts as 0.
       const reason = signal.aborted
         ? "stopped before the judge had answered"
         : `the judge failed: ${(error as Error).message}`;
-      return { vote: voteWithoutVerdict(reason), ...FREE };
+      return { vote: voteWithoutVerdict(reason), ...(billedFor(error) ?? FREE) };
     }
   };
 

@@ -8,7 +8,7 @@ import { openaiHeaders } from "../../src/models/endpoint.js";
 import type { ModelError } from "../../src/models/model.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { toModelError } from "../../src/models/provider-errors.js";
-import { jsonBytes, jsonHeaders, postJson, sdkFetch, withDeadline } from "../../src/models/provider-http.js";
+import { jsonBytes, jsonHeaders, postJson, sdkFetch, sdkReply, withDeadline } from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
@@ -54,15 +54,18 @@ describe("post json", () => {
   const signal = () => new AbortController().signal;
   const options = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
 
-  const ours = () =>
-    postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), options());
+  const ours = async () =>
+    (await postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), options()))
+      .body;
 
-  const sdk = () =>
-    openaiClient(endpoint()).post("/chat/completions", {
+  const sdk = async () => {
+    const call = openaiClient(endpoint()).post("/chat/completions", {
       body: BODY,
       headers: openaiHeaders(endpoint()),
       signal: signal(),
     });
+    return (await sdkReply(call)).body;
+  };
 
   /** Answers every connection with these bytes. */
   async function rawServer(bytes: string): Promise<{ url: string; close(): void }> {
@@ -196,7 +199,7 @@ describe("post json", () => {
         }
       });
       const url = `${await listen(moved)}/v1`;
-      expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
+      expect((await postJson(url, {}, jsonBytes(BODY), options())).body).toEqual({ id: "there" });
       expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
       moved.closeAllConnections();
       moved.close();
@@ -257,7 +260,7 @@ describe("post json", () => {
       const reply = await postJson(url, {}, jsonBytes(BODY), { signal: controller.signal, timeoutMs: 60_000 });
       expect(getEventListeners(controller.signal, "abort")).toEqual([]);
       controller.abort();
-      expect(reply).toEqual({ id: "1" });
+      expect(reply.body).toEqual({ id: "1" });
     });
   });
 });

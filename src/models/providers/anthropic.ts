@@ -3,16 +3,8 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import {
-  cacheWrites,
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-  type Usage,
-} from "../model.js";
-import { sdkFetch, withDeadline } from "../provider-http.js";
+import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
+import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
 import { anthropicRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
@@ -54,7 +46,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
       const headers = headersFor(endpoint, "temperature" in body);
       const send = () =>
         withDeadline(signal, endpoint.timeoutMs, (within) =>
-          client.post("/v1/messages", { body, headers, signal: within }),
+          sdkReply(client.post("/v1/messages", { body, headers, signal: within })),
         );
       return attempt(endpoint.apiKey, signal, send, (reply) => ({
         ...fromBody(reply, request.messages),
@@ -154,23 +146,11 @@ function textBlock(text: string): AnthropicBlock[] {
 
 const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
 
-const count = z.number().int().nonnegative().nullish();
-
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
   content: stateSchema,
   stop_reason: z.string().nullish(),
-  usage: z
-    .object({
-      input_tokens: z.number().int().nonnegative(),
-      output_tokens: z.number().int().nonnegative(),
-      cache_read_input_tokens: count,
-      cache_creation_input_tokens: count,
-      cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish(),
-      output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
-    })
-    .nullish(),
 });
 
 const textSchema = z.object({ type: z.literal("text"), text: z.string() });
@@ -202,7 +182,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
-    usage: reply.usage ? toUsage(reply.usage) : null,
     ...stateOf(reply.content, ids),
   };
 }
@@ -215,16 +194,4 @@ function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pi
     .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
     .map((block) => (block.type === "tool_use" ? { ...block, id: rest.shift() ?? "" } : block));
   return { providerState: { provider: PROVIDER, value } };
-}
-
-function toUsage(usage: NonNullable<z.output<typeof replySchema>["usage"]>): Usage {
-  const cachedInputTokens = usage.cache_read_input_tokens ?? 0;
-  const written = usage.cache_creation_input_tokens ?? 0;
-  return {
-    inputTokens: usage.input_tokens + cachedInputTokens + written,
-    outputTokens: usage.output_tokens,
-    cachedInputTokens,
-    ...cacheWrites(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0),
-    ...reasoningUsage(usage.output_tokens_details?.thinking_tokens),
-  };
 }

@@ -3,15 +3,7 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { Endpoint } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import {
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-  type ToolMessage,
-  type Usage,
-} from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
 import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { googleRules, sentOf } from "../request-parameters.js";
 import {
@@ -153,16 +145,6 @@ const partSchema = z.object({
   functionCall: z.object({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() }).optional(),
 });
 
-const tokens = z.number().int().nonnegative().nullish();
-
-const usageSchema = z.object({
-  promptTokenCount: tokens,
-  toolUsePromptTokenCount: tokens,
-  candidatesTokenCount: tokens,
-  thoughtsTokenCount: tokens,
-  cachedContentTokenCount: tokens,
-});
-
 const replySchema = z.object({
   modelVersion: modelNameSchema,
   responseId: responseIdSchema,
@@ -175,7 +157,6 @@ const replySchema = z.object({
     )
     .nullish(),
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
-  usageMetadata: usageSchema.nullish(),
 });
 
 /** An empty object parses as well; a reply must hold a candidate or say why it holds none. */
@@ -183,7 +164,6 @@ const wholeReplySchema = replySchema.refine((reply) => reply.candidates?.length 
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const reply = wholeReplySchema.parse(body);
-  const usage = reply.usageMetadata ? toUsage(reply.usageMetadata) : null;
   const candidate = reply.candidates?.[0];
   if (!candidate) {
     const raw = reply.promptFeedback?.blockReason ?? "";
@@ -194,7 +174,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
       rawFinishReason: raw,
       ...reply.modelVersion,
       ...reply.responseId,
-      usage,
     };
   }
   const rawParts = candidate.content?.parts ?? [];
@@ -214,17 +193,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.modelVersion,
     ...reply.responseId,
-    usage,
     ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
-  };
-}
-
-/** Gemini bills thinking as output but counts it separately. */
-function toUsage(usage: z.output<typeof usageSchema>): Usage {
-  return {
-    inputTokens: (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0),
-    outputTokens: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
-    cachedInputTokens: usage.cachedContentTokenCount ?? 0,
-    ...reasoningUsage(usage.thoughtsTokenCount),
   };
 }

@@ -9,14 +9,7 @@ import {
   openaiHeaders,
 } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
-import {
-  cacheWrites,
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-} from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
@@ -150,8 +143,6 @@ function toMessage(message: Message): Record<string, JsonValue> {
 const stateSchema = z.record(z.string(), jsonValueSchema);
 const callStateSchema = z.record(z.string(), stateSchema);
 
-const tokens = z.number().int().nonnegative();
-
 const messageSchema = z.looseObject({
   content: chatContentSchema.nullish(),
   refusal: z.string().nullish(),
@@ -183,17 +174,6 @@ const replySchema = z.object({
     ],
     z.unknown(),
   ),
-  usage: z
-    .object({
-      prompt_tokens: tokens,
-      completion_tokens: tokens.nullish(),
-      prompt_tokens_details: z
-        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
-        .nullish(),
-      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
-    })
-    .nullish()
-    .catch(null),
 });
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
@@ -222,15 +202,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
-    usage: reply.usage
-      ? {
-          inputTokens: reply.usage.prompt_tokens,
-          outputTokens: reply.usage.completion_tokens ?? 0,
-          cachedInputTokens: reply.usage.prompt_tokens_details?.cached_tokens ?? 0,
-          ...cacheWrites(reply.usage.prompt_tokens_details?.cache_write_tokens ?? 0),
-          ...reasoningUsage(reply.usage.completion_tokens_details?.reasoning_tokens),
-        }
-      : null,
     ...stateOf(message, calls, ids),
   };
 }

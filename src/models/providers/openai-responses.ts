@@ -3,17 +3,10 @@ import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import {
-  cacheWrites,
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-} from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { httpError } from "../provider-errors.js";
-import { sdkFetch, withDeadline } from "../provider-http.js";
+import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
   attempt,
@@ -59,7 +52,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
       const body = toBody(name, request, sent, reasons);
       const send = () =>
         withDeadline(signal, endpoint.timeoutMs, (within) =>
-          client.post("/responses", { body, headers, signal: within }),
+          sdkReply(client.post("/responses", { body, headers, signal: within })),
         );
       return attempt(endpoint.apiKey, signal, send, (answer) => {
         const reply = replySchema.parse(answer);
@@ -130,8 +123,6 @@ function withoutTrailingReasoning(items: ResponseItem[]): ResponseItem[] {
 
 const itemSchema = z.record(z.string(), jsonValueSchema);
 
-const tokens = z.number().int().nonnegative();
-
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
@@ -139,16 +130,6 @@ const replySchema = z.object({
   error: z.object({ code: z.string().nullish(), message: z.string() }).nullish(),
   incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
   output: z.array(itemSchema),
-  usage: z
-    .object({
-      input_tokens: tokens,
-      output_tokens: tokens,
-      input_tokens_details: z
-        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
-        .nullish(),
-      output_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
-    })
-    .nullish(),
 });
 
 const callSchema = z.object({ call_id: z.string().nullish(), name: z.string(), arguments: z.unknown().optional() });
@@ -178,15 +159,6 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     rawFinishReason: refused ? "refusal" : raw,
     ...reply.model,
     ...reply.id,
-    usage: reply.usage
-      ? {
-          inputTokens: reply.usage.input_tokens,
-          outputTokens: reply.usage.output_tokens,
-          cachedInputTokens: reply.usage.input_tokens_details?.cached_tokens ?? 0,
-          ...cacheWrites(reply.usage.input_tokens_details?.cache_write_tokens ?? 0),
-          ...reasoningUsage(reply.usage.output_tokens_details?.reasoning_tokens),
-        }
-      : null,
     ...stateOf(reply.output, ids),
   };
 }
