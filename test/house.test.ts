@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cliFiles } from "./docs/cli-files.js";
+import { MODELS_PAGE, modelsPage } from "./docs/model-tables.js";
 import { NOTICES, noticesWithPackages } from "./docs/notices.js";
 import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
 
@@ -89,6 +90,10 @@ describe("the documentation", () => {
         .map(({ name }) => join(ROOT, name))
         .sort(),
     ).toEqual([...pages.keys()].sort());
+  });
+
+  it("has the tables of the code on the page on models (npm run docs writes them)", () => {
+    expect(read(MODELS_PAGE)).toBe(modelsPage());
   });
 
   it("names the license of every package that is installed with it (npm run docs writes them)", () => {

@@ -3,7 +3,7 @@ import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
-import { httpError, sentenceIn } from "./provider-errors.js";
+import { providerError, sentenceIn } from "./provider-errors.js";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 
@@ -39,7 +39,7 @@ export function failureInReply(body: unknown): ModelError | null {
   if (typeof body !== "object" || body === null || !("error" in body) || "choices" in body) return null;
   const sentence = sentenceIn(body);
   if (sentence === null) return null;
-  return httpError(statusSchema.safeParse(body).data?.error.code ?? 500, sentence);
+  return providerError({ status: statusSchema.safeParse(body).data?.error.code ?? 500, message: sentence, body });
 }
 
 export interface EndpointSettings {

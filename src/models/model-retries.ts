@@ -47,9 +47,23 @@ export async function retryFollowed<T>(
     return { done, retries, waits: waits.toField(), elapsedMs: performance.now() - startedAt };
   } catch (error) {
     if (!(error instanceof ModelError) || error === signal.reason) throw error;
+    const lasting = lastingFailure(error, performance.now() - startedAt, policy);
+    if (lasting !== null) throw lasting.with({ message: `${name}: ${lasting.message}`, retries });
     const often = retries.length === 0 ? "" : ` (after ${retries.length + 1} attempts)`;
     throw error.with({ message: `${name}: ${error.message}${often}`, retries });
   }
+}
+
+/**
+ * The error of a server that asks for a longer wait than the policy has left, as an error that ends the run. Null if it
+ * does not. A short wait is a busy server, which other tasks may get through to.
+ */
+function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }: RetryPolicy): ModelError | null {
+  const { retryable, retryAfterMs, message } = error;
+  if (!retryable || retryAfterMs === null || retryAfterMs <= maxMs || elapsedMs + retryAfterMs <= totalMs) return null;
+  const until = new Date(Date.now() + retryAfterMs).toISOString().slice(0, 16).replace("T", " ");
+  const kind = "unavailable";
+  return error.with({ kind, retryable: false, message: `${message}; the server asks to wait until ${until} UTC` });
 }
 
 /**

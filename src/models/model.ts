@@ -232,6 +232,7 @@ export interface Model {
   complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
 }
 
+/** `unavailable`: the account is empty, or the server asks for a longer wait than the retries allow. */
 export const MODEL_ERROR_KINDS = [
   "auth",
   "not_found",
@@ -239,6 +240,7 @@ export const MODEL_ERROR_KINDS = [
   "context_overflow",
   "refused",
   "rate_limit",
+  "unavailable",
   "overloaded",
   "server",
   "network",
@@ -261,6 +263,8 @@ interface ModelErrorDetails {
   /** For a reply that was billed but is unusable. */
   readonly billed: Billed | null;
 }
+
+type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErrorKind; readonly message?: string };
 
 /** A call without a usable reply. The message never holds a key or a request body. */
 export class ModelError extends Error implements ModelErrorDetails {
@@ -287,9 +291,9 @@ export class ModelError extends Error implements ModelErrorDetails {
   }
 
   /** The same error with other details, and without its cause. */
-  with({ message = this.message, ...changes }: Partial<ModelErrorDetails> & { message?: string }): ModelError {
+  with({ kind = this.kind, message = this.message, ...changes }: ModelErrorChanges): ModelError {
     const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
-    return new ModelError(this.kind, message, {
+    return new ModelError(kind, message, {
       ...{ status, retryable, unreachable, retryAfterMs, retries, billed },
       ...changes,
     });

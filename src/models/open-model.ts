@@ -43,8 +43,8 @@ interface OpenOptions {
 }
 
 /**
- * Opens a model for a run, a judge or a command. From the inside: costs in its replies, rate limiter, retries, limit of
- * cost, cache. Throws a UserError where it has no key.
+ * Opens a model for a run, a judge or a command. From the inside: costs in its replies, rate limiter, retries, cost
+ * limit, cache. Throws a UserError if it has no key.
  */
 export async function openModel(
   name: ModelName,
@@ -118,8 +118,8 @@ export function answeringModelOf(env: Environment): string | null {
 const NO_KEY = "no-key-needed";
 
 /**
- * Creates the model of a name, with costs, retries and rate limiting. An SDK is loaded only when its provider is named.
- * Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot
+ * Creates the model of a name, with costs, retries and rate limiting. An SDK is loaded only when its provider is
+ * named. Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot
  * be read.
  */
 export async function resolveModel(

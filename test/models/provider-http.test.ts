@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
@@ -11,6 +12,8 @@ import { toModelError } from "../../src/models/provider-errors.js";
 import { jsonBytes, jsonHeaders, postJson, sdkFetch, sdkReply, withDeadline } from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
+import { failsEveryTask } from "../../src/runs/detect-dead-server.js";
+import { SELF_SIGNED } from "../providers/self-signed.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { modelOver, REQUEST } from "./wire.js";
 
@@ -170,6 +173,21 @@ describe("post json", () => {
       expect(await failure(asked(`https://${raw.url}/v1`))).toMatchObject({ kind: "network", retryable: true });
       raw.close();
     });
+  });
+
+  it("does not retry an untrusted certificate, and names NODE_EXTRA_CA_CERTS", async () => {
+    const server = createTlsServer(SELF_SIGNED, (_, response) => response.end("{}"));
+    const { port } = new URL(await listen(server));
+    const error = await postJson(`https://127.0.0.1:${port}/v1`, {}, jsonBytes(BODY), options()).catch((thrown) =>
+      toModelError(thrown, "key"),
+    );
+    server.close();
+    expect(error).toMatchObject({
+      kind: "network",
+      retryable: false,
+      message: expect.stringMatching(/DEPTH_ZERO_SELF_SIGNED_CERT.*NODE_EXTRA_CA_CERTS/),
+    });
+    expect(failsEveryTask(error)).toMatchObject({ by: "server" });
   });
 
   it("is given up at once where the connection is still being made", async () => {

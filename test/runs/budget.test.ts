@@ -211,7 +211,7 @@ describe("a run", () => {
 
   test.each([
     ["whose key is refused", 401, "key"],
-    ["whose account has no money", 402, "key"],
+    ["whose account has no money", 402, "account"],
     ["whose model is unknown", 404, "model"],
   ])("%s stops at once and leaves its tasks unanswered", async (_what, status, by) => {
     provider = await startFakeProvider(() => ({ fail: "status", status, message: "no, test-key" }));

@@ -5,7 +5,7 @@ import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
-import { httpError } from "../provider-errors.js";
+import { providerError } from "../provider-errors.js";
 import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
 import { openaiRules, sentOf } from "../request-parameters.js";
 import {
@@ -163,11 +163,11 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
   };
 }
 
-/** A reply that failed on the way is told by a code inside a 200. */
+/** A reply that failed on the way has an error with a code inside a 200. */
 function failure(error: z.output<typeof replySchema>["error"]) {
-  const failure = error?.message ?? "the reply failed without a reason";
-  if (error?.code === "rate_limit_exceeded") return httpError(429, failure);
-  return httpError(error?.code === "server_error" || !error ? 500 : 400, failure);
+  const message = error?.message ?? "the reply failed without a reason";
+  const status = error?.code === "rate_limit_exceeded" ? 429 : error?.code === "server_error" || !error ? 500 : 400;
+  return providerError({ status, message, body: { error } });
 }
 
 /**
