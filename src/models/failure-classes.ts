@@ -18,7 +18,7 @@ export interface FailureClass {
   readonly words?: { readonly statuses: readonly number[]; readonly pattern: RegExp };
 }
 
-/** OpenAI, Anthropic, Azure, Bedrock, Gemini, xAI, Groq, Mistral, Kimi, Qwen, GLM, MiniMax, and servers of one's own. */
+/** At OpenAI, Anthropic, Azure, Bedrock, Gemini, xAI, Groq, Mistral, Kimi, Qwen, GLM, MiniMax and local servers. */
 const TOO_LONG = [
   /prompt (is )?too long|input is too long for requested model|prompt exceeds max length/,
   /context_length_exceeded|context length exceeded|exceed_context_size|context window|context shift is disabled/,

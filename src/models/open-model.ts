@@ -119,8 +119,8 @@ const NO_KEY = "no-key-needed";
 
 /**
  * Creates the model of a name, with costs, retries and rate limiting. An SDK is loaded only when its provider is
- * named. Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot
- * be read.
+ * named. Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or an unreadable replay
+ * file.
  */
 export async function resolveModel(
   name: ModelName,
