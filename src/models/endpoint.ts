@@ -12,9 +12,19 @@ export function openaiHeaders(endpoint: Endpoint): Record<string, string> {
   return { authorization: `Bearer ${endpoint.apiKey}` };
 }
 
-/** Where chat completions are asked for, at OpenAI or at a server that speaks like it. */
+/** The URL of chat completions, at OpenAI or at a server that speaks like it. */
 export function chatUrl({ baseUrl }: Endpoint): string {
-  return `${(baseUrl ?? OPENAI_URL).replace(/\/$/, "")}/chat/completions`;
+  return urlBelow(baseUrl ?? OPENAI_URL, "/chat/completions");
+}
+
+/**
+ * The URL of a path below a base URL, whose query stays behind it (Azure: `?api-version=...`). `version` is a last part
+ * of the base's path that `path` begins with again.
+ */
+export function urlBelow(baseUrl: string, path: string, version = /(?!)/): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${trimEndOf(url.pathname, "/").replace(version, "")}${path}`;
+  return url.href;
 }
 
 /** The text of a message in a chat completion, which some servers send in parts. */

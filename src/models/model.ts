@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type JsonSchema, jsonValueSchema } from "../platform/json.js";
+import { type JsonSchema, jsonObjectsIn, jsonValueSchema } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
 
 /** Characters of a request as JSON, for estimates of its tokens. */
@@ -21,9 +21,16 @@ export function forcedToolCall({ system, content, tool, ...limits }: ForcedToolC
   return { system, messages: [{ role: "user", content }], tools: [tool], toolChoice: "required", ...limits };
 }
 
-/** The arguments of each valid call of `tool`. What several mean is for the caller to say. */
-export function argumentsOf({ toolCalls }: Pick<Completion, "toolCalls">, tool: string): unknown[] {
-  return toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined).map((call) => call.arguments);
+/** A reply, as far as it may hold the arguments of a forced call. */
+export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completion, "content">>;
+
+/**
+ * The arguments of each valid call of `tool`. A reply without one may have them as JSON in its text: models that think
+ * refuse to be made to call a tool. The caller checks them and decides what several mean.
+ */
+export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: string): unknown[] {
+  const calls = toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined);
+  return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
 }
 
 /** A text that a model is shown and must not obey; `name` is the mark it stands between. */

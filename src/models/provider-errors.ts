@@ -162,6 +162,8 @@ function describe(body: unknown, message: string): string {
 const sentenceSchema = z.looseObject({
   message: z.string(),
   code: z.unknown().optional(),
+  // The parameter at fault, at OpenAI and compatible servers.
+  param: z.string().optional().catch(undefined),
   // OpenRouter's: what the provider behind it said.
   metadata: z.looseObject({ raw: z.string() }).optional().catch(undefined),
 });
@@ -176,8 +178,10 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
   if (Array.isArray(body)) return sentenceIn(body[0], depth + 1);
   const said = sentenceSchema.safeParse(body).data;
   if (said !== undefined) {
-    const { message, code, metadata } = said;
-    const sentence = typeof code === "string" && code !== "" ? `${message} (${code})` : message;
+    const { message, code, param = "", metadata } = said;
+    const unnamed = param !== "" && !message.includes(param) ? param : "";
+    const about = [typeof code === "string" ? code : "", unnamed].filter((word) => word !== "");
+    const sentence = about.length > 0 ? `${message} (${about.join(", ")})` : message;
     if (metadata === undefined) return sentence;
     const cause = sentenceIn(parseJsonOrNull(metadata.raw), depth + 1) ?? metadata.raw;
     return `${sentence}: ${cause}`;

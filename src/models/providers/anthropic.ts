@@ -1,11 +1,11 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import type { Endpoint } from "../endpoint.js";
+import { type Endpoint, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
-import { anthropicRules, sentOf } from "../request-parameters.js";
+import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
@@ -20,6 +20,8 @@ import {
 
 const PROVIDER = "anthropic";
 
+const ANTHROPIC_URL = "https://api.anthropic.com";
+
 /** The version of the API that every server of this format knows, and the last that takes a temperature. */
 const OLDER_VERSION = "2023-06-01";
 
@@ -27,9 +29,11 @@ const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
 /** The Messages API, of Anthropic or of a server that speaks like it (`baseUrl`, without `/v1`). */
 export function anthropicModel(name: string, endpoint: Endpoint): Model {
+  const url = urlBelow(endpoint.baseUrl ?? ANTHROPIC_URL, "/v1/messages", /\/v1$/);
   const client = new Anthropic({
     apiKey: endpoint.apiKey,
-    baseURL: (endpoint.baseUrl ?? "https://api.anthropic.com").replace(/\/v1$/, ""),
+    // Otherwise the SDK reads the environment.
+    baseURL: new URL(url).origin,
     webhookKey: null,
     maxRetries: 0,
     timeout: endpoint.timeoutMs,
@@ -37,22 +41,19 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     openTelemetry: false,
     fetch: sdkFetch,
   });
-  const rules = anthropicRules(name);
+  const parameters = new AdaptiveParameters(anthropicRules(name));
   return {
     id: `${PROVIDER}/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      const body = toBody(name, request, sent);
-      const headers = headersFor(endpoint, "temperature" in body);
-      const send = () =>
-        withDeadline(signal, endpoint.timeoutMs, (within) =>
-          sdkReply(client.post("/v1/messages", { body, headers, signal: within })),
-        );
-      return attempt(endpoint.apiKey, signal, send, (reply) => ({
-        ...fromBody(reply, request.messages),
-        sent,
-      }));
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        const body = toBody(name, request, sent);
+        const headers = headersFor(endpoint, "temperature" in body);
+        const send = () =>
+          withDeadline(signal, endpoint.timeoutMs, (within) =>
+            sdkReply(client.post(url, { body, headers, signal: within })),
+          );
+        return attempt(endpoint.apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+      }),
   };
 }
 

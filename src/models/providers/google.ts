@@ -1,11 +1,11 @@
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import type { Endpoint } from "../endpoint.js";
+import { type Endpoint, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
 import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
-import { googleRules, sentOf } from "../request-parameters.js";
+import { AdaptiveParameters, googleRules } from "../request-parameters.js";
 import {
   attempt,
   googleSchema,
@@ -25,17 +25,17 @@ const GOOGLE_URL = "https://generativelanguage.googleapis.com";
 /** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
   const { apiKey, timeoutMs } = endpoint;
-  const url = `${(endpoint.baseUrl ?? GOOGLE_URL).replace(/\/v1(beta)?$/, "")}/v1beta/${pathOf(name)}:generateContent`;
+  const url = urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:generateContent`, /\/v1(beta)?$/);
   const headers = jsonHeaders({ "x-goog-api-key": apiKey });
-  const rules = googleRules(name);
+  const parameters = new AdaptiveParameters(googleRules(name));
   return {
     id: `${PROVIDER}/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      const body = jsonBytes(toBody(request, sent));
-      const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        const body = jsonBytes(toBody(request, sent));
+        const send = () => postJson(url, headers, body, { signal, timeoutMs });
+        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
+      }),
   };
 }
 

@@ -12,7 +12,7 @@ import { brokeOff, finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
+import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
@@ -49,39 +49,39 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
   const headers = jsonHeaders(openaiHeaders(endpoint));
   const { apiKey, timeoutMs } = endpoint;
-  const bodyOf = bodyWriter(name, endpoint);
+  // OpenAI takes the newer name for all models; most other servers know only the older one.
+  const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+  const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
+  const bodyOf = bodyWriter(name, parameters);
   const toolsOf = toolsWriter();
-  const rules = openaiRules(name, "chat");
   return {
     id: `openai/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      // Before the call, so that nothing but the bytes is kept while it is under way.
-      const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(request));
-      const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        // Before the call, so that nothing but the bytes is kept while it is running.
+        const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(request.tools, sent.toolChoice));
+        const send = () => postJson(url, headers, body, { signal, timeoutMs });
+        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
+      }),
   };
 }
 
 /** All fields but those for the tools. */
-function bodyWriter(name: string, endpoint: Endpoint) {
-  // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
-  const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+function bodyWriter(name: string, parameters: AdaptiveParameters) {
   return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
     model: name,
     messages: toMessages(system, messages),
     // Some gateways stream unless they are told not to.
     stream: false,
-    [limit]: maxTokens,
+    [parameters.limitName]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
   });
 }
 
 /** The fields for the tools, made once: all calls of a run have the same, and they are a third of most requests. */
-function toolsWriter(): (request: ModelRequest) => Buffer {
-  let last: (Pick<ModelRequest, "tools" | "toolChoice"> & { readonly bytes: Buffer }) | undefined;
-  return ({ tools, toolChoice }) => {
+function toolsWriter() {
+  let last: { tools: ModelRequest["tools"]; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
+  return (tools: ModelRequest["tools"], toolChoice: SentParameters["toolChoice"]): Buffer => {
     if (last?.tools !== tools || last.toolChoice !== toolChoice) {
       last = { tools, toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
     }
@@ -89,7 +89,7 @@ function toolsWriter(): (request: ModelRequest) => Buffer {
   };
 }
 
-function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["toolChoice"]) {
+function toToolFields(tools: ModelRequest["tools"], toolChoice: SentParameters["toolChoice"]) {
   if (tools.length === 0) return {};
   return {
     tools: tools.map(({ name, description, parameters }) => ({

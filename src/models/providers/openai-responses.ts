@@ -1,13 +1,13 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
 import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
+import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
@@ -41,25 +41,26 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
 /** OpenAI's Responses API without its memory: nothing is stored there, every request brings the whole conversation. */
 export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
+  const url = urlBelow(endpoint.baseUrl ?? OPENAI_URL, "/responses");
   const headers = openaiHeaders(endpoint);
-  const rules = openaiRules(name, "responses");
+  const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
   // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
   let reasons = isReasoningModel(name);
   return {
     id: `openai/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      const body = toBody(name, request, sent, reasons);
-      const send = () =>
-        withDeadline(signal, endpoint.timeoutMs, (within) =>
-          sdkReply(client.post("/responses", { body, headers, signal: within })),
-        );
-      return attempt(endpoint.apiKey, signal, send, (answer) => {
-        const reply = replySchema.parse(answer);
-        reasons ||= reply.output.some(({ type }) => type === "reasoning");
-        return { ...fromReply(reply, request.messages), sent };
-      });
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        const body = toBody(name, request, sent, reasons);
+        const send = () =>
+          withDeadline(signal, endpoint.timeoutMs, (within) =>
+            sdkReply(client.post(url, { body, headers, signal: within })),
+          );
+        return attempt(endpoint.apiKey, signal, send, (answer) => {
+          const reply = replySchema.parse(answer);
+          reasons ||= reply.output.some(({ type }) => type === "reasoning");
+          return { ...fromReply(reply, request.messages), sent };
+        });
+      }),
   };
 }
 
