@@ -55,13 +55,13 @@ export function jsonObjectsIn(text: string): JsonObject[] {
   for (let tried = 0; at !== -1 && tried < MAX_BRACES; tried++) {
     const end = closingBrace(text, at);
     const value = end === -1 ? null : parseJsonOrNull(text.slice(at, end + 1));
-    if (isObject(value) && isShallow(value)) objects.push(value);
+    if (isJsonObject(value) && isShallow(value)) objects.push(value);
     at = text.indexOf("{", value === null ? at + 1 : end + 1);
   }
   return objects;
 }
 
-function isObject(value: JsonValue): value is JsonObject {
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

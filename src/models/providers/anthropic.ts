@@ -9,7 +9,6 @@ import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
-  objectSchema,
   type Reply,
   readArguments,
   responseIdSchema,
@@ -17,6 +16,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "anthropic";
 
@@ -41,18 +41,21 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     openTelemetry: false,
     fetch: sdkFetch,
   });
+  const adapt = toolAdapter("anthropic");
   const parameters = new AdaptiveParameters(anthropicRules(name));
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
-        const body = toBody(name, request, sent);
+        const tools = adapt(request.tools);
+        const body = toBody(name, request, tools, sent);
         const headers = headersFor(endpoint, "temperature" in body);
         const send = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
           );
-        return attempt(endpoint.apiKey, signal, send, (reply) => ({ ...fromBody(reply, request.messages), sent }));
+        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent });
+        return attempt(endpoint.apiKey, signal, send, read, tools);
       }),
   };
 }
@@ -68,7 +71,7 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
 
 type AnthropicBlock = { [key: string]: JsonValue };
 
-function toBody(name: string, { system, tools, messages }: ModelRequest, sent: SentParameters) {
+function toBody(name: string, { system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   return {
     model: name,
     max_tokens: sent.maxTokens,
@@ -82,7 +85,7 @@ function toBody(name: string, { system, tools, messages }: ModelRequest, sent: S
           tools: tools.map((tool) => ({
             name: tool.name,
             description: tool.description,
-            input_schema: objectSchema(tool.parameters),
+            input_schema: tool.parameters,
           })),
           tool_choice: { type: sent.toolChoice === "required" ? "any" : "auto" },
         }),

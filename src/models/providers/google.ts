@@ -8,7 +8,6 @@ import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
 import {
   attempt,
-  googleSchema,
   modelNameSchema,
   type Reply,
   readArguments,
@@ -17,6 +16,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "google";
 
@@ -27,14 +27,16 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
   const { apiKey, timeoutMs } = endpoint;
   const url = urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:generateContent`, /\/v1(beta)?$/);
   const headers = jsonHeaders({ "x-goog-api-key": apiKey });
+  const adapt = toolAdapter("google");
   const parameters = new AdaptiveParameters(googleRules(name));
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
-        const body = jsonBytes(toBody(request, sent));
+        const tools = adapt(request.tools);
+        const body = jsonBytes(toBody(request, tools, sent));
         const send = () => postJson(url, headers, body, { signal, timeoutMs });
-        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
+        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
       }),
   };
 }
@@ -48,7 +50,7 @@ function pathOf(name: string): string {
 type GooglePart = { [key: string]: JsonValue };
 
 /** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
-function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters) {
+function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   const { maxTokens, temperature, toolChoice } = sent;
   return {
     contents: toContents(messages),
@@ -59,10 +61,11 @@ function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters)
       : {
           tools: [
             {
-              functionDeclarations: tools.map(({ name, description, parameters }) => {
-                const schema = googleSchema(parameters);
-                return { name, description, ...(schema === null ? {} : { parameters: schema }) };
-              }),
+              functionDeclarations: tools.map(({ name, description, parameters }) => ({
+                name,
+                description,
+                ...(parameters === null ? {} : { parameters }),
+              })),
             },
           ],
           toolConfig: {

@@ -16,7 +16,6 @@ import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
-  objectSchema,
   type Reply,
   readArguments,
   responseIdSchema,
@@ -24,6 +23,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "openai-chat";
 
@@ -53,15 +53,17 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
   const bodyOf = bodyWriter(name, parameters);
+  const adapt = toolAdapter("openai");
   const toolsOf = toolsWriter();
   return {
     id: `openai/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
         // Before the call, so that nothing but the bytes is kept while it is running.
-        const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(request.tools, sent.toolChoice));
+        const tools = adapt(request.tools);
+        const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(tools, sent.toolChoice));
         const send = () => postJson(url, headers, body, { signal, timeoutMs });
-        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
+        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
       }),
   };
 }
@@ -80,8 +82,8 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
 
 /** The fields for the tools, made once: all calls of a run have the same, and they are a third of most requests. */
 function toolsWriter() {
-  let last: { tools: ModelRequest["tools"]; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
-  return (tools: ModelRequest["tools"], toolChoice: SentParameters["toolChoice"]): Buffer => {
+  let last: { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
+  return (tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): Buffer => {
     if (last?.tools !== tools || last.toolChoice !== toolChoice) {
       last = { tools, toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
     }
@@ -89,12 +91,12 @@ function toolsWriter() {
   };
 }
 
-function toToolFields(tools: ModelRequest["tools"], toolChoice: SentParameters["toolChoice"]) {
+function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolChoice"]) {
   if (tools.length === 0) return {};
   return {
     tools: tools.map(({ name, description, parameters }) => ({
       type: "function",
-      function: { name, description, parameters: objectSchema(parameters) },
+      function: { name, description, parameters },
     })),
     tool_choice: toolChoice,
   };

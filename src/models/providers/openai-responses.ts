@@ -11,7 +11,6 @@ import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
-  objectSchema,
   type Reply,
   readArguments,
   responseIdSchema,
@@ -19,6 +18,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "openai-responses";
 
@@ -43,6 +43,7 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
   const url = urlBelow(endpoint.baseUrl ?? OPENAI_URL, "/responses");
   const headers = openaiHeaders(endpoint);
+  const adapt = toolAdapter("openai");
   const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
   // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
   let reasons = isReasoningModel(name);
@@ -50,24 +51,26 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
     id: `openai/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
-        const body = toBody(name, request, sent, reasons);
+        const tools = adapt(request.tools);
+        const body = toBody(name, request, tools, sent, reasons);
         const send = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
           );
-        return attempt(endpoint.apiKey, signal, send, (answer) => {
+        const read = (answer: unknown) => {
           const reply = replySchema.parse(answer);
           reasons ||= reply.output.some(({ type }) => type === "reasoning");
           return { ...fromReply(reply, request.messages), sent };
-        });
+        };
+        return attempt(endpoint.apiKey, signal, send, read, tools);
       }),
   };
 }
 
 type ResponseItem = { [key: string]: JsonValue };
 
-function toBody(name: string, request: ModelRequest, sent: SentParameters, reasons: boolean) {
-  const { system, tools } = request;
+function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, sent: SentParameters, reasons: boolean) {
+  const { system } = request;
   return {
     model: name,
     ...(system === "" ? {} : { instructions: wellFormed(system) }),
@@ -85,7 +88,7 @@ function toBody(name: string, request: ModelRequest, sent: SentParameters, reaso
             type: "function",
             name,
             description,
-            parameters: objectSchema(parameters),
+            parameters,
             strict: false,
           })),
           tool_choice: sent.toolChoice,
