@@ -1,7 +1,8 @@
 import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
+import { openConnections } from "../platform/connections.js";
 import { openDeadline } from "../platform/deadline.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
@@ -89,7 +90,10 @@ const MAX_REDIRECTS = 5;
 const BYTE_ORDER_MARK = 0xfeff;
 
 /** As many connections as open calls. Each call has its own deadline, so undici's are off. */
-const connections = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+const openPool = () => openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+
+/** Opened at the first call, which is where an unusable proxy is reported. */
+let connections: Dispatcher | undefined;
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
   gzip: promisify(gunzip),
@@ -147,10 +151,12 @@ function redirectTarget(from: string, location: string, status: number, redirect
 /** Resolves when the headers have arrived. */
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
+  connections ??= openPool();
+  const pool = connections;
   return new Promise((resolve, reject) => {
     const handler = new ReplyHandler(options, resolve, reject);
     const path = `${pathname}${search}`;
-    connections.dispatch({ origin, path, method, headers, body }, handler);
+    pool.dispatch({ origin, path, method, headers, body }, handler);
   });
 }
 
