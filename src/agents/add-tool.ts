@@ -1,8 +1,8 @@
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AppSettings } from "../platform/app-context.js";
 import { flagName, splitShellWords } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { ModuleFailed } from "../platform/module-workers.js";
 import { redact } from "../platform/secrets.js";
@@ -358,7 +358,7 @@ export async function describeModule(
   const environment = cleanEnvironment(env, external.env);
   const refuse = (why: string, hint: string, cause?: unknown) =>
     new UserError("module_unusable", `${path}: ${why}.`, hint, 2, { cause });
-  const file = statSync(path, { throwIfNoEntry: false });
+  const file = statOf(path);
   if (!file?.isFile()) {
     const why = file === undefined ? "no such file" : "is not a file";
     throw refuse(why, "Pass --module the path of a JavaScript or TypeScript file.");

@@ -43,6 +43,7 @@ export class RunAggregate {
   private answeredBy: AnsweredBy = {};
   private cachedReplies = 0;
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
+  private readonly errors = new ErrorCounts();
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly suite = new SuiteAggregate();
   private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
@@ -70,6 +71,7 @@ export class RunAggregate {
     }
     if (isFailure(result.ending)) {
       this.failed++;
+      this.errors.add(result.error ?? result.ending);
       if (result.suite === undefined) this.failedQuestions++;
       if (result.goldSources > 0) this.failedWithGold++;
       return;
@@ -110,6 +112,7 @@ export class RunAggregate {
       totalTasks: this.completed + this.failed + this.notRunnable,
       completedTasks: this.completed,
       failedTasks: this.failed,
+      ...this.errors.field(),
       ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
       ...averages,
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
@@ -143,6 +146,25 @@ export class RunAggregate {
       tasks: this.completed + (failedAsWrong ? this.failed : 0),
       ...(Object.fromEntries(means) as Omit<Averages, "tasks">),
     };
+  }
+}
+
+/** Counts equal error messages. Memory is bounded: servers can put an id into every message. */
+class ErrorCounts {
+  private static readonly LONGEST = 500;
+  private static readonly MOST = 1_000;
+  private readonly tasks = new Map<string, number>();
+
+  add(error: string): void {
+    const message = error.slice(0, ErrorCounts.LONGEST);
+    const known = this.tasks.get(message);
+    if (known === undefined && this.tasks.size >= ErrorCounts.MOST) return;
+    this.tasks.set(message, (known ?? 0) + 1);
+  }
+
+  field(): Pick<RunTotals, "mostFrequentError"> {
+    const [first] = [...this.tasks].sort(([, a], [, b]) => b - a);
+    return first === undefined ? {} : { mostFrequentError: { message: first[0], tasks: first[1] } };
   }
 }
 

@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { statOf } from "../platform/file-stats.js";
+import { createFolder, readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { withStore } from "../store/open-store.js";
 import { type ExportedEval, withoutMain } from "./as-python.js";
@@ -47,7 +48,7 @@ export function importEvals(paths: readonly string[], settings: AppSettings): Pr
 }
 
 function filesOf(path: string): string[] {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
+  if (statOf(path)?.isDirectory() !== true) return [path];
   const files = readdirSync(path)
     .filter((name) => /\.(json|py)$/.test(name))
     .sort();
@@ -83,12 +84,7 @@ export function evalsToExport(names: readonly string[], settings: AppSettings): 
 
 /** Writes files into a folder, which is made where it is missing; files of other names stay. */
 export async function writeFolder(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (cause) {
-    const message = `--output: ${folder} cannot be made: ${(cause as Error).message}.`;
-    throw new UserError("output_unwritable", message, "Name another folder.", 2, { cause });
-  }
+  createFolder("--output", folder);
   const paths: string[] = [];
   for (const [name, content] of files) {
     const path = join(folder, name);

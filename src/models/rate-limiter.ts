@@ -104,8 +104,8 @@ export interface Clock {
 const REAL_CLOCK: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
 
 /**
- * `auto`: begins modestly, doubles every clean round until the first refusal, then grows slowly and shrinks a little
- * (as Inspect AI does).
+ * `auto` starts with a few calls and doubles their number after every round of successes until the first cut. From
+ * then on it grows slowly, and shrinks by the refused share, at most by a fifth (similar to Inspect AI).
  */
 const START = 20;
 const MOST = 256;
@@ -124,8 +124,7 @@ export class RateLimiter {
   private running = 0;
   private refused = 0;
   private clean = 0;
-  private wasRefused = false;
-  private shrunkAt = Number.NEGATIVE_INFINITY;
+  private wasCut = false;
   private pausedUntil = Number.NEGATIVE_INFINITY;
   private readonly rate: AdaptiveRate;
   private readonly tokens: TokenBudget | null;
@@ -182,7 +181,7 @@ export class RateLimiter {
       const done = await work(waitedFor);
       this.tokens?.spend(tokensOf(done));
       if (this.options.shared !== undefined) await this.options.shared.spend(tokensOf(done));
-      this.succeeded();
+      this.succeeded(startedAt);
       return done;
     } catch (error) {
       const pauseMs = error instanceof ModelError ? this.failed(error, startedAt) : null;
@@ -261,35 +260,32 @@ export class RateLimiter {
     return Math.ceil(Math.max(0, longest.ms));
   }
 
-  private succeeded(): void {
-    this.rate.succeeded(this.clock.now());
+  private succeeded(startedAt: number): void {
+    this.scale(this.rate.succeeded(this.clock.now(), startedAt));
     if (this.options.concurrency !== "auto" || ++this.clean < this.limit) return;
     this.clean = 0;
     // A limit that was never reached says nothing about a larger one.
     if (this.running < Math.floor(this.limit)) return;
-    this.resize(this.wasRefused ? Math.max(this.limit + 1, this.limit * GROWTH) : this.limit * 2);
+    this.resize(this.wasCut ? Math.max(this.limit + 1, this.limit * GROWTH) : this.limit * 2);
   }
 
-  /** Returns the pause that the server asked for; null where it has not refused the call. */
+  /** Returns the pause that the server requests, or null if it did not refuse the call. */
   private failed(error: ModelError, startedAt: number): number | null {
     const now = this.clock.now();
-    this.clean = 0;
     if (error.kind !== "rate_limit" && error.kind !== "overloaded") return null;
     this.refused++;
-    this.wasRefused = true;
     const requestedMs = error.retryAfterMs ?? 0;
     const pause = requestedMs <= LONGEST_PAUSE_MS ? requestedMs : 0;
     this.pausedUntil = Math.max(this.pausedUntil, now + pause);
-    if (error.kind === "rate_limit") this.rate.refused(now, startedAt, pause);
-    this.shrink(startedAt, now);
+    this.scale(this.rate.refused(now, startedAt, pause));
     return pause;
   }
 
-  private shrink(startedAt: number, now: number): void {
-    // All that were under way together are refused together: that is one refusal, not twenty.
-    if (this.options.concurrency !== "auto" || startedAt < this.shrunkAt) return;
-    this.shrunkAt = now;
-    this.resize(this.limit * SHRINK);
+  private scale(factor: number): void {
+    if (factor === 1 || this.options.concurrency !== "auto") return;
+    this.clean = 0;
+    this.wasCut = factor < 1;
+    this.resize(this.limit * factor);
   }
 
   private resize(limit: number): void {
@@ -327,32 +323,52 @@ class TokenBudget {
   }
 }
 
-/** Successes are remembered so long: servers count requests by the minute. */
+/** Servers count requests per minute, so this is how far back successes are counted. */
 const WINDOW_MS = 60_000;
 
-/** Fewer successes say nothing about a rate: then a refusal is waited out and no more. */
+/** Fewer finished calls do not show a rate. A refusal then only causes the requested wait. */
 const EVIDENCE = 20;
 
 /**
- * A learned rate grows by this share after every so many ms without a refusal, to find out whether more is allowed by
- * now, and by twice as much each further time.
+ * A rate is judged after this time, or at once after this number of refusals. A server that requests a longer wait has
+ * a quota per minute, so its rates are tried for longer.
  */
-const PROBE = 0.02;
-const LARGEST_PROBE = 0.16;
-const PROBE_EVERY_MS = 10_000;
+const TRIAL_MS = 2_000;
+const QUOTA_TRIAL_MS = 10_000;
+const MANY_REFUSALS = 8;
 
-/** What is begun at once after a pause, in ms of the rate. */
+/** Growth after a clean trial. It doubles with each further one, so a rate that was cut by accident recovers soon. */
+const SMALLEST_STEP = 0.02;
+const LARGEST_STEP = 0.16;
+
+/** A smaller refused share is not worth a cut. */
+const NEGLIGIBLE = 0.01;
+
+/** Refusals above this share mean that the server is full, even if a lower rate does not reduce them. */
+const LARGEST_NOISE = 0.5;
+
+/** Calls that start at once after a pause, in milliseconds of the rate. */
 const BURST_MS = 500;
 
-/** How many requests a server takes in a time: as told, or as learned from its refusals. Requests a ms; times in ms. */
+/**
+ * The request rate that a server accepts: given as a cap, or learned from its refusals. Rates are in requests per
+ * millisecond, times in milliseconds.
+ *
+ * Each rate is a trial. Refusals cut the rate by the refused share. If the next trial is refused just as often, the
+ * refusals do not depend on the rate: it is restored, and that share is tolerated from then on.
+ */
 export class AdaptiveRate {
   private perMs: number | null;
   private credit = 1;
   private at = Number.NEGATIVE_INFINITY;
-  private changedAt = Number.NEGATIVE_INFINITY;
   private readonly successes: number[] = [];
   private firstAt: number | null = null;
-  private step = PROBE;
+  private step = SMALLEST_STEP;
+  private trial: Trial = newTrial(Number.NEGATIVE_INFINITY);
+  /** The trial that ended in a cut, until the next one shows whether the cut helped. */
+  private before: { readonly perMs: number; readonly share: number } | null = null;
+  private tolerated = 0;
+  private trialMs = TRIAL_MS;
 
   /** `cap` null: none is known. */
   constructor(private readonly cap: number | null) {
@@ -361,7 +377,6 @@ export class AdaptiveRate {
 
   waitMs(now: number): number {
     if (this.perMs === null) return 0;
-    this.probe(now);
     const burst = Math.max(1, this.perMs * BURST_MS);
     this.credit =
       this.at === Number.NEGATIVE_INFINITY ? 1 : Math.min(burst, this.credit + (now - this.at) * this.perMs);
@@ -371,37 +386,102 @@ export class AdaptiveRate {
 
   take(now: number): void {
     this.firstAt ??= now;
+    if (this.trial.since === Number.NEGATIVE_INFINITY) this.trial = newTrial(now);
+    this.trial.started++;
     if (this.perMs !== null) this.credit -= 1;
   }
 
-  succeeded(now: number): void {
+  /** Returns the factor by which the number of concurrent calls should change, as `refused` does. */
+  succeeded(now: number, startedAt: number): number {
     this.successes.push(now);
     this.forget(now);
+    if (startedAt < this.trial.since) return 1;
+    this.trial.accepted++;
+    return now - this.trial.since >= this.trialMs ? this.judge(now) : 1;
   }
 
-  /**
-   * Refused, and asked to wait: what passed since the window began must last until the wait is over. Where that
-   * says more than the rate already in force, the rate was a little too high. Requests that began before the last
-   * change say nothing new.
-   */
-  refused(now: number, startedAt: number, retryAfterMs: number): void {
-    if (startedAt < this.changedAt) return;
+  refused(now: number, startedAt: number, retryAfterMs: number): number {
+    // Calls from an earlier trial do not describe this rate.
+    if (startedAt < this.trial.since) return 1;
+    this.trial.refused++;
+    this.trial.pauseMs = Math.max(this.trial.pauseMs, retryAfterMs);
     this.forget(now);
-    if (this.successes.length < EVIDENCE) return;
-    const since = Math.max(now - WINDOW_MS, this.firstAt ?? now);
-    const seen = this.successes.length / Math.max(now - since + retryAfterMs, 1_000);
-    const learned = this.perMs === null ? seen : Math.min(this.perMs * 0.98, Math.max(seen, this.perMs * 0.7));
-    this.perMs = Math.max(Math.min(learned, this.cap ?? Number.POSITIVE_INFINITY), 1 / WINDOW_MS);
-    this.credit = Math.min(this.credit, 0);
-    this.step = PROBE;
-    this.changedAt = now;
+    const enough = this.trial.refused >= MANY_REFUSALS || retryAfterMs >= TRIAL_MS;
+    return enough || now - this.trial.since >= this.trialMs ? this.judge(now) : 1;
   }
 
-  private probe(now: number): void {
-    if (this.perMs === null || now - this.changedAt < PROBE_EVERY_MS) return;
-    this.perMs = Math.min(this.perMs * (1 + this.step), this.cap ?? Number.POSITIVE_INFINITY);
-    this.step = Math.min(this.step * 2, LARGEST_PROBE);
-    this.changedAt = now;
+  private judge(now: number): number {
+    const { trial } = this;
+    const ended = trial.accepted + trial.refused;
+    const blocked = trial.refused >= MANY_REFUSALS && trial.accepted <= trial.refused;
+    if (ended < EVIDENCE && !blocked) return 1;
+    this.trial = newTrial(now);
+    const share = trial.refused / ended;
+    if (trial.pauseMs >= TRIAL_MS) return this.followQuota(trial, share, now);
+    if (share <= 1.5 * this.tolerated + NEGLIGIBLE) return this.grow();
+    if (this.before !== null && share > this.before.share / 2 && share <= LARGEST_NOISE) return this.restore(share);
+    return this.cut(trial, share, now);
+  }
+
+  private grow(): number {
+    this.before = null;
+    if (this.perMs === null) return 1;
+    this.change(this.perMs * (1 + this.step));
+    this.step = Math.min(this.step * 2, LARGEST_STEP);
+    return 1;
+  }
+
+  private restore(share: number): number {
+    const { before } = this;
+    if (before === null) return 1;
+    this.before = null;
+    this.tolerated = share;
+    this.change(before.perMs);
+    return 1 / shrink(before.share);
+  }
+
+  private cut(trial: Trial, share: number, now: number): number {
+    if (this.successes.length >= EVIDENCE) {
+      const sent = trial.started / Math.max(now - trial.since, 1);
+      const perMs = Math.min(this.perMs ?? sent, sent);
+      const succeeded = this.successRate(now, trial.pauseMs);
+      const paused = trial.pauseMs > 0 && succeeded < perMs;
+      this.before = { perMs, share };
+      this.lower(paused ? succeeded : Math.max(perMs * (1 - share), succeeded / 2), TRIAL_MS);
+    }
+    return shrink(share);
+  }
+
+  /** What succeeded per minute is the quota, and must last until the requested wait is over. */
+  private followQuota(trial: Trial, share: number, now: number): number {
+    if (this.successes.length >= EVIDENCE) {
+      const succeeded = this.successRate(now, trial.pauseMs);
+      const { perMs } = this;
+      this.before = null;
+      this.lower(
+        perMs === null ? succeeded : Math.min(perMs * (1 - SMALLEST_STEP), Math.max(succeeded, perMs * 0.7)),
+        QUOTA_TRIAL_MS,
+      );
+    }
+    return shrink(share);
+  }
+
+  private lower(perMs: number, trialMs: number): void {
+    this.change(perMs);
+    this.credit = Math.min(this.credit, 0);
+    this.step = SMALLEST_STEP;
+    this.tolerated /= 2;
+    this.trialMs = trialMs;
+  }
+
+  /** Successes per millisecond within the last minute and the wait. */
+  private successRate(now: number, pauseMs: number): number {
+    const windowMs = Math.min(WINDOW_MS, now - (this.firstAt ?? now));
+    return this.successes.length / Math.max(windowMs + pauseMs, 1_000);
+  }
+
+  private change(perMs: number): void {
+    this.perMs = Math.max(Math.min(perMs, this.cap ?? Number.POSITIVE_INFINITY), 1 / WINDOW_MS);
   }
 
   private forget(now: number): void {
@@ -410,3 +490,18 @@ export class AdaptiveRate {
     if (old > 0) this.successes.splice(0, old);
   }
 }
+
+/** The factor for the number of concurrent calls after a share was refused. */
+const shrink = (share: number) => Math.max(SHRINK, 1 - share);
+
+/** Calls that started since the rate was last judged. */
+interface Trial {
+  readonly since: number;
+  started: number;
+  accepted: number;
+  refused: number;
+  /** The longest requested wait, in milliseconds. */
+  pauseMs: number;
+}
+
+const newTrial = (since: number): Trial => ({ since, started: 0, accepted: 0, refused: 0, pauseMs: 0 });

@@ -3,7 +3,7 @@ import {
   accessSync,
   closeSync,
   constants,
-  lstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
@@ -17,6 +17,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { shellWord } from "./command-line.js";
 import { UserError } from "./errors.js";
+import { linkStatOf, statOf } from "./file-stats.js";
 import { refuseReserved } from "./reserved-files.js";
 
 /** Symbolic links followed to a file that does not exist yet. */
@@ -93,7 +94,7 @@ export function unescapeFormula(cell: string): string {
 
 /** Checks an output folder before anything is spent on its content: nothing may be there. */
 export function checkNewFolder(flag: string, folder: string): void {
-  if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) {
+  if (linkStatOf(folder) !== undefined) {
     throw new UserError("output_exists", `${flag}: ${folder} is there already.`, "Name a folder that is not.");
   }
   checkWritable(flag, folder);
@@ -144,7 +145,7 @@ const OPEN_ALREADY = /^\/(dev\/(stdin$|fd\/)|proc\/self\/fd\/)/;
  * @throws Error that says what kind of file it is
  */
 export function requireRegularFile(path: string): void {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statOf(path);
   if (stats?.isFile()) refuseReserved(path);
   if (stats === undefined || stats.isFile() || stats.isDirectory() || OPEN_ALREADY.test(path)) return;
   const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
@@ -172,6 +173,25 @@ export function checkWritable(flag: string, path: string): void {
   if (stats?.isDirectory()) {
     throw new UserError("output_unwritable", `${flag}: ${path} is a folder.`, "Name a file.");
   }
+}
+
+/**
+ * Creates an output folder and its parents, if missing.
+ * @throws UserError that says which path is in the way
+ */
+export function createFolder(flag: string, folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    const parent = closestEntry(resolve(folder));
+    const { reason, hint } = whyUnwritable(cause, folder, parent);
+    throw new UserError("output_unwritable", `${flag}: Cannot create ${folder}: ${reason}.`, hint, 2, { cause });
+  }
+}
+
+/** The path itself or the closest parent that exists. */
+function closestEntry(path: string): string {
+  return statOf(path) !== undefined || dirname(path) === path ? path : closestEntry(dirname(path));
 }
 
 function whyUnwritable(cause: unknown, path: string, folder: string): { reason: string; hint: string } {
@@ -213,7 +233,7 @@ function canAccess(path: string, mode: number): boolean {
  * @throws UserError where the file cannot be written
  */
 export async function writeFileAtomically(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
-  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+  const isFile = statOf(path)?.isFile() ?? true;
   try {
     if (isFile) await replaceFile(path, pieces);
     else await writeToPipeOrDevice(path, pieces);

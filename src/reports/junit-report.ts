@@ -1,37 +1,51 @@
 import type { RunHead } from "../analysis/paired-comparison.js";
-import { type TaskOutcome, taskOutcome } from "../traces/score.js";
+import { type Gate, type ScoreDirection, type TaskOutcome, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
+import { gateText } from "./run-text.js";
 import { runTitle } from "./wording.js";
 
 /** Characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;
 
+/** A score that a run is checked by. */
+interface CheckedScore {
+  readonly scorer: string;
+  readonly direction: ScoreDirection;
+}
+
 /**
- * A run as JUnit XML, in chunks: of each score a suite with a test case per task, wrong answers as failures, failed
- * tasks as errors, tasks without that score as skipped. Iterates the results once more, as the counts come first.
+ * Writes a run as JUnit XML, in chunks: a test suite with one test case per gate, and for each score a test suite with
+ * one test case per task. Wrong answers are failures, failed tasks are errors, and tasks without that score are
+ * skipped. Iterates the results twice, because the counts come first.
  */
 export function* junit(
   run: RunHead,
-  scorers: readonly string[],
+  scores: readonly CheckedScore[],
+  gates: readonly Gate[],
   results: () => Iterable<TaskResult>,
 ): Generator<string> {
-  const suites = scorers.map((scorer) => {
-    const better = run.scores[scorer]?.better ?? "higher";
-    return { scorer, better, counts: { right: 0, wrong: 0, failed: 0, unscored: 0 } };
-  });
+  const suites = scores.map((score) => ({ ...score, counts: { right: 0, wrong: 0, failed: 0, unscored: 0 } }));
+  const gateCounts = { right: 0, wrong: 0, failed: 0, unscored: 0 };
+  for (const { passed } of gates) gateCounts[passed ? "right" : "wrong"]++;
   let ms = 0;
   for (const task of results()) {
-    for (const { scorer, better, counts } of suites) counts[taskOutcome(task, scorer, better)]++;
+    for (const { scorer, direction, counts } of suites) counts[taskOutcome(task, scorer, direction)]++;
     ms += task.executionTimeMs;
   }
-  const all = suites.map(({ counts }) => counts);
+  const all = [gateCounts, ...suites.map(({ counts }) => counts)];
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
   yield `<testsuites name="art-e" ${sumsOf(all, ms * suites.length)}>\n`;
-  for (const { scorer, better, counts } of suites) {
+  if (gates.length > 0) {
+    const name = escapeAttribute(`${runTitle(run)}, gates`);
+    yield `  <testsuite name="${name}" id="${escapeAttribute(`${run.runId} gates`)}" ${sumsOf([gateCounts], 0)}>\n`;
+    for (const gate of gates) yield gateCase(gate);
+    yield "  </testsuite>\n";
+  }
+  for (const { scorer, direction, counts } of suites) {
     const name = escapeAttribute(`${runTitle(run)}, ${scorer}`);
     const id = escapeAttribute(suites.length === 1 ? run.runId : `${run.runId} ${scorer}`);
     yield `  <testsuite name="${name}" id="${id}" ${sumsOf([counts], ms)}>\n`;
-    for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, better));
+    for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, direction));
     yield "  </testsuite>\n";
   }
   yield "</testsuites>\n";
@@ -44,13 +58,24 @@ function sumsOf(counts: readonly Readonly<Record<TaskOutcome, number>>[], ms: nu
   return `tests="${tests}" failures="${sum("wrong")}" errors="${sum("failed")}" skipped="${sum("unscored")}" time="${seconds(ms)}"`;
 }
 
+function gateCase(gate: Gate): string {
+  const text = escapeAttribute(gateText(gate));
+  const head = `    <testcase classname="gates" name="${escapeAttribute(gate.metric)}" time="0.000"`;
+  return gate.passed ? `${head}/>\n` : `${head}>\n      <failure type="gate" message="${text}"/>\n    </testcase>\n`;
+}
+
 function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome): string {
   const { taskId, epoch, question } = task;
   const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
   const short = question.length <= MAX_NAME_CHARS ? question : `${question.slice(0, MAX_NAME_CHARS - 1)}…`;
-  const head = `    <testcase classname="${escapeAttribute(task.inbox)}" name="${escapeAttribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
+  const head = `    <testcase classname="${escapeAttribute(groupOf(task))}" name="${escapeAttribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
   if (outcome === "right") return `${head}/>\n`;
   return `${head}>\n      ${outcomeElement(task, scorer, outcome)}\n    </testcase>\n`;
+}
+
+/** Viewers group test cases by it: the mailbox, or the suite and the folder of its task. */
+function groupOf({ inbox, suite }: TaskResult): string {
+  return suite === undefined ? inbox : [suite.name, suite.tool].filter((part) => part !== "").join("/");
 }
 
 function outcomeElement(task: TaskResult, scorer: string, outcome: Exclude<TaskOutcome, "right">): string {

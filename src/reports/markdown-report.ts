@@ -1,7 +1,7 @@
 import type { RunHead } from "../analysis/paired-comparison.js";
 import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
-import { type Gate, taskOutcome } from "../traces/score.js";
+import { type Gate, type ScoreDirection, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
@@ -12,6 +12,7 @@ import {
   metricCells,
   runTitle,
   significanceText,
+  stateName,
   type TaskNoun,
   verdictSentence,
   workTime,
@@ -25,7 +26,7 @@ const SHOWN_TEXT = 200;
 export function stepSummary(
   run: RunHead,
   gates: readonly Gate[],
-  scorer: string,
+  { scorer, direction }: { readonly scorer: string; readonly direction: ScoreDirection },
   results: Iterable<TaskResult>,
 ): string {
   const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
@@ -43,16 +44,15 @@ export function stepSummary(
       ({ label, value, low, high, n }) =>
         `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
     ),
-    ...wrongTasks(run, scorer, results),
+    ...wrongTasks(scorer, direction, results),
   ].join("\n")}\n\n`;
 }
 
-function wrongTasks(run: RunHead, scorer: string, results: Iterable<TaskResult>): string[] {
-  const better = run.scores[scorer]?.better ?? "higher";
+function wrongTasks(scorer: string, direction: ScoreDirection, results: Iterable<TaskResult>): string[] {
   const rows: string[] = [];
   let wrong = 0;
   for (const task of results) {
-    const outcome = taskOutcome(task, scorer, better);
+    const outcome = taskOutcome(task, scorer, direction);
     if (outcome !== "wrong" && outcome !== "failed") continue;
     wrong++;
     if (rows.length === SHOWN_TASKS) continue;
@@ -193,7 +193,7 @@ function figureText(figure: Figure | undefined): string {
 function suiteParts({ label, suite }: RunFigures, hasSeveralRuns: boolean): string[] {
   if (suite === null) return [];
   const of = hasSeveralRuns ? ` of ${label}` : "";
-  const profile = suite.profile.map(({ state, band, tasks }) => [state, band, count(tasks)]);
+  const profile = suite.profile.map(({ state, band, tasks }) => [stateName(state), band, count(tasks)]);
   const [steps, times] = [stepRows(suite), durationRows(suite)];
   return [
     details(`Abstract against verbose instructions${of}`, pairTable(suite.guidance)),

@@ -19,7 +19,7 @@ import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
-import { counted, datasetText, endingsText, firstLine, runTitle, timePerTask, UNJUDGED } from "./wording.js";
+import { counted, datasetText, endingsText, firstLine, oneLine, runTitle, timePerTask, UNJUDGED } from "./wording.js";
 
 /** A run as lists show it. */
 interface RunLine {
@@ -33,6 +33,7 @@ interface RunLine {
   readonly status: RunStatus;
   readonly startedAt: string;
   readonly tasks: number;
+  readonly failedTasks: number;
   readonly totalTasks: number;
 }
 
@@ -69,7 +70,7 @@ export function runTable(
     run.model,
     datasetText(run),
     statusText(run.status),
-    `${count(run.tasks)}/${count(run.totalTasks)}`,
+    tasksText(run),
     isNarrow ? headlineText(run.headline).replace(/ \[.*\]/, "") : headlineText(run.headline),
     usd(run.costUsd),
     run.startedAt.slice(0, 16).replace("T", " "),
@@ -82,6 +83,11 @@ export function runTable(
     ...(left.length === 0 ? [] : ["", `Without ${left.join(", ")}: the terminal is too narrow. --json has all.`]),
     ...(isUnjudged ? ["", UNJUDGED] : []),
   ].join("\n");
+}
+
+/** `73/73`, or `73/73, 2 failed`. */
+function tasksText({ tasks, failedTasks, totalTasks }: RunLine): string {
+  return `${count(tasks)}/${count(totalTasks)}${failedTasks === 0 ? "" : `, ${count(failedTasks)} failed`}`;
 }
 
 /** `0.917 [0.821, 0.964]`, with a star where nobody judged. */
@@ -112,7 +118,7 @@ export function deletedRunsText({
     run.agentId,
     run.model,
     statusText(run.status),
-    `${count(run.tasks)}/${count(run.totalTasks)}`,
+    tasksText(run),
     run.startedAt.slice(0, 16).replace("T", " "),
   ]);
   return [
@@ -285,6 +291,7 @@ export function runSummary(totals: RunTotals): string {
       "Tasks",
       `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
     ],
+    ...errorRow(totals),
     ...gradedRow(totals),
     ...scoreRows(totals),
     ...(totals.suite === undefined ? [] : [["States", statesText(totals.suite.states)] as const]),
@@ -322,6 +329,15 @@ function notRunnableText({ notRunnableTasks = 0 }: RunTotals): string {
 function sourceText({ suite, split }: RunTotals): string {
   return suite === undefined ? `the ${split} split` : `the suite ${suite.name}`;
 }
+
+/** The most frequent error of the failed tasks. */
+function errorRow({ mostFrequentError }: RunTotals): [string, string][] {
+  if (mostFrequentError === undefined) return [];
+  const { message, tasks } = mostFrequentError;
+  return [["Errors", `${oneLine(message, LONGEST_ERROR)} (${counted(tasks, "task")})`]];
+}
+
+const LONGEST_ERROR = 160;
 
 /** Of a suite, as its scores are over the graded tasks only. */
 function gradedRow({ suite, totalTasks }: RunTotals): [string, string][] {

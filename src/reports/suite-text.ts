@@ -4,12 +4,15 @@ import { count, duration, oneDecimal, share, table } from "../text/format.js";
 import type { RunTotals, SuiteTotals } from "../traces/run-totals.js";
 import { BANDS } from "../traces/score.js";
 import type { ToolUse } from "./report-data.js";
-import { differenceText, pText, sliceTable } from "./wording.js";
+import { differenceText, pText, sliceTable, stateName } from "./wording.js";
 
-/** `success 12, timeout 3 (1 not graded), unsupported 4 (not graded)`: the most frequent state first. */
+/** `ended 12, timeout 3 (1 not graded), unsupported 4 (not graded)`: the most frequent state first. */
 export function statesText(states: SuiteTotals["states"]): string {
   const sorted = Object.entries(states).sort(([, a], [, b]) => b.tasks - a.tasks);
-  return sorted.map(([state, counts]) => `${state} ${count(counts.tasks)}${ungradedText(counts)}`).join(", ") || "-";
+  return (
+    sorted.map(([state, counts]) => `${stateName(state)} ${count(counts.tasks)}${ungradedText(counts)}`).join(", ") ||
+    "-"
+  );
 }
 
 function ungradedText({ tasks, graded }: { readonly tasks: number; readonly graded: number }): string {
@@ -44,7 +47,7 @@ function profileTable({ profile }: SuiteAnalysis): string {
   const bands = [...BANDS, "unscored"] as const;
   const states = [...new Set(profile.map(({ state }) => state))];
   const rows = states.map((state) => [
-    state,
+    stateName(state),
     ...bands.map((band) => count(profile.find((cell) => cell.state === state && cell.band === band)?.tasks ?? 0)),
   ]);
   return table(["state", "score above 0.8", "0.5 to 0.8", "below 0.5", "not graded"], rows);

@@ -141,6 +141,11 @@ export function endingsText(endings: Readonly<Record<string, number>>): string {
   return sorted.map(([ending, tasks]) => `${ending} ${count(tasks)}`).join(", ") || "-";
 }
 
+/** Suites call a state `success` if the agent ended by itself, whatever its score. */
+export function stateName(state: string): string {
+  return state === "success" ? "ended" : state;
+}
+
 export function oneLine(text: string, limit: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;

@@ -1,7 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import type { AppContext, ProgressBar } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
+import { createFolder, writeFileAtomically } from "../platform/files.js";
 import type { Table, TableSource } from "../trace-formats/table-columns.js";
 import {
   encodeTable,
@@ -60,7 +59,7 @@ export async function exportTables(
       const counter = new RowCounter(table, runs, bar, signal);
       const path = output === undefined ? null : tablePath(output, name, format);
       const pieces = await encodeTable(format, table, counter.rows());
-      if (output !== undefined) await mkdir(output, { recursive: true });
+      if (output !== undefined) createFolder("--output", output);
       if (path === null) await write(pieces as Iterable<string>);
       else await writeFileAtomically(path, pieces);
       written.push({ table: name, path, rows: counter.count });

@@ -82,10 +82,15 @@ class Gates {
     const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
     const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
     const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
+    const withDirection = (name: string) => ({
+      scorer: name,
+      direction: { better: head.scores[name]?.better ?? "higher", ...SCORES[name] } as const,
+    });
     const { junit: path } = this.options;
-    if (path !== undefined) await writeFileAtomically(path, junit(head, [scorer, ...others], results));
+    const scores = [scorer, ...others].map(withDirection);
+    if (path !== undefined) await writeFileAtomically(path, junit(head, scores, gates, results));
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
-    if (summary) appendSummary(summary, stepSummary(head, gates, scorer, results()), this.context);
+    if (summary) appendSummary(summary, stepSummary(head, gates, withDirection(scorer), results()), this.context);
     return gates;
   }
 

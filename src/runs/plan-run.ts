@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Suite, TaskList } from "../agents/agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
@@ -8,6 +7,7 @@ import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpu
 import type { AppContext } from "../platform/app-context.js";
 import { flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { artESuite } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask } from "../tasks/question.js";
@@ -186,5 +186,5 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
 /** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
 export function outputToKeep(path: string | undefined): string | null {
   if (path === undefined) return null;
-  return (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true) ? resolve(path) : null;
+  return (statOf(path)?.isFile() ?? true) ? resolve(path) : null;
 }

@@ -1,9 +1,9 @@
-import { statSync } from "node:fs";
 import type { z } from "zod";
 import { AllScores, RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-comparison.js";
 import { yieldBetween } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { programVersion } from "../platform/installation.js";
 import { firstIssue } from "../platform/json.js";
@@ -103,7 +103,7 @@ export function resultsFiles(names: readonly string[], use: "report" | "export")
 }
 
 function isFile(name: string): boolean {
-  return statSync(name, { throwIfNoEntry: false })?.isFile() ?? false;
+  return statOf(name)?.isFile() ?? false;
 }
 
 export function refuseTwice(runs: readonly { readonly head: Pick<RunHead, "runId"> }[]): void {

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { readNamedFile, writeFileAtomically } from "../platform/files.js";
+import { createFolder, readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
@@ -42,7 +41,7 @@ export function writeCsvSummaries(
   return withReportRuns(names, context.settings, async (runs) => {
     const { head } = await collect(runs, new TraceStore("none", undefined), context);
     const files = [[TASKS_FILE, csvPieces(runs, head.scores)] as const, ...csvSummaries(head)];
-    await mkdir(folder, { recursive: true });
+    createFolder("--csv", folder);
     for (const [name, pieces] of files) await writeFileAtomically(join(folder, name), pieces);
     return { runs: runs.map(({ head: { runId } }) => runId), files: files.map(([name]) => name) };
   });

@@ -138,6 +138,7 @@ const runLineShape = z.strictObject({
   status: runStatusSchema,
   tasks: z.number().int().meta({ description: "Answered so far" }),
   completed_tasks: z.number().int().meta({ description: "Those of them that did not fail" }),
+  failed_tasks: z.number().int().meta({ description: "Those of them that failed" }),
   total_tasks: z.number().int(),
   score: estimateSchema
     .extend({ scorer: z.enum(HEADLINE_SCORERS) })

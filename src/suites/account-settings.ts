@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, normalize, relative } from "node:path";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { isShallow, type JsonValue } from "../platform/json.js";
 import { redact, redactBytes } from "../platform/secrets.js";
 import { HOME, type TaskMachine } from "../sandbox/task-machine.js";
@@ -88,7 +89,7 @@ export class AccountSettings {
     folder: string | null,
     private readonly env: Readonly<Record<string, string | undefined>>,
   ) {
-    if (folder !== null && !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    if (folder !== null && !statOf(folder)?.isDirectory()) {
       throw new UserError(
         "accounts_missing",
         `--account-settings: ${folder} is no folder.`,
@@ -143,7 +144,7 @@ export class AccountSettings {
       const state = fileStateOf(path, name);
       if (state !== "file" && !(isOwn && state === "link")) continue;
       const file = join(path, name);
-      const stats = statSync(file, { throwIfNoEntry: false });
+      const stats = statOf(file);
       if (stats?.isFile() && stats.size <= MAX_BYTES) return file;
     }
     return null;
@@ -152,7 +153,7 @@ export class AccountSettings {
   /** The JSON files that are filled in, or that templates stand for. */
   #names(): string[] {
     const names = this.#folders.flatMap(({ path }) => {
-      if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [];
+      if (!statOf(path)?.isDirectory()) return [];
       return readdirSync(path, { recursive: true, withFileTypes: true }).map(({ parentPath, name }) =>
         relative(path, join(parentPath, name.replace(/\.template$/, ""))),
       );

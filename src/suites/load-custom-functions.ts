@@ -1,6 +1,6 @@
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { type CustomFunction, type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./custom-functions.js";
 import { isImplemented } from "./function-table.js";
 import { hasSetupFunction } from "./setup.js";
@@ -23,7 +23,7 @@ const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by 
 
 /** Loads a module of the user's. It runs with the rights of this program: only what `--functions` names is loaded. */
 export async function loadCustomFunctions(path: string): Promise<CustomFunctions> {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw invalid(path, "there is no such file");
+  if (!statOf(path)?.isFile()) throw invalid(path, "there is no such file");
   let loaded: unknown;
   try {
     const { createJiti } = await import("jiti");

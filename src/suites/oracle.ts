@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { readNamedFile } from "../platform/files.js";
 import type { CommandResult, TaskMachine } from "../sandbox/task-machine.js";
 import type { Grade, SuiteTask, TaskOracle } from "../tasks/suite-task.js";
@@ -24,7 +25,7 @@ export function findOracleFile(named: string | undefined, { form, root, name }: 
     throw new UserError("flags_contradict", "--oracle: Harbor tasks have solutions of their own.", "Leave it out.");
   }
   const path = resolve(named ?? join(root, OWN_ORACLE));
-  if (named !== undefined || statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
+  if (named !== undefined || statOf(path)?.isFile()) return path;
   throw new UserError("oracle_missing", `${name} has no ${OWN_ORACLE}.`, "Name an oracle file: --oracle FILE.");
 }
 

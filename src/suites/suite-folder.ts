@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
+import { linkStatOf, statOf } from "../platform/file-stats.js";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
 
 /** Only tasks with this tag get account settings. */
@@ -144,16 +145,13 @@ export function openSuiteFolder(path: string): SuiteFolder {
   const folder = resolve(path);
   // The suite itself may be a link; what is in it may not.
   const inside = join(folder, SPIDER_CONTENT);
-  const candidates = [
-    ...(isFolder(folder, statSync) ? [folder] : []),
-    ...(isFolder(inside, lstatSync) ? [inside] : []),
-  ];
+  const candidates = [...(isFolder(folder, statOf) ? [folder] : []), ...(isFolder(inside, linkStatOf) ? [inside] : [])];
   const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), lstatSync));
   if (content !== undefined) {
     const root = basename(content) === SPIDER_CONTENT ? dirname(content) : content;
     return { form: "examples", name: basename(root), root, content };
   }
-  const [task] = isFolder(folder, statSync) ? harborFolders(folder, HARBOR_DEPTH) : [];
+  const [task] = isFolder(folder, statOf) ? harborFolders(folder, HARBOR_DEPTH) : [];
   if (task !== undefined) return { form: "harbor", name: basename(folder), root: folder, content: folder };
   throw new UserError(
     "suite_missing",
@@ -184,8 +182,8 @@ export function pathInSuite(suite: SuiteFolder, path: string): string {
   return relative(suite.root, path);
 }
 
-function isFolder(path: string, look: typeof statSync | typeof lstatSync): boolean {
-  return look(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+function isFolder(path: string, look: typeof statOf): boolean {
+  return look(path)?.isDirectory() ?? false;
 }
 
 /** `error`: the task cannot be set up or graded as its file says, or files contradict each other. */

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { getVersion } from "../agents/registry-store.js";
 import type { ToolSpec } from "../models/model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { writeFileAtomically } from "../platform/files.js";
+import { statOf } from "../platform/file-stats.js";
+import { checkWritable, writeFileAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
@@ -128,7 +129,7 @@ export function exportScoreBands(
     refuseLowerIsBetter(filter.by);
     const unfinished = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
     try {
-      makeFolder(unfinished);
+      mkdirSync(unfinished);
       const { entries, unscored } = await writeBands(db, unfinished, selectTraceIds(db, filter), filter.by);
       const { id: runId, agentId, model } = run;
       const bands = bandSummaries(entries);
@@ -173,24 +174,13 @@ function refuseLowerIsBetter(scorer: string): void {
   );
 }
 
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch (cause) {
-    throw new UserError(
-      "output_unwritable",
-      `--output: ${path} cannot be made: ${(cause as Error).message}`,
-      "Make the folder that it is to be in, or name another.",
-      2,
-      { cause },
-    );
-  }
-}
-
 /** Only a folder of an earlier export is replaced. */
 function checkFolder(folder: string): void {
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined) return;
+  const stats = statOf(folder);
+  if (stats === undefined) {
+    checkWritable("--output", folder);
+    return;
+  }
   if (stats.isDirectory()) {
     const names = readdirSync(folder);
     if (names.length === 0) return;

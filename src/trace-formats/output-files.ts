@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { checkWritable, isSameFile } from "../platform/files.js";
 import { PARQUET_TABLE_KEY } from "./table-columns.js";
 import { QUESTIONS_TABLE } from "./tables.js";
@@ -12,7 +13,7 @@ export function checkOutputFolder(
   inputs: readonly InputFile[],
   options: { readonly db: string; readonly overwrite: boolean },
 ): void {
-  const stats = statSync(folder, { throwIfNoEntry: false });
+  const stats = statOf(folder);
   if (stats === undefined) return;
   if (!stats.isDirectory()) throw new UserError("output_unwritable", `${flag}: ${folder} is a file.`, "Name a folder.");
   checkOutputs(
@@ -145,7 +146,7 @@ function isOfSqlite(path: string): boolean {
 
 /** The first bytes as latin1; empty where there is no regular file or it is empty. */
 function startOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statOf(path);
   return stats === undefined || !stats.isFile() || stats.size === 0 ? "" : partOf(path, 0);
 }
 

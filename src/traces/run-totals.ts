@@ -117,6 +117,14 @@ export const runTotalsSchema = z.strictObject({
   failedTasks: tasks.describe(
     "Tasks that ended as model_error, timeout, interrupted or not_started; they are never graded.",
   ),
+  mostFrequentError: z
+    .strictObject({
+      message: z.string().describe("The error message."),
+      tasks: tasks.describe("Failed tasks with it."),
+    })
+    .readonly()
+    .exactOptional()
+    .describe("The most frequent error of the failed tasks; absent if none failed."),
   notRunnableTasks: tasks
     .exactOptional()
     .describe("Tasks of a suite that cannot be run here, as what they need is not here; absent where there is none."),

@@ -22,9 +22,10 @@ export interface ListedRun {
   readonly split: string;
   readonly status: RunStatus;
   readonly startedAt: string;
-  /** Tasks with a result, and those of them that did not fail. */
+  /** Tasks with a result. Those that are unsupported on this machine are neither completed nor failed. */
   readonly tasks: number;
   readonly completedTasks: number;
+  readonly failedTasks: number;
   readonly totalTasks: number;
 }
 
@@ -58,18 +59,20 @@ export function pageOfRuns(
 ): { readonly runs: ListedRun[]; readonly total: number } {
   const found = findRuns(db, filter);
   const counts = db.prepare(
-    `SELECT count(*) AS tasks, count(*) FILTER (WHERE failed = 0) AS completedTasks
+    `SELECT count(*) AS tasks, count(*) FILTER (WHERE failed = 0) AS completedTasks,
+       count(*) FILTER (WHERE failed = 1 AND iif(json_valid(result), result ->> 'ending', '') <> 'not_runnable')
+         AS failedTasks
      FROM results WHERE run_id = ? AND superseded = 0`,
   );
   const runs = found.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
-    const { tasks, completedTasks } = counts.get(run.id) as Pick<ListedRun, "tasks" | "completedTasks">;
-    return { ...run, tasks, completedTasks, totalTasks, tags: JSON.parse(tags) as string[] };
+    const counted = counts.get(run.id) as Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;
+    return { ...run, ...counted, totalTasks, tags: JSON.parse(tags) as string[] };
   });
   return { runs, total: found.length };
 }
 
 /** `tags` is a JSON array. */
-interface FoundRun extends Omit<ListedRun, "tasks" | "completedTasks" | "tags"> {
+interface FoundRun extends Omit<ListedRun, "tasks" | "completedTasks" | "failedTasks" | "tags"> {
   readonly tags: string;
   readonly worker: string | null;
 }

@@ -5,14 +5,21 @@ import type { TaskGrade } from "../tasks/question.js";
 import type { TaskResult } from "./task-result.js";
 import type { JudgeCase, QuestionTrace, Verdict } from "./trace.js";
 
-/** Whether a task is right by one score, from 0.5 on, also for means. `unscored`: it has no value of that score. */
 export type TaskOutcome = "right" | "wrong" | "failed" | "unscored";
 
-export function taskOutcome(task: TaskResult, scorer: string, better: "higher" | "lower"): TaskOutcome {
+/** The direction of a score and, if known, its scale. */
+export type ScoreDirection = Pick<ScoreDescription, "better" | "scale">;
+
+/**
+ * Whether a task is right by one score: from 0.5 on, below 0.5 if lower is better, or if the value is the best one of
+ * the scale (a gold rank of 1). `unscored`: the task has no value of that score.
+ */
+export function taskOutcome(task: TaskResult, scorer: string, { better, scale }: ScoreDirection): TaskOutcome {
   const value = task.scores[scorer] ?? null;
   // A task of a suite may be graded though its time ran out.
   if (value === null) return isFailure(task.ending) ? "failed" : "unscored";
-  return value >= 0.5 === (better === "higher") ? "right" : "wrong";
+  const isRight = better === "higher" ? value >= 0.5 : value < 0.5 || value === scale?.min;
+  return isRight ? "right" : "wrong";
 }
 
 /** The least and the most that a figure of the score can be; infinite where it has no such end. */

@@ -10,6 +10,13 @@ describe("aggregate scores", () => {
   const failed = (taskId: number, changes: Partial<TaskResult> = {}) =>
     task(taskId, {}, { ending: "model_error", ...changes });
 
+  it("names the most frequent error", () => {
+    const run = new RunAggregate();
+    for (const error of ["a", "b", "b"]) run.add(failed(1, { error }));
+    run.add(task(2, {}, {}));
+    expect(run.totals({} as never).mostFrequentError).toEqual({ message: "b", tasks: 2 });
+  });
+
   const figuresOf = (results: readonly TaskResult[]) => {
     const tally = new AllScores(SCORERS);
     for (const result of results) tally.add(result);

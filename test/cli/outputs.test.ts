@@ -63,6 +63,14 @@ describe("outputs", () => {
     });
   });
 
+  describe("an output below a file is refused", () => {
+    const folders = ["report --csv", "export-results latest -o", "export-traces --for evals -o", "demo -o"];
+    const exported = "env export --dataset questions.jsonl -o";
+    it.each([...WRITERS, ...folders, exported])("%s", (line) =>
+      refused(`${line} questions.jsonl/x`, "questions.jsonl", /: Cannot (write|create) \S+: \S+ is not a folder\.$/m),
+    );
+  });
+
   describe("no output destroys an input", () => {
     const run = "run -a baseline --dataset questions.jsonl --overwrite";
     it.each([

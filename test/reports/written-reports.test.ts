@@ -9,10 +9,11 @@ import { RunTally } from "../../src/reports/report-figures.js";
 import { failUnder } from "../../src/runs/gates.js";
 import { resultsFile } from "../../src/runs/results-file.js";
 import type { BenchmarkResult } from "../../src/traces/run-totals.js";
-import type { TaskResult } from "../../src/traces/task-result.js";
+import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
 import { head, task } from "../analysis/runs.js";
 import { ANSWERED, FAILED } from "../trace-formats/traces.js";
 import { finished } from "../traces/saved-runs.js";
+import { suiteTrace } from "./suite-run.js";
 
 describe("a report as CSV", () => {
   const MEANINGS: ScoreMeaning[] = [
@@ -60,7 +61,11 @@ describe("a report as CSV", () => {
   });
 });
 
-const xml = (...results: TaskResult[]) => [...junit(head(), ["exactMatch"], () => results)].join("");
+const EXACT_MATCH = { scorer: "exactMatch", direction: { better: "higher" } } as const;
+
+const xml = (...results: TaskResult[]) => [...junit(head(), [EXACT_MATCH], [], () => results)].join("");
+
+const HALF_RIGHT = head({ scores: { exactMatch: { ...head().scores.exactMatch, value: 0.5, n: 2 } } as never });
 
 const FOUR = [
   task(1, { exactMatch: 1 }, { question: "Who?", executionTimeMs: 1_500, inbox: "ann@x.example" }),
@@ -88,7 +93,7 @@ describe("JUnit XML", () => {
 
   it("has a suite for each score that is gated by", () => {
     const tasks = [task(1, { exactMatch: 0, foundGold: 1 }), task(2, { exactMatch: 0, foundGold: 1 })];
-    const text = [...junit(head(), ["foundGold", "exactMatch"], () => tasks)].join("");
+    const text = [...junit(head(), [{ ...EXACT_MATCH, scorer: "foundGold" }, EXACT_MATCH], [], () => tasks)].join("");
     expect(text).toContain('<testsuites name="art-e" tests="4" failures="2"');
     expect(text).toContain('foundGold" id="run_a foundGold" tests="2" failures="0"');
     expect(text).toContain('exactMatch" id="run_a exactMatch" tests="2" failures="2"');
@@ -96,10 +101,31 @@ describe("JUnit XML", () => {
   });
 
   it("takes 1 for wrong where lower is better", () => {
-    const scores = { exactMatch: { ...head().scores.exactMatch, better: "lower" as const } };
-    const run = head({ scores: scores as never });
-    const text = [...junit(run, ["exactMatch"], () => FOUR.slice(0, 2))].join("");
+    const score = { ...EXACT_MATCH, direction: { better: "lower" } } as const;
+    const text = [...junit(head(), [score], [], () => FOUR.slice(0, 2))].join("");
     expect(text).toMatch(/name="1 Who\?".+>\n +<failure/);
+  });
+
+  it("passes a gold rank of 1, the best of its scale", () => {
+    const score = { scorer: "goldRank", direction: { better: "lower", scale: { min: 1 } } } as const;
+    const tasks = [task(1, { goldRank: 1 }), task(2, { goldRank: 2 })];
+    expect([...junit(head(), [score], [], () => tasks)].join("")).toContain('tests="2" failures="1"');
+  });
+
+  it("has a test case per gate", () => {
+    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT, 0.9));
+    const text = [...junit(head(), [EXACT_MATCH], gates, () => FOUR.slice(0, 1))].join("");
+    expect(text).toContain('<testsuites name="art-e" tests="3" failures="1"');
+    expect(text).toMatch(/<testcase classname="gates" name="accuracy" time="0\.000"\/>/);
+    expect(text).toMatch(/<failure type="gate" message="missed {2}accuracy .+"\/>/);
+    checkWellFormed(text);
+  });
+
+  it("groups suite tasks by suite and folder", () => {
+    const { suite } = toTaskResult(suiteTrace(1));
+    expect(xml(task(1, { exactMatch: 1 }, { inbox: "", suite: suite as never }))).toContain(
+      `classname="${suite?.name}/${suite?.tool}"`,
+    );
   });
 
   const hostile =
@@ -205,7 +231,7 @@ describe("a step summary", () => {
       task(2, { exactMatch: 0 }, { question: "When", agentAnswer: "May", groundTruth: "June" }),
       task(3, {}, { question: "Why", ending: "timeout", error: "over", groundTruth: "So" }),
     ];
-    const text = stepSummary(run, gates, "exactMatch", results);
+    const text = stepSummary(run, gates, EXACT_MATCH, results);
     expect(text).toContain("### ART-E: art-e &#40;acme&#47;best&#41;");
     expect(text).toContain("| Exact match | 0.500 | 0.200 to 0.800 | 10 |");
     expect(text).toMatch(/- :white_check_mark: passed accuracy/);
@@ -217,7 +243,7 @@ describe("a step summary", () => {
 
   it("shows twenty of many, and says how many there are", () => {
     const wrong = Array.from({ length: 3_000 }, (_, i) => task(i, { exactMatch: 0 }, { question: "x".repeat(9_000) }));
-    const text = stepSummary(head(), [], "exactMatch", wrong);
+    const text = stepSummary(head(), [], EXACT_MATCH, wrong);
     expect(text).toContain("3,000 wrong or failed by exactMatch, the first 20<");
     expect(text.length).toBeLessThan(100_000);
   });
@@ -226,7 +252,7 @@ describe("a step summary", () => {
     const hostile =
       "a | b\n<script>alert(1)</script> [x](javascript:1) ![i](//e) `c` **d** @org #1 www.evil.example \u202e\u001b[2J";
     const results = [task(1, { exactMatch: 0 }, { question: hostile, agentAnswer: hostile, groundTruth: "`" })];
-    const text = stepSummary(head({ model: hostile }), [], "exactMatch", results);
+    const text = stepSummary(head({ model: hostile }), [], EXACT_MATCH, results);
     const [row = ""] = text.match(/^\| 1 \|.*$/m) ?? [];
     expect(row.match(/\|/g)).toHaveLength(5);
     expect(row.replaceAll(/&#\d+;/g, "")).not.toMatch(/[<>[\]()`*!@#:./\\_~]/);

@@ -1,9 +1,9 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { commandLine, showDatabase } from "../../platform/command-line.js";
-import { type ExitCode, UserError } from "../../platform/errors.js";
+import type { ExitCode } from "../../platform/errors.js";
+import { createFolder } from "../../platform/files.js";
 import { programFile } from "../../platform/installation.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
 import { overwriteShape } from "../flags.js";
@@ -83,16 +83,6 @@ function prepareFolder(folder: string) {
     results: join(folder, "results.json"),
     traces: join(folder, "traces.jsonl"),
   };
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (cause) {
-    throw new UserError(
-      "output_unwritable",
-      `${folder} cannot be used for the demo: ${(cause as Error).message}`,
-      "Name another folder with --output.",
-      2,
-      { cause },
-    );
-  }
+  createFolder("--output", folder);
   return files;
 }

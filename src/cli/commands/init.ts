@@ -1,4 +1,3 @@
-import { lstatSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -8,6 +7,7 @@ import { parseModelName } from "../../models/model-names.js";
 import { answeringModelOf } from "../../models/open-model.js";
 import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
+import { linkStatOf, statOf } from "../../platform/file-stats.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
 import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
@@ -26,7 +26,7 @@ const schema = z.object({
 
 export const initCommand = defineCommand(schema, async ({ yes, output }, context) => {
   checkWritable("--output", output);
-  if (lstatSync(output, { throwIfNoEntry: false }) !== undefined) {
+  if (linkStatOf(output) !== undefined) {
     throw new UserError("config_exists", `${output} exists, and is not written over.`, "Name another: -o FILE.");
   }
   const answers = yes ? defaultAnswers(context.settings.env) : await askSettings(context);
@@ -93,7 +93,7 @@ function readAgent(line: string): string {
 
 function readTasks(line: string): ConfigAnswers["tasks"] {
   if (line === PUBLISHED) return null;
-  const stats = statSync(line, { throwIfNoEntry: false });
+  const stats = statOf(line);
   if (stats !== undefined) return { kind: stats.isDirectory() ? "suite" : "dataset", path: line };
   throw new UserError("file_missing", `There is no file or folder ${line}.`, "Name one, or give an empty line.");
 }

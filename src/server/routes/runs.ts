@@ -27,11 +27,12 @@ const listQuery = z.object({
   ...offsetQuery,
 });
 
-function runLine(db: Db, { agentId, completedTasks, totalTasks, startedAt, ...same }: ListedRun) {
+function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, startedAt, ...same }: ListedRun) {
   return {
     ...same,
     agent_id: agentId,
     completed_tasks: completedTasks,
+    failed_tasks: failedTasks,
     total_tasks: totalTasks,
     score: headlineOf(db, same.id),
     started_at: startedAt,

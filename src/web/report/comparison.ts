@@ -13,7 +13,7 @@ import { count } from "../../text/format.js";
 import { type Child, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { COST, figureOf, LATENCY, scoreChooser, tradeOffChart } from "./charts.js";
 import { figureTable } from "./figure-table.js";
-import { outcomeColour, runDot, runName, spaceWords } from "./header.js";
+import { outcomeColour, runDot, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { filterLink, section, taskLink } from "./route.js";
@@ -195,7 +195,7 @@ function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
 /** The answer to a question; of a suite's task its state, and why it is not solved. */
 function outcomeText({ answer, error, suite }: Task): string {
   if (suite === null) return answer === "" ? (error ?? "") : answer;
-  return [spaceWords(suite.state), suite.reason].filter((part) => part !== "").join(": ");
+  return [stateWords(suite.state), suite.reason].filter((part) => part !== "").join(": ");
 }
 
 declare global {

@@ -1,5 +1,6 @@
 import { isPass } from "../../evals/eval-outcome.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
+import { stateName } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
@@ -160,4 +161,8 @@ export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
 /** `out_of_turns` as "out of turns". */
 export function spaceWords(name: string): string {
   return name === "dont_know" ? "don't know" : name.replaceAll("_", " ");
+}
+
+export function stateWords(state: string): string {
+  return spaceWords(stateName(state));
 }

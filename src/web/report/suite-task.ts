@@ -2,7 +2,7 @@ import type { PictureView, ReportHead, TraceView } from "../../reports/report-da
 import type { MachineResultView } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
 import { type Child, costText, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
-import { outcomeColour, spaceWords } from "./header.js";
+import { outcomeColour, stateWords } from "./header.js";
 import { type SuiteTask, scoreOf, type Task } from "./load.js";
 import { taskLink } from "./route.js";
 
@@ -24,7 +24,7 @@ function belowHeading(instruction: string): string {
 /** What a task of a suite took, its grade, and its counterpart. */
 export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
   const facts = factLine(
-    spaceWords(suite.state),
+    stateWords(suite.state),
     `${count(task.turns)} turns`,
     suite.toolCalls === null ? null : `${count(suite.toolCalls)} tool calls`,
     suite.actionNumber === null ? null : `${count(suite.actionNumber)} actions of a person`,

@@ -7,7 +7,7 @@ import { type Child, h, scoreText } from "../dom.js";
 import { barList } from "./bar-list.js";
 import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";
 import { figureTable } from "./figure-table.js";
-import { OUTCOME_WORDS, outcomeColour, runName, spaceWords } from "./header.js";
+import { OUTCOME_WORDS, outcomeColour, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
 import { section, taskLink } from "./route.js";
 
@@ -15,13 +15,13 @@ import { section, taskLink } from "./route.js";
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
   const states = [...new Set(profile.map(({ state }) => state))];
   const bars = states.map((state) => ({
-    label: spaceWords(state),
+    label: stateWords(state),
     filters: { run: runId, state },
     parts: profile
       .filter((cell) => cell.state === state)
       .map(({ band, tasks: count }) => ({
         ...{ tasks: count, colour: outcomeColour(band), filters: { run: runId, state, outcome: band } },
-        words: `${spaceWords(state)}; ${OUTCOME_WORDS[band]}`,
+        words: `${stateWords(state)}; ${OUTCOME_WORDS[band]}`,
       })),
   }));
   return [h("h3", {}, "State"), barList(bars, tasks)];

@@ -2,7 +2,7 @@ import type { ReportHead } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
 import { type Child, costText, h, replaceChildren, scoreText, select, untrustedInline } from "../dom.js";
 import { outcomeOptions, outcomeWords } from "./comparison.js";
-import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords } from "./header.js";
+import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
 import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
 import { activeFilters, type FilterName, type ViewState } from "./route.js";
@@ -287,7 +287,8 @@ export class TaskControls {
     if (name === "compared") return outcomeWords(value, this.head);
     if (name === "outcome") return (OUTCOME_WORDS as Readonly<Record<string, string>>)[value] ?? value;
     if (name === "stage") return (STAGE_WORDS as Readonly<Record<string, string>>)[value] ?? value;
-    return name === "ending" || name === "state" ? spaceWords(value) : value;
+    if (name === "state") return stateWords(value);
+    return name === "ending" ? spaceWords(value) : value;
   }
 }
 
@@ -347,7 +348,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
     },
     {
       ...{ key: "state", title: "State", className: "state" },
-      cell: ({ suite }) => [suite === null ? "" : spaceWords(suite.state)],
+      cell: ({ suite }) => [suite === null ? "" : stateWords(suite.state)],
     },
     { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaceWords(task.ending)] },
     { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },

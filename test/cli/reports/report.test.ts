@@ -229,7 +229,7 @@ describe("suite report", () => {
 
   it("report --format md tells states, pairs and slices, its text without markup", async () => {
     const { stdout } = await artE("report run_before --format md");
-    expect(stdout).toContain("| Graded | 2 of 3 |\n| States | success 2, unsupported 1 (not graded) |");
+    expect(stdout).toContain("| Graded | 2 of 3 |\n| States | ended 2, unsupported 1 (not graded) |");
     expect(stdout).toContain("| Task score | 1 | 0.000 | 1.000 | +1.000 | 1.000 (sign flips) | 1, 0, 0 |");
     expect(stdout).toContain("Left out: tasks whose counterpart is not in the run 1.");
     expect(stdout).toContain("| up to 5 | 2 | 3.0 | 1.0 | 1.0 |");
@@ -241,7 +241,7 @@ describe("suite report", () => {
     const { stdout } = await artE("stats --run run_before");
     expect(stdout).toMatch(/^Graded: +2 of 3; not graded, and in no average: 1$/m);
     expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2$/m);
-    expect(stdout).toMatch(/^States: +success 2, unsupported 1 \(not graded\)$/m);
+    expect(stdout).toMatch(/^States: +ended 2, unsupported 1 \(not graded\)$/m);
     expect(stdout).toMatch(/^unsupported +0 +0 +0 +1$/m);
     expect(stdout).toMatch(/^run_shell +2 +0 +2 +12 ms$/m);
     expect(stdout).toMatch(/^Task score +1 +0\.000 +1\.000 +\+1\.000 +1\.000 \(sign flips\) +1\/0\/0$/m);

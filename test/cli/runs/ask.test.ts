@@ -174,6 +174,6 @@ describe("demo", () => {
     write("taken", "");
     const { code, stderr } = await artE("demo -o taken");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: taken cannot be used for the demo: .+\n {7}Name another folder with --output\.\n$/);
+    expect(stderr).toMatch(/^art-e: --output: Cannot create taken: \S+ is not a folder\.\n {7}Pass another path\.\n$/);
   });
 });

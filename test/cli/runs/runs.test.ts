@@ -32,7 +32,7 @@ describe("runs", () => {
       const [heading, , newest, oldest, empty, note] = stdout.split("\n");
       expect(heading).toMatch(/^run +agent +model +dataset +status +tasks +score +cost +started +tags$/);
       expect(newest).toMatch(
-        new RegExp(`^${failed} +email-search +anthropic/\\S+ +questions.jsonl test +completed +2/2 +- +`),
+        new RegExp(`^${failed} +email-search +anthropic/\\S+ +questions.jsonl test +completed +2/2, 2 failed +- +`),
       );
       expect(oldest).toMatch(
         new RegExp(
@@ -40,6 +40,12 @@ describe("runs", () => {
         ),
       );
       expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Nobody judged these answers/)]);
+    });
+
+    it("names the most frequent error in the totals of a run", async () => {
+      expect((await artE(`stats --run ${failed}`)).stdout).toMatch(/^Errors: +.*400.* \(2 tasks\)$/m);
+      expect((await json(`stats --run ${failed}`)).mostFrequentError).toMatchObject({ tasks: 2 });
+      expect(await json(`stats --run ${good}`)).not.toHaveProperty("mostFrequentError");
     });
 
     it("gives the headline that the run's own totals have", async () => {
