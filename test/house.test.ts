@@ -25,6 +25,7 @@ const isDoor = ({ name }: File) => name === "src/cli.ts" || /^src\/(cli|server|w
 /** Files below the doors that use the process. */
 const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
   ["src/platform/environment.ts", "Reads the environment and .env once, for every door."],
+  ["src/platform/proxies.ts", "Proxies apply to the process as a whole, like NODE_EXTRA_CA_CERTS, and not from .env."],
 ]);
 
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
