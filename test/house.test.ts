@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cliFiles } from "./docs/cli-files.js";
+import { MODELS_PAGE, modelsPage } from "./docs/model-tables.js";
 import { NOTICES, noticesWithPackages } from "./docs/notices.js";
 import { FORBIDDEN_FILES, FORBIDDEN_NAMES } from "./forbidden-words.js";
 
@@ -24,6 +25,7 @@ const isDoor = ({ name }: File) => name === "src/cli.ts" || /^src\/(cli|server|w
 /** Files below the doors that use the process. */
 const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
   ["src/platform/environment.ts", "Reads the environment and .env once, for every door."],
+  ["src/platform/proxies.ts", "Proxies apply to the process as a whole, like NODE_EXTRA_CA_CERTS, and not from .env."],
 ]);
 
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
@@ -89,6 +91,10 @@ describe("the documentation", () => {
         .map(({ name }) => join(ROOT, name))
         .sort(),
     ).toEqual([...pages.keys()].sort());
+  });
+
+  it("has the tables of the code on the page on models (npm run docs writes them)", () => {
+    expect(read(MODELS_PAGE)).toBe(modelsPage());
   });
 
   it("names the license of every package that is installed with it (npm run docs writes them)", () => {

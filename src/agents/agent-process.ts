@@ -5,7 +5,10 @@ import { firstIssue, type JsonObject, parseJsonOrNull } from "../platform/json.j
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { redact } from "../platform/secrets.js";
 
-const tokens = z.number().int().nonnegative();
+/** More than any answer takes; the sums of a run stay safe integers. */
+const MAX_TOKENS = 1e12;
+
+const tokens = z.number().int().nonnegative().max(MAX_TOKENS);
 
 const replySchema = z.object({
   id: z.union([z.string(), z.number()]).transform(String),

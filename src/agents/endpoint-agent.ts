@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { chatContentSchema, chatUrl, type Endpoint, failureInReply, openaiHeaders } from "../models/endpoint.js";
 import { finishReasonOf } from "../models/finish-reasons.js";
-import { ModelError, reasoningUsage, type Usage, usageSchema } from "../models/model.js";
-import { retryFollowed } from "../models/model-retries.js";
+import { ModelError, type Usage } from "../models/model.js";
+import { costWithRetries, retryFollowed } from "../models/model-retries.js";
 import { toModelError } from "../models/provider-errors.js";
 import { jsonBytes, jsonHeaders, postJson } from "../models/provider-http.js";
 import { callThrottled, type RateLimiter } from "../models/rate-limiter.js";
 import { separateReasoning } from "../models/reply-text.js";
-import { modelNameSchema, responseIdSchema } from "../models/tool-calls.js";
+import { reportedUsage } from "../models/reported-usage.js";
+import { modelNameSchema, responseIdSchema, withBilled } from "../models/tool-calls.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import {
@@ -27,8 +28,6 @@ interface EndpointAgent {
   priceOf(usage: Usage): number | null;
 }
 
-const tokens = z.number().int().nonnegative();
-
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
@@ -45,15 +44,6 @@ const replySchema = z.object({
     ],
     z.unknown(),
   ),
-  usage: z
-    .object({
-      prompt_tokens: tokens,
-      completion_tokens: tokens,
-      prompt_tokens_details: z.object({ cached_tokens: tokens.nullish() }).nullish(),
-      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
-    })
-    .nullish()
-    .catch(null),
 });
 
 /**
@@ -73,9 +63,12 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       );
       const startedAt = new Date().toISOString();
       const began = performance.now();
+      let billed: { usage: Usage | null; costUsd: number | null } | null = null;
       try {
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { usage, rawFinishReason, finishReason, named, reasoning, ...said } = readReply(reply);
+        const { usage, costUsd = usage === null ? null : priceOf(usage) } = reportedUsage(reply);
+        billed = { usage, costUsd };
+        const { rawFinishReason, finishReason, named, reasoning, ...said } = readReply(reply.body);
         const content = redact(said.content, [endpoint.apiKey]);
         const thought = reasoning === "" ? {} : { reasoning: redact(reasoning, [endpoint.apiKey]) };
         transcript.messages.push({ role: "assistant", content, toolCalls: [], ...thought });
@@ -85,8 +78,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
           latencyMs: performance.now() - began,
           finishReason,
           rawFinishReason,
-          usage,
-          costUsd: usage === null ? null : priceOf(usage),
+          ...billed,
           retries: [],
           cached: false,
         });
@@ -98,7 +90,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
         return rolloutOf(transcript, answer, sources);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw toModelError(error, endpoint.apiKey);
+        throw withBilled(toModelError(error, endpoint.apiKey), billed);
       }
     },
   };
@@ -124,7 +116,7 @@ function toBody(name: string, task: AgentTask) {
 function readReply(body: unknown) {
   const failure = failureInReply(body);
   if (failure !== null) throw failure;
-  const { choices, usage, model, id } = replySchema.parse(body);
+  const { choices, model, id } = replySchema.parse(body);
   const [{ message, finish_reason }] = choices;
   const { text, reasoning } = separateReasoning(message.content ?? "");
   const refused = message.refusal ?? "";
@@ -141,14 +133,6 @@ function readReply(body: unknown) {
     named: { ...model, ...id },
     finishReason: refused === "" ? finishReasonOf(rawFinishReason, 0) : ("refusal" as const),
     rawFinishReason,
-    usage: usage
-      ? usageSchema.parse({
-          inputTokens: usage.prompt_tokens,
-          outputTokens: usage.completion_tokens,
-          cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
-          ...reasoningUsage(usage.completion_tokens_details?.reasoning_tokens),
-        })
-      : null,
   };
 }
 
@@ -181,9 +165,10 @@ export function withAgentRetry(
         policy,
       );
       const [first] = done.turns;
-      first?.retries.push(...retries);
+      if (first === undefined) return done;
+      first.retries.push(...retries);
       // Time before the successful attempt.
-      if (first !== undefined) Object.assign(first, { waitedMs: attemptedAt - startedAt, ...waits });
+      Object.assign(first, costWithRetries(first, retries), { waitedMs: attemptedAt - startedAt, ...waits });
       return done;
     },
   };

@@ -303,7 +303,8 @@ function failureOf(event: ErrorEvent): ModelError {
       ? [event.errorText, event.errorCategory ?? "", event.retryable ?? false]
       : [event.error, event.errorCode ?? "", event.recoverable ?? false];
   const ours = MODEL_ERROR_KINDS.find((kind) => kind === code);
-  const kind = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
+  const named = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
+  const kind = named === "rate_limit" && !retryable ? "unavailable" : named;
   return new ModelError(kind, code === "" ? text : `${text} (${code})`, { retryable });
 }
 

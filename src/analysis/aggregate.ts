@@ -8,7 +8,7 @@ import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { addCost, type Spent, type TaskResult } from "../traces/task-result.js";
+import { addCost, repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;
@@ -39,6 +39,7 @@ export class RunAggregate {
   private costUsd: number | null = 0;
   private turns = 0;
   private retries = 0;
+  private repairedCalls = 0;
   private answeredBy: AnsweredBy = {};
   private cachedReplies = 0;
   private spent: Spent = { usage: NO_USAGE, costUsd: 0 };
@@ -57,6 +58,7 @@ export class RunAggregate {
     this.turns += result.turns;
     if (result.answeredBy !== undefined) this.answeredBy = addReplies(this.answeredBy, result.answeredBy);
     this.retries += result.retries;
+    this.repairedCalls += result.repairedCalls ?? 0;
   }
 
   add(result: TaskResult): void {
@@ -124,6 +126,7 @@ export class RunAggregate {
       usage: this.usage,
       costUsd: this.costUsd,
       retries: this.retries,
+      ...repairedField(this.repairedCalls),
       cachedReplies: this.cachedReplies,
       spent: this.spent,
       ...this.suite.figures(),

@@ -1,7 +1,6 @@
 import { plainSubject } from "../mail/email.js";
-import { isJsonObject } from "../models/tool-calls.js";
 import { UserError } from "../platform/errors.js";
-import { type JsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
 import type { Ending } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";

@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { JsonFileCache } from "../models/cache.js";
 import {
   argumentsOf,
-  type Completion,
   delimitUntrusted,
+  type ForcedReply,
   forcedToolCall,
   type Model,
   type ModelRequest,
@@ -143,7 +143,7 @@ export function rubricRequest(rubric: string, trace: string): ModelRequest {
 }
 
 /** Null for a reply without one clear result: none is guessed. */
-export function readRubricReply(reply: Pick<Completion, "toolCalls">): RubricResult | null {
+export function readRubricReply(reply: ForcedReply): RubricResult | null {
   const read = argumentsOf(reply, TOOL).map((given) => rubricResultSchema.safeParse(given).data);
   const [first] = read;
   return first !== undefined && read.every((one) => one?.result === first.result) ? first : null;

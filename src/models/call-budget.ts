@@ -1,5 +1,14 @@
 import { UserError } from "../platform/errors.js";
-import { type Completion, type Model, type ModelRequest, type PriceOf, promptChars } from "./model.js";
+import {
+  type Billed,
+  type Completion,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  type PriceOf,
+  promptChars,
+  type Usage,
+} from "./model.js";
 import { parseModelName } from "./model-names.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
 
@@ -30,11 +39,26 @@ export function withCallBudget(model: Model, budget: CallBudget, priceOf: PriceO
     id: model.id,
     async complete(request, signal) {
       await budget.beforeCall();
-      const reply = await model.complete(request, signal);
-      if (reply.cached !== true) await budget.afterCall(spendingOf(request, reply, priceOf));
-      return reply;
+      try {
+        const reply = await model.complete(request, signal);
+        if (reply.cached !== true) await budget.afterCall(spendingOf(request, reply, priceOf));
+        return reply;
+      } catch (error) {
+        const billed = billedFor(error);
+        if (billed !== null) await budget.afterCall({ costUsd: billed.costUsd ?? 0, tokens: tokensOf(billed.usage) });
+        throw error;
+      }
     },
   };
+}
+
+/** Tokens and cost of a failed call, or null if nothing was billed. */
+export function billedFor(error: unknown): Billed | null {
+  return error instanceof ModelError ? error.billedInAll : null;
+}
+
+function tokensOf({ inputTokens, outputTokens }: Usage): number {
+  return inputTokens + outputTokens;
 }
 
 /** Where a server does not report tokens, they are estimated from the characters: a limit holds there too. */
@@ -45,7 +69,7 @@ function spendingOf(request: ModelRequest, reply: Completion, priceOf: PriceOf):
     cachedInputTokens: 0,
   };
   const costUsd = reply.costUsd ?? priceOf(usage, reply.model) ?? 0;
-  return { costUsd, tokens: usage.inputTokens + usage.outputTokens };
+  return { costUsd, tokens: tokensOf(usage) };
 }
 
 export class CostLimitReached extends UserError {}
@@ -103,6 +127,9 @@ export class CostLimit {
       if (costUsd === null && most === 0) this.unpriced++;
       this.calls++;
       return completion;
+    } catch (error) {
+      this.spentUsd += billedFor(error)?.costUsd ?? 0;
+      throw error;
     } finally {
       this.underWay--;
       this.setAside = this.underWay === 0 ? 0 : this.setAside - most;

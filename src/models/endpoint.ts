@@ -3,7 +3,7 @@ import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
-import { httpError, sentenceIn } from "./provider-errors.js";
+import { providerError, sentenceIn } from "./provider-errors.js";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 
@@ -12,9 +12,19 @@ export function openaiHeaders(endpoint: Endpoint): Record<string, string> {
   return { authorization: `Bearer ${endpoint.apiKey}` };
 }
 
-/** Where chat completions are asked for, at OpenAI or at a server that speaks like it. */
+/** The URL of chat completions, at OpenAI or at a server that speaks like it. */
 export function chatUrl({ baseUrl }: Endpoint): string {
-  return `${(baseUrl ?? OPENAI_URL).replace(/\/$/, "")}/chat/completions`;
+  return urlBelow(baseUrl ?? OPENAI_URL, "/chat/completions");
+}
+
+/**
+ * The URL of a path below a base URL, whose query stays behind it (Azure: `?api-version=...`). `version` is a last part
+ * of the base's path that `path` begins with again.
+ */
+export function urlBelow(baseUrl: string, path: string, version = /(?!)/): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${trimEndOf(url.pathname, "/").replace(version, "")}${path}`;
+  return url.href;
 }
 
 /** The text of a message in a chat completion, which some servers send in parts. */
@@ -39,7 +49,7 @@ export function failureInReply(body: unknown): ModelError | null {
   if (typeof body !== "object" || body === null || !("error" in body) || "choices" in body) return null;
   const sentence = sentenceIn(body);
   if (sentence === null) return null;
-  return httpError(statusSchema.safeParse(body).data?.error.code ?? 500, sentence);
+  return providerError({ status: statusSchema.safeParse(body).data?.error.code ?? 500, message: sentence, body });
 }
 
 export interface EndpointSettings {

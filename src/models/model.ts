@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type JsonSchema, jsonValueSchema } from "../platform/json.js";
+import { type JsonSchema, jsonObjectsIn, jsonValueSchema } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
 
 /** Characters of a request as JSON, for estimates of its tokens. */
@@ -21,9 +21,16 @@ export function forcedToolCall({ system, content, tool, ...limits }: ForcedToolC
   return { system, messages: [{ role: "user", content }], tools: [tool], toolChoice: "required", ...limits };
 }
 
-/** The arguments of each valid call of `tool`. What several mean is for the caller to say. */
-export function argumentsOf({ toolCalls }: Pick<Completion, "toolCalls">, tool: string): unknown[] {
-  return toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined).map((call) => call.arguments);
+/** A reply, as far as it may hold the arguments of a forced call. */
+export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completion, "content">>;
+
+/**
+ * The arguments of each valid call of `tool`. A reply without one may have them as JSON in its text: models that think
+ * refuse to be made to call a tool. The caller checks them and decides what several mean.
+ */
+export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: string): unknown[] {
+  const calls = toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined);
+  return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
 }
 
 /** A text that a model is shown and must not obey; `name` is the mark it stands between. */
@@ -188,7 +195,17 @@ export const sentParametersSchema = z.strictObject({
 
 export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 
-export const retrySchema = z.object({ attempt: z.number().int(), reason: z.string(), waitedMs: z.number() });
+/** Tokens and US dollars of a failed HTTP attempt that was billed. */
+export const billedSchema = z.object({ usage: usageSchema, costUsd: z.number().nullable() });
+
+export type Billed = z.output<typeof billedSchema>;
+
+export const retrySchema = z.object({
+  attempt: z.number().int(),
+  reason: z.string(),
+  waitedMs: z.number(),
+  billed: billedSchema.exactOptional(),
+});
 
 export type Retry = z.output<typeof retrySchema>;
 
@@ -222,6 +239,7 @@ export interface Model {
   complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
 }
 
+/** `unavailable`: the account is empty, or the server asks for a longer wait than the retries allow. */
 export const MODEL_ERROR_KINDS = [
   "auth",
   "not_found",
@@ -229,6 +247,7 @@ export const MODEL_ERROR_KINDS = [
   "context_overflow",
   "refused",
   "rate_limit",
+  "unavailable",
   "overloaded",
   "server",
   "network",
@@ -238,9 +257,7 @@ export const MODEL_ERROR_KINDS = [
 
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
-/** A call without a usable reply. The message never holds a key or a request body. */
-export class ModelError extends Error {
-  override readonly name = "ModelError";
+interface ModelErrorDetails {
   readonly status: number | null;
   /** Worth another attempt: 408, 409, 429, 5xx, resets, time-outs, cut-off bodies. */
   readonly retryable: boolean;
@@ -250,18 +267,26 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | null;
   /** Earlier failed attempts; set by the retry middleware. */
   readonly retries: readonly Retry[];
+  /** For a reply that was billed but is unusable. */
+  readonly billed: Billed | null;
+}
+
+type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErrorKind; readonly message?: string };
+
+/** A call without a usable reply. The message never holds a key or a request body. */
+export class ModelError extends Error implements ModelErrorDetails {
+  override readonly name = "ModelError";
+  readonly status: number | null;
+  readonly retryable: boolean;
+  readonly unreachable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly retries: readonly Retry[];
+  readonly billed: Billed | null;
 
   constructor(
     readonly kind: ModelErrorKind,
     message: string,
-    details: {
-      status?: number | null;
-      retryable: boolean;
-      unreachable?: boolean;
-      retryAfterMs?: number | null;
-      retries?: readonly Retry[];
-      cause?: unknown;
-    },
+    details: Pick<ModelErrorDetails, "retryable"> & Partial<ModelErrorDetails> & { readonly cause?: unknown },
   ) {
     super(message, { cause: details.cause });
     this.status = details.status ?? null;
@@ -269,7 +294,34 @@ export class ModelError extends Error {
     this.unreachable = details.unreachable ?? false;
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.retries = details.retries ?? [];
+    this.billed = details.billed ?? null;
   }
+
+  /** The same error with other details, and without its cause. */
+  with({ kind = this.kind, message = this.message, ...changes }: ModelErrorChanges): ModelError {
+    const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
+    return new ModelError(kind, message, {
+      ...{ status, retryable, unreachable, retryAfterMs, retries, billed },
+      ...changes,
+    });
+  }
+
+  /** Tokens and cost of the call, earlier failed attempts included; null if nothing was billed. */
+  get billedInAll(): Billed | null {
+    return sumBilled([...this.retries.map(({ billed }) => billed), this.billed]);
+  }
+}
+
+/** The sum of several attempts, or null if none was billed. The cost is null if one of them has an unknown cost. */
+export function sumBilled(attempts: readonly (Billed | null | undefined)[]): Billed | null {
+  return attempts.reduce<Billed | null>((sum, billed) => {
+    if (!billed || sum === null) return billed ?? sum;
+    return { usage: addUsage(sum.usage, billed.usage), costUsd: addCosts(sum.costUsd, billed.costUsd) };
+  }, null);
+}
+
+export function addCosts(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
 }
 
 /** Of a `protocol` error that every call of the address will have. */
@@ -318,7 +370,10 @@ export const messageSchema = z.discriminatedUnion("role", [
 export type Message = z.output<typeof messageSchema>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
-/** One reply. `latencyMs` is the successful attempt alone; failed attempts stand in `retries`. */
+/**
+ * One reply. `latencyMs` is the successful attempt alone; `usage` and `costUsd` include failed attempts that were
+ * billed, which `retries` lists.
+ */
 export const completionSchema = z.object({
   content: z.string(),
   toolCalls: z.array(toolCallSchema),
@@ -346,8 +401,10 @@ export const completionSchema = z.object({
   retries: z.array(retrySchema),
   /** From the cache of an earlier run (`--cache`): no request was made. */
   cached: z.boolean().optional(),
-  /** US dollars at the time a cached or recorded reply was made; absent where today's price applies. */
+  /** US dollars, as the server reports it or as a cached or recorded reply cost; absent if today's price applies. */
   costUsd: z.number().nullable().optional(),
+  /** What is odd about the server, for the user; a note per run. */
+  notes: z.array(z.string()).optional(),
 });
 
 export type Completion = Readonly<z.output<typeof completionSchema>>;

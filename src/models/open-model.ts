@@ -19,7 +19,6 @@ import {
 } from "./model-names.js";
 import { withRetry } from "./model-retries.js";
 import { withPrices } from "./prices.js";
-import { withMessage } from "./provider-errors.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
 import { noteUnparsedReplies, withSeparatedText } from "./reply-text.js";
 
@@ -44,8 +43,8 @@ interface OpenOptions {
 }
 
 /**
- * Opens a model for a run, a judge or a command. From the inside: rate limiter, retries, costs in its replies, limit of
- * cost, cache. Throws a UserError where it has no key.
+ * Opens a model for a run, a judge or a command. From the inside: costs in its replies, rate limiter, retries, cost
+ * limit, cache. Throws a UserError if it has no key.
  */
 export async function openModel(
   name: ModelName,
@@ -55,7 +54,7 @@ export async function openModel(
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
   const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs }, env);
   const priceOf = given.priceOf ?? (await pricesOf(name));
-  let model = withPrices(await resolveModel(name, connection, DEFAULT_RETRY, limiter), priceOf);
+  let model = await resolveModel(name, connection, DEFAULT_RETRY, limiter, priceOf);
   if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
   if (cache && isRemote(name.provider)) {
     const checked = baseUrl === null ? null : checkBaseUrl(baseUrl);
@@ -69,9 +68,24 @@ export async function openModel(
   return { model: note === undefined ? model : noteReplies(model, note), throttle: limiter };
 }
 
-/** The same model. Notes replies by another model, and replies that its server did not parse. */
+/** Bounds the notes: a server may cause a new one with each reply. */
+const MAX_NOTES = 20;
+
+/** The same model. Notes replies by another model, replies that its server did not parse, and their own notes. */
 export function noteReplies(model: Model, note: (text: string) => void): Model {
-  return noteUnparsedReplies(warnOfOtherModel(model, note), note);
+  const noted = new Set<string>();
+  const inner = noteUnparsedReplies(warnOfOtherModel(model, note), note);
+  return {
+    id: inner.id,
+    async complete(request, signal) {
+      const reply = await inner.complete(request, signal);
+      for (const text of reply.notes ?? []) {
+        if (noted.size < MAX_NOTES && !noted.has(text)) note(`${model.id}: ${text}`);
+        noted.add(text);
+      }
+      return reply;
+    },
+  };
 }
 
 /** Prices by the table, which is loaded for models that cost something: it is half a megabyte. */
@@ -104,16 +118,18 @@ export function answeringModelOf(env: Environment): string | null {
 const NO_KEY = "no-key-needed";
 
 /**
- * Creates the model of a name, with retries and rate limiting. An SDK is loaded only when its provider is named.
- * Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or a replay file that cannot
- * be read.
+ * Creates the model of a name, with costs, retries and rate limiting. An SDK is loaded only when its provider is
+ * named. Throws a UserError for a missing key, an unusable base URL, an unknown offline model, or an unreadable replay
+ * file.
  */
 export async function resolveModel(
   name: ModelName,
   connection: EndpointSettings,
   retry: RetryPolicy = DEFAULT_RETRY,
   throttle: RateLimiter | null = null,
+  priceOf: PriceOf | null = null,
 ): Promise<Model> {
+  const priced = (model: Model) => (priceOf === null ? model : withPrices(model, priceOf));
   if (connection.wireApi !== null && name.provider !== "openai") {
     throw new UserError(
       "wrong_wire_api",
@@ -124,15 +140,16 @@ export async function resolveModel(
   switch (name.provider) {
     case "offline": {
       const { offlineModel } = await import("./offline.js");
-      return offlineModel(name.name);
+      return priced(offlineModel(name.name));
     }
     case "replay": {
       const { replayModel } = await import("./replay.js");
-      return replayModel(name.name);
+      return priced(await replayModel(name.name));
     }
     default: {
-      const model = withSuccessorHint(withSeparatedText(await remoteModel(name, connection)), name);
-      // Inside the retries: a call that waits for its next attempt holds no slot.
+      // Prices inside the retries: a failed attempt may have been billed.
+      const model = priced(withSuccessorHint(withSeparatedText(await remoteModel(name, connection)), name));
+      // The rate limiter too: a call that waits for its next attempt holds no slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
     }
   }
@@ -287,7 +304,7 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       } catch (error) {
         // A redirect to another server has this kind too, and says nothing about the model.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
-        throw withMessage(error, `${error.message}; after ${name.name} came ${name.provider}/${successor}`);
+        throw error.with({ message: `${error.message}; after ${name.name} came ${name.provider}/${successor}` });
       }
     },
   };

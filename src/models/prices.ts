@@ -1,5 +1,5 @@
 import { UserError } from "../platform/errors.js";
-import type { Model, PriceOf, Usage } from "./model.js";
+import { type Model, ModelError, type PriceOf, type Usage } from "./model.js";
 
 /** US dollars for a million tokens. */
 export interface Price {
@@ -34,14 +34,23 @@ export function requirePriced(priceOf: PriceOf, flag: string, model: string, hin
   throw new UserError("price_unknown", `${flag} cannot be kept: the price of ${model} is not known.`, hint);
 }
 
-/** The same model, with the cost in its replies. A reply that has a cost already, such as a recorded one, keeps it. */
+/**
+ * The same model, with the cost in its replies and in the errors of billed replies. A reply that has a cost already,
+ * because its server reported one or because it was recorded, keeps it.
+ */
 export function withPrices(model: Model, priceOf: PriceOf): Model {
   return {
     id: model.id,
     async complete(request, signal) {
-      const completion = await model.complete(request, signal);
-      const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
-      return { ...completion, costUsd };
+      try {
+        const completion = await model.complete(request, signal);
+        const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
+        return { ...completion, costUsd };
+      } catch (error) {
+        if (!(error instanceof ModelError) || error.billed === null) throw error;
+        const { usage, costUsd } = error.billed;
+        throw error.with({ billed: { usage, costUsd: costUsd ?? priceOf(usage) } });
+      }
     },
   };
 }

@@ -1,29 +1,13 @@
 import { z } from "zod";
 import { parseRetryAfter } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
-import { ModelError, type ModelErrorKind } from "./model.js";
+import { classifyFailure } from "./failure-classes.js";
+import { ModelError } from "./model.js";
 
 const MAX_LENGTH = 300;
 
-const CONTEXT_OVERFLOW =
-  /prompt is too long|context_length_exceeded|context window|maximum context length|exceeds? the (maximum|available) (number of tokens|context)|input token count|too many (input )?tokens|exceed_context_size/i;
-
-/** Out of credit: a 429 that no retry resolves. */
-const NO_QUOTA = /insufficient_quota|exceeded your current quota, please check your plan|credit balance is too low/i;
-
-/** Google says 400 where others say 401. */
-const BAD_KEY = /api[ _]key not valid|api_key_invalid|API key expired/i;
-
-/**
- * Error codes, types and reasons of a provider that declines a prompt or a reply for its content: OpenAI, Azure,
- * DashScope, Zhipu, and services behind OpenRouter.
- */
-const REFUSAL_CODES =
-  /^(content_filter|content_policy_violation|invalid_prompt|moderation_blocked|ResponsibleAIPolicyViolation|data_?inspection_?failed|1301|content_moderation.*|safety_check.*)$/i;
-
-/** Providers that decline without a code of its own: Anthropic, DeepSeek, Moonshot, xAI, Bedrock. */
-const REFUSAL_WORDS =
-  /blocked by (the )?content filtering|content exists risk|considered high risk|violates? (our |the )?(usage|content|acceptable use) (guidelines|policy|policies)|flagged (for|by|as)|guardrail[s]? (has |have )?(blocked|intervened)|content management policy/i;
+/** The certificate's own fault: it will not be trusted at the next attempt either. */
+const CERTIFICATE_CODES = /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT)/;
 
 const TIMEOUT_CODES = /^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/;
 
@@ -54,13 +38,12 @@ const httpErrorSchema = z.object({
  */
 export function toModelError(error: unknown, apiKey: string): unknown {
   const ours = modelErrorIn(error);
-  if (ours !== null) return withMessage(ours, scrub(ours.message, apiKey));
+  if (ours !== null) return ours.with({ message: scrub(ours.message, apiKey) });
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
     const { status, headers, error: body } = http.data;
     const message = scrub(describe(body, http.data.message), apiKey);
-    if (isRefusal(status, message, body)) return new ModelError("refused", message, { status, retryable: false });
-    return httpError(status, message, retryAfterMs(headers, detailsOf(body)));
+    return providerError({ status, message, body, headers });
   }
   if (error instanceof SyntaxError) {
     return new ModelError("protocol", "the reply is not JSON, or was cut off", { retryable: true });
@@ -85,54 +68,90 @@ function causesOf(error: unknown): Error[] {
   return chain;
 }
 
-/** Google's errors carry structured details beside their message. */
-function detailsOf(body: unknown): readonly unknown[] {
-  const parsed = z.object({ error: z.object({ details: z.array(z.unknown()) }) }).safeParse(body);
-  return parsed.success ? parsed.data.error.details : [];
-}
+const textSchema = z.coerce.string().catch("");
 
-const refusalSchema = z.looseObject({
-  code: z.coerce.string().catch(""),
-  type: z.coerce.string().catch(""),
-  innererror: z.looseObject({ code: z.string() }).optional().catch(undefined),
-  // OpenRouter's moderation (openrouter.ai/docs/api-reference/errors).
+/** The parts of an error body that tell its kind. */
+const errorSchema = z.looseObject({
+  code: textSchema,
+  type: textSchema,
+  status: textSchema,
+  innererror: z.looseObject({ code: textSchema }).optional().catch(undefined),
+  // google.rpc.Status (https://cloud.google.com/apis/design/errors).
+  details: z
+    .array(
+      z.looseObject({
+        reason: textSchema,
+        violations: z
+          .array(z.looseObject({ quotaId: textSchema, quotaValue: textSchema }))
+          .optional()
+          .catch(undefined),
+      }),
+    )
+    .catch([]),
+  // OpenRouter (https://openrouter.ai/docs/api-reference/errors).
   metadata: z
-    .looseObject({ reasons: z.array(z.unknown()).min(1) })
+    .looseObject({
+      reasons: z.array(z.unknown()).catch([]),
+      headers: z.record(z.string(), z.unknown()).catch({}),
+    })
     .optional()
     .catch(undefined),
 });
 
-/** Whether an error declines the content of one request. The status alone does not tell: a refused key is a 403 too. */
-function isRefusal(status: number, message: string, body: unknown): boolean {
-  if (status !== 400 && status !== 403 && status !== 422 && status !== 451) return false;
-  const inner = z.object({ error: refusalSchema }).safeParse(body).data?.error;
-  const { code = "", type = "", innererror, metadata } = inner ?? refusalSchema.safeParse(body).data ?? {};
-  if ([code, type, innererror?.code ?? ""].some((name) => REFUSAL_CODES.test(name)) || metadata !== undefined)
-    return true;
-  return REFUSAL_WORDS.test(message);
+type ErrorBody = z.output<typeof errorSchema>;
+
+/** The error object in a body: `{error}`, `[{error}]`, or the body itself. */
+function errorIn(body: unknown): ErrorBody {
+  const outer = z.looseObject({ error: z.looseObject({}) }).safeParse(Array.isArray(body) ? body[0] : body).data;
+  return errorSchema.safeParse(outer?.error ?? body).data ?? errorSchema.parse({});
 }
 
-/** An HTTP status, or a code of the same meaning inside a 200 reply. */
-export function httpError(status: number, details: string, waitMs: number | null = null): ModelError {
-  const { kind, retryable } = classify(status, details);
-  return new ModelError(kind, `${status} ${details}`.trim(), { status, retryable, retryAfterMs: waitMs });
+function codesOf({ code, type, status, innererror, details }: ErrorBody): string[] {
+  const all = [code, type, status, innererror?.code ?? "", ...details.map(({ reason }) => reason)];
+  return all.map((name) => name.toLowerCase()).filter((name) => name !== "" && name !== "undefined");
 }
 
-function classify(status: number, details: string): { kind: ModelErrorKind; retryable: boolean } {
-  if ((status === 400 || status === 413 || status === 422) && CONTEXT_OVERFLOW.test(details)) {
-    return { kind: "context_overflow", retryable: false };
-  }
-  if (status === 401 || status === 402 || status === 403 || BAD_KEY.test(details)) {
-    return { kind: "auth", retryable: false };
-  }
-  if (status === 404) return { kind: "not_found", retryable: false };
-  if (status === 408) return { kind: "timeout", retryable: true };
-  if (status === 409) return { kind: "server", retryable: true };
-  if (status === 429) return { kind: "rate_limit", retryable: !NO_QUOTA.test(details) };
-  if (status === 503 || status === 529) return { kind: "overloaded", retryable: true };
-  if (status >= 500) return { kind: "server", retryable: true };
-  if (status >= 400) return { kind: "bad_request", retryable: false };
-  return { kind: "protocol", retryable: false };
+interface ProviderError {
+  readonly status: number;
+  /** One line, without a key. */
+  readonly message: string;
+  readonly body?: unknown;
+  readonly headers?: Headers | undefined;
+}
+
+/** The error of an HTTP status, or of a code of the same meaning inside a 200 reply. */
+export function providerError({ status, message, body = null, headers }: ProviderError): ModelError {
+  const error = errorIn(body);
+  const sentence = sentenceIn(body) ?? message;
+  const { kind, consequence } = classifyFailure({
+    status,
+    message: sentence,
+    codes: codesOf(error),
+    isDeclined: (error.metadata?.reasons.length ?? 0) > 0,
+    quotas: error.details
+      .flatMap(({ violations = [] }) => violations)
+      .map(({ quotaId, quotaValue }) => ({ id: quotaId, value: quotaValue })),
+  });
+  const text = kind === "refused" ? message : `${status} ${message}`.trim();
+  const retryable = consequence === "retried";
+  const waitMs = retryable ? (retryAfterMs(headers, error.details) ?? resetIn(error) ?? waitInWords(sentence)) : null;
+  return new ModelError(kind, text, { status, retryable, retryAfterMs: waitMs });
+}
+
+/** OpenRouter passes the headers of a limit on inside the body: the time of its end, in ms since 1970. */
+function resetIn({ metadata }: ErrorBody): number | null {
+  const reset = Number(metadata?.headers["X-RateLimit-Reset"] ?? Number.NaN);
+  return Number.isFinite(reset) && reset > 0 ? Math.max(0, reset - Date.now()) : null;
+}
+
+const WAIT =
+  /(?:try again|retry) (?:in|after) (?:(?<h>\d+) ?h(?:ours?)? ?)?(?:(?<m>\d+) ?m(?!s)(?:in(?:utes?)?)? ?)?(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?)?)?|(?<ms>\d+(?:\.\d+)?) ?ms)?/i;
+
+/** "Please try again in 2h3m", "Please retry after 26 seconds". In ms; null if the message names no time. */
+function waitInWords(message: string): number | null {
+  const { h, m, s, ms } = WAIT.exec(message)?.groups ?? {};
+  if ([h, m, s, ms].every((part) => part === undefined)) return null;
+  return Number(h ?? 0) * 3_600_000 + Number(m ?? 0) * 60_000 + Number(s ?? 0) * 1_000 + Number(ms ?? 0);
 }
 
 /** The server's own sentence if its body has one, otherwise the SDK's message. */
@@ -143,6 +162,8 @@ function describe(body: unknown, message: string): string {
 const sentenceSchema = z.looseObject({
   message: z.string(),
   code: z.unknown().optional(),
+  // The parameter at fault, at OpenAI and compatible servers.
+  param: z.string().optional().catch(undefined),
   // OpenRouter's: what the provider behind it said.
   metadata: z.looseObject({ raw: z.string() }).optional().catch(undefined),
 });
@@ -157,8 +178,10 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
   if (Array.isArray(body)) return sentenceIn(body[0], depth + 1);
   const said = sentenceSchema.safeParse(body).data;
   if (said !== undefined) {
-    const { message, code, metadata } = said;
-    const sentence = typeof code === "string" && code !== "" ? `${message} (${code})` : message;
+    const { message, code, param = "", metadata } = said;
+    const unnamed = param !== "" && !message.includes(param) ? param : "";
+    const about = [typeof code === "string" ? code : "", unnamed].filter((word) => word !== "");
+    const sentence = about.length > 0 ? `${message} (${about.join(", ")})` : message;
     if (metadata === undefined) return sentence;
     const cause = sentenceIn(parseJsonOrNull(metadata.raw), depth + 1) ?? metadata.raw;
     return `${sentence}: ${cause}`;
@@ -173,7 +196,13 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
 
 function networkError(error: unknown, apiKey: string): ModelError | null {
   const chain = causesOf(error);
-  const code = chain.map((at) => ("code" in at ? String(at.code) : "")).find((word) => NETWORK_CODES.test(word));
+  const codes = chain.map((at) => ("code" in at ? String(at.code) : ""));
+  const untrusted = codes.find((word) => CERTIFICATE_CODES.test(word));
+  if (untrusted !== undefined) {
+    const message = `the server's TLS certificate is not trusted (${untrusted}): set NODE_EXTRA_CA_CERTS to the file of its CA`;
+    return new ModelError("network", message, { retryable: false, unreachable: true });
+  }
+  const code = codes.find((word) => NETWORK_CODES.test(word));
   if (code === undefined && !chain.some((at) => NETWORK.test(at.message))) return null;
   const kind = code !== undefined && TIMEOUT_CODES.test(code) ? "timeout" : "network";
   const last = chain.at(-1)?.message ?? "";
@@ -193,11 +222,6 @@ export function scrub(text: string, apiKey: string): string {
     .replace(/\s+/g, " ")
     .trim();
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
-}
-
-export function withMessage(error: ModelError, message: string, retries = error.retries): ModelError {
-  const { kind, status, retryable, unreachable, retryAfterMs } = error;
-  return new ModelError(kind, message, { status, retryable, unreachable, retryAfterMs, retries });
 }
 
 /** google.rpc.RetryInfo, inside the body of an error; the delay is a protobuf Duration such as `34.07s`. */

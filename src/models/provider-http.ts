@@ -1,7 +1,8 @@
 import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
+import { openConnections } from "../platform/connections.js";
 import { openDeadline } from "../platform/deadline.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
@@ -38,20 +39,34 @@ export function joinObjects(first: Buffer, second: Buffer): Buffer {
 
 const COMMA = Buffer.from(",");
 
+/** A reply with status 200. */
+export interface JsonReply {
+  readonly body: unknown;
+  header(name: string): string | null;
+}
+
+/** The same through an SDK. */
+export async function sdkReply(call: {
+  withResponse(): Promise<{ data: unknown; response: { headers: Headers } }>;
+}): Promise<JsonReply> {
+  const { data, response } = await call.withResponse();
+  return { body: data, header: (name) => response.headers.get(name) };
+}
+
 /**
  * One POST of JSON and the JSON that comes back. For the wire format that every local server speaks: the OpenAI SDK
  * would cost 10 % of the event-loop time of a call there.
  * @param headers by `jsonHeaders`
- * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError where the reply is no JSON
+ * @throws what `sendRequest` throws, `HttpError`, or a SyntaxError if the reply is not JSON
  */
 export async function postJson(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
   options: HttpOptions,
-): Promise<unknown> {
+): Promise<JsonReply> {
   const reply = await sendRequest(url, { method: "POST", headers, body }, options);
-  if (reply.ok) return JSON.parse(await reply.text());
+  if (reply.ok) return { body: JSON.parse(await reply.text()), header: (name) => reply.headers.get(name) };
   // The status counts even if the body cannot be read.
   const text = await reply.text().catch(() => "");
   throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
@@ -75,7 +90,10 @@ const MAX_REDIRECTS = 5;
 const BYTE_ORDER_MARK = 0xfeff;
 
 /** As many connections as open calls. Each call has its own deadline, so undici's are off. */
-const connections = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+const openPool = () => openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
+
+/** Opened at the first call, which is where an unusable proxy is reported. */
+let connections: Dispatcher | undefined;
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
   gzip: promisify(gunzip),
@@ -133,10 +151,12 @@ function redirectTarget(from: string, location: string, status: number, redirect
 /** Resolves when the headers have arrived. */
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
+  connections ??= openPool();
+  const pool = connections;
   return new Promise((resolve, reject) => {
     const handler = new ReplyHandler(options, resolve, reject);
     const path = `${pathname}${search}`;
-    connections.dispatch({ origin, path, method, headers, body }, handler);
+    pool.dispatch({ origin, path, method, headers, body }, handler);
   });
 }
 

@@ -125,6 +125,7 @@ export class RateLimiter {
   private refused = 0;
   private clean = 0;
   private wasCut = false;
+  private timedOutAt = Number.NEGATIVE_INFINITY;
   private pausedUntil = Number.NEGATIVE_INFINITY;
   private readonly rate: AdaptiveRate;
   private readonly tokens: TokenBudget | null;
@@ -272,6 +273,11 @@ export class RateLimiter {
   /** Returns the pause that the server requests, or null if it did not refuse the call. */
   private failed(error: ModelError, startedAt: number): number | null {
     const now = this.clock.now();
+    if (error.kind === "timeout" && startedAt >= this.timedOutAt) {
+      // The server queues calls. Those that started together time out together, which counts once.
+      this.timedOutAt = now;
+      this.scale(0.5);
+    }
     if (error.kind !== "rate_limit" && error.kind !== "overloaded") return null;
     this.refused++;
     const requestedMs = error.retryAfterMs ?? 0;

@@ -5,6 +5,7 @@ import { requireRegularFile } from "../platform/files.js";
 import { firstIssue, jsonValueSchema } from "../platform/json.js";
 import { requestKey } from "./cache.js";
 import {
+  billedSchema,
   type Completion,
   completionSchema,
   FINISH_REASONS,
@@ -67,8 +68,8 @@ function outcomeOf(entry: Recorded): Completion {
   if ("completion" in entry) return entry.completion;
   const { failure } = entry;
   if ("timedOut" in failure) throw new DOMException("The recorded call outlasted its task.", "TimeoutError");
-  const { kind, message, retries } = failure;
-  throw new ModelError(kind, message, { retryable: false, retries });
+  const { kind, message, retries, billed } = failure;
+  throw new ModelError(kind, message, { retryable: false, retries, ...(billed === undefined ? {} : { billed }) });
 }
 
 function fromScripts(scripts: readonly Script[], request: ModelRequest): Completion | undefined {
@@ -118,8 +119,8 @@ export function recording(model: Model, write: (line: string) => void): Model {
 
 function failureOf(error: unknown): RecordedFailure | null {
   if (error instanceof ModelError) {
-    const { kind, message, retries } = error;
-    return { kind, message, retries: [...retries] };
+    const { kind, message, retries, billed } = error;
+    return { kind, message, retries: [...retries], ...(billed === null ? {} : { billed }) };
   }
   return error instanceof DOMException && error.name === "TimeoutError" ? { timedOut: true } : null;
 }
@@ -127,7 +128,12 @@ function failureOf(error: unknown): RecordedFailure | null {
 /** How a call ended that got no reply: an error of the model's server, or the task's own time-out. */
 const recordedFailureSchema = z.union([
   z.strictObject({ timedOut: z.literal(true) }),
-  z.strictObject({ kind: z.enum(MODEL_ERROR_KINDS), message: z.string(), retries: z.array(retrySchema) }),
+  z.strictObject({
+    kind: z.enum(MODEL_ERROR_KINDS),
+    message: z.string(),
+    retries: z.array(retrySchema),
+    billed: billedSchema.exactOptional(),
+  }),
 ]);
 
 const recordedKey = { key: z.string(), model: z.string() };

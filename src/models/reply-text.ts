@@ -1,6 +1,6 @@
-import { parseJsonOrNull } from "../platform/json.js";
+import { isJsonObject, parseJsonOrNull } from "../platform/json.js";
 import type { Completion, Model, ModelRequest, ToolCall, ToolSpec } from "./model.js";
-import { isJsonObject, readArguments, uniqueIds } from "./tool-calls.js";
+import { readArguments, uniqueIds } from "./tool-calls.js";
 
 /**
  * Separates what a server without the right parser leaves in the text of a reply: the model's reasoning and its tool

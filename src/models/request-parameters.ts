@@ -1,4 +1,4 @@
-import type { ModelRequest, SentParameters } from "./model.js";
+import { type Completion, ModelError, type ModelRequest, type SentParameters } from "./model.js";
 import { isReasoningModel, type ModelName } from "./model-names.js";
 
 /** Which request parameters a model accepts. A text says why one is not accepted. */
@@ -9,7 +9,13 @@ export interface ParameterRules {
   readonly reasons: boolean;
   /** The API refuses a smaller limit. */
   readonly minTokens: number;
+  /** The server refuses a larger limit; learned from its error. */
+  readonly mostTokens?: { readonly tokens: number; readonly reason: string };
+  /** The field that the server wants the limit in, if it refused the usual one; learned from its error. */
+  readonly limitField?: { readonly name: LimitField; readonly reason: string };
 }
+
+export type LimitField = "max_tokens" | "max_completion_tokens";
 
 /**
  * Added to the agent's `maxTokens` for reasoning, up to MOST_TOKENS in all: more may exceed the model's output limit.
@@ -74,13 +80,20 @@ type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "temperature" 
 export function sentParameters(rules: ParameterRules, asked: Asked): SentParameters {
   const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = asked;
   const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
-  const maxTokens = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, asked));
+  const { mostTokens, limitField } = rules;
+  const wanted = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, asked));
+  const maxTokens = Math.min(wanted, mostTokens?.tokens ?? wanted);
   if (maxTokens !== asksTokens) {
     const reason =
-      reasoningRoom(rules, asked) > 0
-        ? "room for the model's reasoning, which counts as output"
-        : `the API takes no fewer than ${rules.minTokens}`;
+      mostTokens !== undefined && maxTokens < wanted
+        ? mostTokens.reason
+        : reasoningRoom(rules, asked) > 0
+          ? "room for the model's reasoning, which counts as output"
+          : `the API takes no fewer than ${rules.minTokens}`;
     adjusted.push({ parameter: "maxTokens", asked: asksTokens, sent: maxTokens, reason });
+  }
+  if (limitField !== undefined) {
+    adjusted.push({ parameter: "maxTokens", asked: maxTokens, sent: maxTokens, reason: limitField.reason });
   }
   let temperature = asksTemperature ?? null;
   if (temperature !== null && rules.noTemperature !== null) {
@@ -97,6 +110,109 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
 
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
   return sentParameters(rules, { hasTools: request.tools.length > 0, ...request });
+}
+
+/**
+ * The parameters that one model at one server accepts: known by its name at first, and learned from each 400 that
+ * names a parameter. A deployment's or a router's name does not tell.
+ */
+export class AdaptiveParameters {
+  private changes = 0;
+  private readonly notes: string[] = [];
+
+  /** @param limitField the usual field of the limit, if the wire format has two */
+  constructor(
+    private rules: ParameterRules,
+    private readonly limitField: LimitField | null = null,
+  ) {}
+
+  /** The name of the field that carries `maxTokens`. */
+  get limitName(): LimitField {
+    return this.rules.limitField?.name ?? this.limitField ?? "max_tokens";
+  }
+
+  /**
+   * Makes a call with the parameters for a request, and again with others if the server refuses one of them. Each is
+   * refused once per model and run: later calls go without it.
+   */
+  async complete(request: ModelRequest, call: (sent: SentParameters) => Promise<Completion>): Promise<Completion> {
+    for (;;) {
+      const [sent, before] = [sentOf(this.rules, request), this.changes];
+      try {
+        const reply = await call(sent);
+        return this.notes.length === 0 ? reply : { ...reply, notes: [...(reply.notes ?? []), ...this.notes] };
+      } catch (error) {
+        if (error instanceof ModelError && this.changes === before) this.learn(error, sent);
+        if (this.changes === before) throw error;
+      }
+    }
+  }
+
+  private learn({ kind, status, message }: ModelError, sent: SentParameters): void {
+    if (kind !== "bad_request" || (status !== 400 && status !== 422)) return;
+    const said = `the server refuses it (${message.slice(0, 150)})`;
+    const most = maximumIn(message, sent.maxTokens);
+    switch (refusedParameter(message, sent)) {
+      case "maxTokens":
+        if (most !== null)
+          this.change({ mostTokens: { tokens: most, reason: said } }, `max_tokens above ${most}`, said);
+        else if (this.limitField !== null && this.rules.limitField === undefined && UNSUPPORTED.test(message)) {
+          const name = this.limitName === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+          const reason = `sent as ${name}: ${said}`;
+          // Only models that reason refuse the older name.
+          const reasons = this.rules.reasons || name === "max_completion_tokens";
+          this.change({ limitField: { name, reason }, reasons }, this.limitName, reason);
+        }
+        break;
+      case "temperature":
+        if (UNSUPPORTED.test(message)) this.change({ noTemperature: said }, "temperature", `not sent: ${said}`);
+        break;
+      case "toolChoice":
+        if (UNSUPPORTED.test(message)) this.change({ noForcedTools: said }, "tool_choice", `sent as auto: ${said}`);
+        break;
+    }
+  }
+
+  private change(rules: Partial<ParameterRules>, parameter: string, what: string): void {
+    this.rules = { ...this.rules, ...rules };
+    this.changes++;
+    this.notes.push(`${parameter} is ${what}.`);
+  }
+}
+
+type Refusable = "maxTokens" | "temperature" | "toolChoice";
+
+const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
+  maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens/i,
+  temperature: /temperature/i,
+  toolChoice:
+    /tool[_ ]?choice|tool_?config|function[_ ]?calling[_ ]?(config|mode)|forc(es?|ed|ing) (a )?(tool|function)/i,
+};
+
+/** The parameter itself is refused. A value out of range is the user's to correct. */
+const UNSUPPORTED =
+  /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allowed|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
+
+/** The parameter that an error names first, among those that were sent. */
+function refusedParameter(message: string, { temperature, toolChoice }: SentParameters): Refusable | null {
+  const wasSent = { maxTokens: true, temperature: temperature !== null, toolChoice: toolChoice === "required" };
+  const named = (Object.keys(PARAMETER_NAMES) as Refusable[])
+    .map((parameter) => ({ parameter, at: message.search(PARAMETER_NAMES[parameter]) }))
+    .filter(({ parameter, at }) => at !== -1 && wasSent[parameter])
+    .sort((a, b) => a.at - b.at);
+  return named[0]?.parameter ?? null;
+}
+
+const MAXIMUM =
+  /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
+
+/** The largest limit that an error allows, below the one that was sent. */
+function maximumIn(message: string, sentTokens: number): number | null {
+  for (const [, digits, exclusive] of message.matchAll(MAXIMUM)) {
+    const tokens = Number(digits) - (exclusive === undefined ? 0 : 1);
+    if (tokens >= 1 && tokens < sentTokens) return tokens;
+  }
+  return null;
 }
 
 /** Output tokens reserved for reasoning: as set, or else by the kind of model. */

@@ -1,5 +1,6 @@
 import { createParser } from "eventsource-parser";
-import { Agent, request } from "undici";
+import { type Dispatcher, request } from "undici";
+import { openConnections } from "../platform/connections.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { redactStart } from "../platform/secrets.js";
 import { ModelError } from "./model.js";
@@ -20,7 +21,7 @@ const MAX_STREAM_BYTES = 64_000_000;
 const MAX_FRAME_CHARS = 16_000_000;
 const MAX_ERROR_BYTES = 64_000;
 
-const connections = new Agent({ connections: null });
+let connections: Dispatcher | undefined;
 
 /**
  * Posts JSON and gives the data of every server-sent event, as it arrives; the caller stops at the last. Throws a
@@ -29,6 +30,7 @@ const connections = new Agent({ connections: null });
  */
 export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
+  connections ??= openConnections({ connections: null });
   try {
     const reply = await request(asked.url, {
       dispatcher: connections,

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
-import { Agent, fetch } from "undici";
+import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
+import { proxySettings } from "./proxies.js";
 
 /**
  * Addresses that are not on the public internet: private, loopback, link-local (and with it cloud metadata),
@@ -64,11 +65,7 @@ const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content
  * that a name cannot resolve differently for the check and the connection (DNS rebinding).
  */
 export async function guardedRequest(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> {
-  const dispatcher = new Agent({
-    connect: { lookup: guardedLookup(request), timeout: 30_000 },
-    maxResponseSize: request.maxBytes * 2,
-    keepAliveTimeout: 1,
-  });
+  const dispatcher = openGuarded(request);
   try {
     return await follow(request, dispatcher, signal);
   } finally {
@@ -76,7 +73,36 @@ export async function guardedRequest(request: WebRequest, signal: AbortSignal): 
   }
 }
 
-async function follow(request: WebRequest, dispatcher: Agent, signal: AbortSignal): Promise<WebAnswer> {
+function openGuarded(request: WebRequest): Dispatcher {
+  const lookup = guardedLookup(request);
+  const options = {
+    connect: { lookup, timeout: 30_000 },
+    maxResponseSize: request.maxBytes * 2,
+    keepAliveTimeout: 1,
+  };
+  const proxies = proxySettings();
+  if (proxies === null) return new Agent(options);
+  // A proxy resolves names by itself, so it is asked for a tunnel to the checked address instead.
+  class AddressTunnels extends Pool {
+    override async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+      const { hostname, port } = new URL(`http://${to.path}`);
+      const address = await resolveChecked(hostname.replace(/^\[|\]$/g, ""), lookup);
+      const path = `${isIPv6(address) ? `[${address}]` : address}:${port || "80"}`;
+      return super.connect({ ...to, path });
+    }
+  }
+  const clientFactory = (origin: URL, pool: object) => new AddressTunnels(origin, { ...pool, connections: 1 });
+  return new EnvHttpProxyAgent({ ...options, ...proxies, clientFactory } as EnvHttpProxyAgent.Options);
+}
+
+function resolveChecked(hostname: string, lookup: LookupFunction): Promise<string> {
+  if (isIP(hostname) !== 0) return Promise.resolve(hostname);
+  return new Promise((resolve, reject) => {
+    lookup(hostname, { all: false }, (error, address) => (error === null ? resolve(String(address)) : reject(error)));
+  });
+}
+
+async function follow(request: WebRequest, dispatcher: Dispatcher, signal: AbortSignal): Promise<WebAnswer> {
   let url = new URL(request.url);
   let { method, headers, body } = request;
   for (let redirects = 0; ; redirects++) {

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
 import { firstIssue } from "./json.js";
+import { proxiedFetch } from "./proxies.js";
 import { type RetryPolicy, retry } from "./retry-delay.js";
 
 /** The address of a server: http or https, without user name or password. Null for any other text. */
@@ -65,7 +66,7 @@ const RETRYABLE_STATUS = new Set([408, 425, 429]);
  * Redirects are followed; fetch removes the Authorization header for another origin.
  */
 export async function get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-  const response = await withNetworkErrors(() => fetch(url, { headers, signal, redirect: "follow" }), signal);
+  const response = await withNetworkErrors(() => proxiedFetch(url, { headers, signal, redirect: "follow" }), signal);
   if (response.ok || response.status === 416) return response;
   await response.body?.cancel();
   throw new RequestFailed(describeStatus(response), {

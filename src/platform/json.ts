@@ -45,6 +45,42 @@ export function isShallow(value: unknown): boolean {
   return false;
 }
 
+/** Bounds the work on a text of nothing but braces. */
+const MAX_BRACES = 200;
+
+/** The outermost JSON objects in a text, in order. Skips what is between them and what is not JSON. */
+export function jsonObjectsIn(text: string): JsonObject[] {
+  const objects: JsonObject[] = [];
+  let at = text.indexOf("{");
+  for (let tried = 0; at !== -1 && tried < MAX_BRACES; tried++) {
+    const end = closingBrace(text, at);
+    const value = end === -1 ? null : parseJsonOrNull(text.slice(at, end + 1));
+    if (isJsonObject(value) && isShallow(value)) objects.push(value);
+    at = text.indexOf("{", value === null ? at + 1 : end + 1);
+  }
+  return objects;
+}
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The index of the brace that closes the one at `start`, ignoring braces in strings; -1 if there is none. */
+function closingBrace(text: string, start: number): number {
+  let depth = 0;
+  let inString = false;
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === BRACE) depth++;
+    else if (code === BRACE + 2 && --depth === 0) return i;
+  }
+  return -1;
+}
+
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** Checked before z.json(), which is recursive. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bareMessageId, type Email, formatMail } from "../mail/email.js";
-import { argumentsOf, type Completion, delimitUntrusted, forcedToolCall, type ModelRequest } from "../models/model.js";
+import { argumentsOf, delimitUntrusted, type ForcedReply, forcedToolCall, type ModelRequest } from "../models/model.js";
 import type { Question } from "../tasks/question.js";
 import type { Checker, CheckerAnswer, PosedQuestion } from "./check-by-rules.js";
 import type { QuestionCheck } from "./provenance.js";
@@ -199,7 +199,7 @@ export function answerRequest(
 }
 
 /** Null for a reply without one readable answer. */
-export function readCheckerAnswer(reply: Pick<Completion, "toolCalls">): CheckerAnswer | null {
+export function readCheckerAnswer(reply: ForcedReply): CheckerAnswer | null {
   const answers = argumentsOf(reply, TOOL).flatMap((given) => replySchema.safeParse(given).data ?? []);
   const [only, ...others] = answers;
   if (only === undefined || others.length > 0) return null;

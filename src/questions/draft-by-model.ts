@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bareMessageId, type Email, formatMail, plainSubject } from "../mail/email.js";
-import { argumentsOf, type Completion, delimitUntrusted, forcedToolCall, type ModelRequest } from "../models/model.js";
+import { argumentsOf, delimitUntrusted, type ForcedReply, forcedToolCall, type ModelRequest } from "../models/model.js";
 import { chunk } from "../platform/async.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "./provenance.js";
 
@@ -272,7 +272,7 @@ export function draftRequest(inbox: string, mails: readonly Email[], absent: num
 }
 
 /** The questions of a reply that have the right form, and how many had not; null where it recorded none at all. */
-export function readWrittenQuestions(reply: Pick<Completion, "toolCalls">): {
+export function readWrittenQuestions(reply: ForcedReply): {
   readonly questions: readonly WrittenQuestion[];
   readonly malformed: number;
 } | null {

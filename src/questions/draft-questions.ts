@@ -151,7 +151,7 @@ export async function callOrFailure<T>(call: () => Promise<T>): Promise<T | Mode
   } catch (error) {
     if (error instanceof CostLimitReached) return error;
     if (!(error instanceof ModelError)) throw error;
-    if (!["auth", "not_found"].includes(error.kind) && !error.unreachable) return error;
+    if (!["auth", "not_found", "unavailable"].includes(error.kind) && !error.unreachable) return error;
     throw new UserError(
       "model_failed",
       `Nothing was written, as no call can succeed: ${error.message}`,

@@ -220,7 +220,7 @@ const runOfWorkerSchema = z.strictObject({
   waitingFor: z.enum(LIMIT_REASONS).nullable(),
 });
 
-const faultSchema = z.strictObject({ by: z.enum(["key", "model", "server"]), why: z.string() });
+const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "server"]), why: z.string() });
 
 /** A worker, as it shows itself every few seconds. */
 const workerStateSchema = z.strictObject({

@@ -304,6 +304,9 @@ export function runSummary(totals: RunTotals): string {
     ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
     ...cacheRow(totals),
     ["Retries", count(totals.retries)],
+    ...(totals.repairedCalls === undefined
+      ? []
+      : [["Repaired tool calls", count(totals.repairedCalls)] satisfies [string, string]]),
   ]);
 }
 

@@ -205,7 +205,7 @@ async function answerTask(
     const attempted = await attempt(shared, planned, opened, signal);
     if (attempted.thrown !== null) {
       onFailure(attempted.thrown);
-      chargeFailedRetries(attempted.rollout, attempted.thrown);
+      chargeFailedCall(attempted.rollout, attempted.thrown);
     }
     const record = await opened.grade(attempted.rollout, signal);
     trace = withoutSecrets(Object.assign(traceFields(fields, planned, attempted), record), opened.secrets ?? []);
@@ -288,17 +288,18 @@ function endingOfFailure(thrown: unknown): Ending | null {
   return thrown instanceof ModelError ? "model_error" : null;
 }
 
-/** Attempts before a final failure belong to no turn: the trace records them as an incomplete one. */
-function chargeFailedRetries(transcript: Transcript, thrown: unknown): void {
-  if (!(thrown instanceof ModelError) || thrown.retries.length === 0) return;
+/** The attempts of a call that failed belong to no turn: the trace records them as an incomplete one. */
+function chargeFailedCall(transcript: Transcript, thrown: unknown): void {
+  if (!(thrown instanceof ModelError) || (thrown.retries.length === 0 && thrown.billed === null)) return;
+  const { usage, costUsd } = thrown.billedInAll ?? { usage: NO_USAGE, costUsd: 0 };
   transcript.turns.push({
     startedAt: new Date().toISOString(),
     latencyMs: 0,
     waitedMs: thrown.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
     finishReason: "other",
     rawFinishReason: thrown.kind,
-    usage: NO_USAGE,
-    costUsd: 0,
+    usage,
+    costUsd,
     retries: [...thrown.retries],
     cached: false,
   });

@@ -3,7 +3,7 @@ import { ANSWERED_WEB_PAGE, type Model, ModelError } from "../models/model.js";
 
 /** Why no further task of a run can succeed. */
 export interface ServerFault {
-  readonly by: "key" | "model" | "server";
+  readonly by: "key" | "account" | "model" | "server";
   readonly why: string;
 }
 
@@ -109,13 +109,15 @@ export class ServerWatch {
   }
 }
 
-/** A refused key, an empty account and an unknown model fail every task alike. */
+/** A refused key or certificate, an empty account, a limit of hours and an unknown model fail every task alike. */
 export function failsEveryTask(error: unknown): ServerFault | null {
   if (!(error instanceof ModelError)) return null;
-  const { kind, message, retryable } = error;
-  if (message.includes(ANSWERED_WEB_PAGE)) return { by: "server", why: message };
+  const { kind, message, unreachable, retryable } = error;
+  const isUntrusted = unreachable && !retryable;
+  if (isUntrusted || message.includes(ANSWERED_WEB_PAGE)) return { by: "server", why: message };
   if (kind === "not_found") return { by: "model", why: message };
-  return kind === "auth" || (kind === "rate_limit" && !retryable) ? { by: "key", why: message } : null;
+  if (kind === "unavailable") return { by: "account", why: message };
+  return kind === "auth" ? { by: "key", why: message } : null;
 }
 
 function isUnreachable(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CallBudget, CostLimitReached, withCallBudget } from "../models/call-budget.js";
+import { billedFor, type CallBudget, CostLimitReached, withCallBudget } from "../models/call-budget.js";
 import {
   argumentsOf,
   type Completion,
@@ -11,7 +11,6 @@ import {
   type UntrustedText,
   type Usage,
 } from "../models/model.js";
-import { parseJsonOrNull } from "../platform/json.js";
 import { isDontKnow } from "../text/abstention.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
 import {
@@ -27,7 +26,14 @@ import { isUnanswerable } from "./gold-mail-scorers.js";
 
 const TOOL = "record_verdict";
 
-const replySchema = z.object({ verdict: z.enum(VERDICTS), reason: z.string().default("") });
+/** Models write "Correct" for `correct`, and leave the reason out. */
+const replySchema = z.object({
+  verdict: z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), z.enum(VERDICTS)),
+  reason: z
+    .string()
+    .nullish()
+    .transform((reason) => reason ?? ""),
+});
 
 const VERDICT_SYSTEM = `You grade answers to questions about a person's mailbox. You are shown a question, the correct answer, and the answer that was given. You compare the given answer with the correct one and record one verdict with ${TOOL}.
 
@@ -69,7 +75,8 @@ export const verdictProtocol: JudgeProtocol = {
     });
   },
   read(reply) {
-    const recorded = readToolCalls(reply) ?? readText(reply.content);
+    // All are needed: if two objects in a text disagree, one may be a quotation.
+    const recorded = argumentsOf(reply, TOOL).flatMap(readVerdicts);
     const verdicts = new Set(recorded.map(({ verdict }) => verdict));
     return verdicts.size === 1 ? (recorded[0] ?? null) : null;
   },
@@ -77,18 +84,11 @@ export const verdictProtocol: JudgeProtocol = {
 
 type RecordedVerdict = z.output<typeof replySchema>;
 
-function readToolCalls(reply: Pick<Completion, "toolCalls">): RecordedVerdict[] | null {
-  const calls = argumentsOf(reply, TOOL);
-  return calls.length === 0 ? null : parseVerdicts(calls);
-}
-
-/** Every flat JSON object in a text that has a verdict. All are needed: if they disagree, one may be a quotation. */
-function readText(text: string): RecordedVerdict[] {
-  return parseVerdicts([...text.matchAll(/\{[^{}]*\}/g)].map(([object]) => parseJsonOrNull(object)));
-}
-
-function parseVerdicts(values: readonly unknown[]): RecordedVerdict[] {
-  return values.map((value) => replySchema.safeParse(value)).flatMap(({ data }) => (data === undefined ? [] : [data]));
+/** The verdicts in a JSON value, also inside another object, as some models wrap them. */
+function readVerdicts(value: unknown): RecordedVerdict[] {
+  const { data } = replySchema.safeParse(value);
+  if (data !== undefined) return [data];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(readVerdicts) : [];
 }
 
 /**
@@ -195,11 +195,10 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       return { vote: { ...verdict, ...answeredBy, cached: false }, ...paid };
     } catch (error) {
       if (error instanceof CostLimitReached) throw error;
-      // A failed call reports no usage, so its cost counts as 0.
       const reason = signal.aborted
         ? "stopped before the judge had answered"
         : `the judge failed: ${(error as Error).message}`;
-      return { vote: voteWithoutVerdict(reason), ...FREE };
+      return { vote: voteWithoutVerdict(reason), ...(billedFor(error) ?? FREE) };
     }
   };
 

@@ -146,10 +146,10 @@ function dayBefore(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
 }
 
-/** Throws where there is nothing to keep: the key is refused, or the user has stopped it. */
+/** Throws if there is nothing to keep: the key is refused, the account is empty, or the user has stopped it. */
 function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): ChatTrace {
   if (trace.ending === "interrupted") throw new Interrupted("stopped.");
-  if (failure?.kind === "auth" || failure?.kind === "not_found") {
+  if (failure !== null && ["auth", "not_found", "unavailable"].includes(failure.kind)) {
     const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
     throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
   }

@@ -10,7 +10,6 @@ import {
   parseModelName,
 } from "../models/model-names.js";
 import { pricesOf, resolveModel } from "../models/open-model.js";
-import { withPrices } from "../models/prices.js";
 import { RateLimiter } from "../models/rate-limiter.js";
 import { UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
@@ -75,8 +74,8 @@ export class ServedModels {
 
   private async connect(name: ModelName): Promise<Model> {
     const { provider } = name;
-    const model = await resolveModel(name, this.endpointOf(provider), DEFAULT_RETRY, this.rateLimiter(provider));
-    return this.wrap(withPrices(model, await pricesOf(name)));
+    const [limiter, priceOf] = [this.rateLimiter(provider), await pricesOf(name)];
+    return this.wrap(await resolveModel(name, this.endpointOf(provider), DEFAULT_RETRY, limiter, priceOf));
   }
 
   private rateLimiter(provider: Provider): RateLimiter | null {

@@ -117,8 +117,13 @@ export const healthcheckSchema = z.object({
   retries: z.int().min(1).max(1000).default(3),
 });
 
+const versionText = z.union([z.string(), z.number()]).transform(String);
+
 /** Versions 1.0 to 1.4. Unknown keys are passed over, as Harbor does. */
 const settingsSchema = z.looseObject({
+  /** `version` in the first tasks of Harbor. */
+  schema_version: versionText.optional(),
+  version: versionText.optional(),
   task: z.looseObject({ name: z.string() }).optional(),
   metadata: z
     .looseObject({
@@ -205,6 +210,7 @@ function obstaclesOf(
     ["verifier.user", verifier.user],
   ] as const;
   return [
+    ...versionObstacles(settings),
     ...(steps === undefined ? [] : [refused("steps", "a task of several steps")]),
     ...(compose === undefined
       ? []
@@ -239,6 +245,18 @@ function obstaclesOf(
       .filter(([, user]) => user !== undefined && user !== null)
       .map(([field]) => ({ code: "user_passed_over", field, message: "everything runs as one user" })),
   ];
+}
+
+/** Later versions may mean something else by the same keys, or need what is not read here. */
+function versionObstacles({
+  schema_version,
+  version,
+}: Pick<HarborSettings, "schema_version" | "version">): HarborObstacle[] {
+  const written = schema_version ?? version;
+  if (written === undefined || /^1(\.[0-4])?$/.test(written)) return [];
+  const field = schema_version === undefined ? "version" : "schema_version";
+  const message = `"${written.slice(0, 20)}" is unknown: art-e reads versions 1.0 to 1.4`;
+  return [{ code: written.startsWith("1.") ? "version_unknown" : UNSUPPORTED, field, message }];
 }
 
 function imageObstacles(folder: string): HarborObstacle[] {

@@ -146,7 +146,7 @@ export function openSuiteFolder(path: string): SuiteFolder {
   // The suite itself may be a link; what is in it may not.
   const inside = join(folder, SPIDER_CONTENT);
   const candidates = [...(isFolder(folder, statOf) ? [folder] : []), ...(isFolder(inside, linkStatOf) ? [inside] : [])];
-  const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), lstatSync));
+  const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), linkStatOf));
   if (content !== undefined) {
     const root = basename(content) === SPIDER_CONTENT ? dirname(content) : content;
     return { form: "examples", name: basename(root), root, content };

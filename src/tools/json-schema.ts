@@ -59,10 +59,10 @@ function compile(source: JsonSchema, root: string, isStrict: boolean, isOwn: boo
   const subschemas = checkSchemaSafety(schema);
   const draft = draftOf(source, subschemas);
   if (!isOwn) checkAgainstMetaSchema(schema, draft);
+  if (isStrict) checkRequired(subschemas);
 
   const ajv = createAjv(draft, {
     strictTypes: isStrict,
-    strictRequired: isStrict,
     useDefaults: isStrict,
     allErrors: isStrict,
   });
@@ -86,6 +86,21 @@ function compile(source: JsonSchema, root: string, isStrict: boolean, isOwn: boo
 function checkAgainstMetaSchema(schema: JsonSchema, draft: SchemaDraft): void {
   const meta = metaValidator(draft);
   if (meta.validateSchema(schema) !== true) throw new Error(describeErrors(meta.errors ?? [], "the schema"));
+}
+
+/**
+ * A required property that is defined nowhere is a typo. ajv's own `strictRequired` asks for the definition next to
+ * `required`, which `oneOf: [{ required: ["a"] }, { required: ["b"] }]` does not have.
+ */
+function checkRequired(subschemas: readonly Subschema[]): void {
+  const defined = new Set(
+    subschemas.flatMap(({ schema: { properties } }) => (isSchemaObject(properties) ? Object.keys(properties) : [])),
+  );
+  for (const { schema, path } of subschemas) {
+    const names = Array.isArray(schema.required) ? schema.required : [];
+    const missing = names.find((name) => !defined.has(String(name)));
+    if (missing !== undefined) throw new Error(`required property "${missing}" is not defined at "#${path}"`);
+  }
 }
 
 function prepare({ schema, path }: Subschema, isStrict: boolean, { RULES, formats }: Ajv): void {

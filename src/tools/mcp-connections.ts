@@ -11,6 +11,7 @@ import {
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
+import { proxiedFetch } from "../platform/proxies.js";
 import { redact } from "../platform/secrets.js";
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
@@ -181,7 +182,7 @@ const MAX_REDIRECTS = 5;
 async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
   let at = new URL(url);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    const response = await fetch(at, { ...init, redirect: "manual" });
+    const response = await proxiedFetch(at, { ...init, redirect: "manual" });
     const location = response.headers.get("location");
     if (location === null || ![301, 302, 307, 308].includes(response.status)) return response;
     await response.body?.cancel();

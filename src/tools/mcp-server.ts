@@ -115,10 +115,25 @@ async function answer(
       ProtocolErrorCode.InvalidRequest,
     );
   }
+  acceptBothTypes(request);
   const transport = new NodeStreamableHTTPServerTransport({ enableJsonResponse: true });
   response.on("close", () => void server.close());
   await server.connect(transport);
   await transport.handleRequest(request, response, message);
+}
+
+/**
+ * The SDK answers 406 unless a client accepts event streams as well, although only JSON is sent here. A client that
+ * accepts JSON, or anything, is served (RFC 9110, 12.5.1).
+ */
+function acceptBothTypes({ headers, rawHeaders }: IncomingMessage): void {
+  const accepted = headers.accept ?? "*/*";
+  if (!/(\*|application)\/(\*|json)/i.test(accepted)) return;
+  const both = "application/json, text/event-stream";
+  headers.accept = both;
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "accept");
+  if (at === -1) rawHeaders.push("accept", both);
+  else rawHeaders[at + 1] = both;
 }
 
 /** Code -32000, outside the protocol's own, is for refusals at the HTTP level. */

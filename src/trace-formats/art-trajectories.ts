@@ -25,6 +25,11 @@ export const artFormat: LineFormat = {
       if (new Set(trajectories.map(({ reward }) => reward)).size === 1) equal.push(taskId);
       yield toWellFormedJson({ trajectories });
     }
+    if (groups > 0) {
+      context.report.note(
+        "The choices have no log probabilities, so ART trains on them only with allow_training_without_logprobs=True.",
+      );
+    }
     if (equal.length === 0) return;
     const some = equal.slice(0, 5).join(", ");
     context.report.note(

@@ -1,6 +1,6 @@
 import type { Message, ToolCall, ToolSpec } from "../models/model.js";
-import { isJsonObject, objectSchema } from "../models/tool-calls.js";
-import type { JsonObject } from "../platform/json.js";
+import { objectSchema } from "../models/tool-schemas.js";
+import { isJsonObject, type JsonObject } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { NamedCounts } from "../statistics/intervals.js";
 import { questionOf, type TaskId } from "../tasks/question.js";

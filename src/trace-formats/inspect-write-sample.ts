@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { FinishReason, ToolMessage, Usage } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
-import { isJsonObject, objectSchema } from "../models/tool-calls.js";
-import type { JsonObject, JsonValue } from "../platform/json.js";
+import { objectSchema } from "../models/tool-schemas.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";

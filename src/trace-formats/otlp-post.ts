@@ -6,6 +6,7 @@ import { chunk } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
+import { proxiedFetch } from "../platform/proxies.js";
 import { retry } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import { stripControls } from "../platform/strings.js";
@@ -219,7 +220,7 @@ async function post(
 ): Promise<HttpAnswer> {
   const { url, headers } = server;
   // A redirect is not followed: the keys are meant for the server that the user named.
-  const response = await fetch(url, {
+  const response = await proxiedFetch(url, {
     method: "POST",
     headers: { "user-agent": "art-e", ...headers, ...ofBody },
     body: new Uint8Array(sent),

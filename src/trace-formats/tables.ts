@@ -61,6 +61,7 @@ export const TASK_COLUMNS: readonly Column<TaskResultRow>[] = [
   { name: "costUsd", type: "number", read: ({ result }) => result.costUsd },
   { name: "judgeCostUsd", type: "number", read: ({ result }) => result.judgeCostUsd },
   { name: "retries", type: "integer", read: ({ result }) => result.retries },
+  { name: "repairedCalls", type: "integer", read: ({ result }) => result.repairedCalls ?? 0 },
   { name: "cachedReplies", type: "integer", read: ({ result }) => result.cachedReplies },
   // Of tasks of a suite; null for questions about mailboxes.
   { name: "suite", type: "text", read: ({ result }) => result.suite?.name ?? null },

@@ -147,6 +147,9 @@ export const runTotalsSchema = z.strictObject({
   usage: usageSchema.strict().describe("Tokens of the run; inputTokens includes the cached ones."),
   costUsd: z.number().nullable().describe("US dollars; null where the price of the model is not known."),
   retries: tasks.describe("Model calls that were made again."),
+  repairedCalls: tasks
+    .exactOptional()
+    .describe("Tool calls whose arguments were repaired, such as an array sent as JSON text; absent if none were."),
   cachedReplies: tasks.describe("Replies kept from an earlier run; usage and costUsd count them, spent does not."),
   spent: spentSchema,
   scores: z

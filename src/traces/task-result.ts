@@ -44,10 +44,16 @@ export function toTaskResult(trace: Trace): TaskResult {
     foundGold: truth("foundGold"),
     readGold: truth("readGold"),
     retries: trace.turns.reduce((sum, turn) => sum + turn.retries.length, 0),
+    ...repairedField(trace.toolCalls.filter((call) => call.repairs !== undefined).length),
     cachedReplies: trace.turns.filter((turn) => turn.cached).length,
     spent,
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
   };
+}
+
+/** The field for a number of repaired tool calls, which is absent if there are none. */
+export function repairedField(repairedCalls: number): { readonly repairedCalls?: number } {
+  return repairedCalls === 0 ? {} : { repairedCalls };
 }
 
 /** What the result says of its task: of a suite's, with its grade. */
@@ -199,6 +205,12 @@ export const taskResultSchema = z
     foundGold: mark.describe("Whether a search listed a mail that holds the answer."),
     readGold: mark.describe("Whether the agent opened a mail that holds the answer."),
     retries: z.number().int().nonnegative().describe("Model calls that were made again."),
+    repairedCalls: z
+      .number()
+      .int()
+      .positive()
+      .exactOptional()
+      .describe("Tool calls whose arguments were repaired; absent if none were."),
     cachedReplies: z
       .number()
       .int()

@@ -34,7 +34,7 @@ export interface Ended {
 }
 
 /** Variables that a process reads once. */
-const OF_A_PROCESS = new Set(["TMPDIR", "NODE_OPTIONS", "TZ"]);
+const OF_A_PROCESS = new Set(["TMPDIR", "NODE_OPTIONS", "TZ", "HTTP_PROXY", "HTTPS_PROXY"]);
 
 /** Words of a command line, as one text where none of them holds a space. */
 export type Line = string | readonly string[];

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cliFiles } from "./cli-files.js";
 import { MARKER } from "./cli-page.js";
+import { MODELS_PAGE, modelsPage } from "./model-tables.js";
 import { NOTICES, noticesWithPackages } from "./notices.js";
 
-/** `npm run docs`: writes the generated part of docs/cli and of the notices, and keeps what is written by hand. */
+/** `npm run docs`: writes the generated parts of docs/cli, docs/models.md and the notices, and keeps the rest. */
 
 for (const [path, generated] of await cliFiles()) {
   const before = existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -12,4 +13,5 @@ for (const [path, generated] of await cliFiles()) {
   if (before !== generated + byHand) writeFileSync(path, generated + byHand);
 }
 
+writeFileSync(MODELS_PAGE, modelsPage());
 writeFileSync(NOTICES, noticesWithPackages());

@@ -170,7 +170,7 @@ describe("a chat completion", () => {
       message: "You exceeded your current quota",
       code: "insufficient_quota",
     } as const;
-    await expect(send("m", answer)).rejects.toMatchObject({ kind: "rate_limit", retryable: false });
+    await expect(send("m", answer)).rejects.toMatchObject({ kind: "unavailable", retryable: false });
   });
 });
 

@@ -111,10 +111,18 @@ describe("a Response", () => {
   test.each([
     ["rate_limit_exceeded", "rate_limit", true],
     ["server_error", "server", true],
-    ["invalid_prompt", "bad_request", false],
+    ["server_is_overloaded", "overloaded", true],
+    ["slow_down", "overloaded", true],
+    ["insufficient_quota", "unavailable", false],
+    ["some_new_code", "bad_request", false],
   ])("failed by %s inside a 200: %s", async (code, kind, retryable) => {
     const body = { status: "failed", error: { code, message: "no" }, output: [] };
     await expect(send("m", replied(body))).rejects.toMatchObject({ kind, retryable });
+  });
+
+  test("failed by invalid_prompt inside a 200 is a refusal", async () => {
+    const body = { status: "failed", error: { code: "invalid_prompt", message: "no" }, output: [] };
+    expect((await send("m", replied(body))).reply).toMatchObject({ finishReason: "refusal", content: "" });
   });
 
   test("of a plain model needs no state", async () => {

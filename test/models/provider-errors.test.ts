@@ -1,7 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { z } from "zod";
 import { ModelError } from "../../src/models/model.js";
-import { httpError, retryAfterMs, scrub, toModelError } from "../../src/models/provider-errors.js";
+import { retryAfterMs, scrub, toModelError } from "../../src/models/provider-errors.js";
 
 describe("toModelError", () => {
   test("leaves a fault of our own as it is", () => {
@@ -38,19 +38,183 @@ describe("toModelError", () => {
   });
 });
 
-test.each([
-  "prompt is too long: 210000 tokens > 200000 maximum",
-  "This model's maximum context length is 128000 tokens.",
-  "Your input exceeds the context window of this model.",
-  "bad (context_length_exceeded)",
-  "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-])("a context overflow: %s", (message) => {
-  expect(httpError(400, message)).toMatchObject({ kind: "context_overflow", retryable: false });
-});
+const httpError = (status: number, message: string, body: unknown = { error: { message } }, headers?: Headers) =>
+  toModelError(Object.assign(new Error(message), { status, error: body, headers }), "key");
 
-test("a limit of tokens per minute is no context overflow", () => {
-  expect(httpError(429, "Request too large: too many tokens per min").kind).toBe("rate_limit");
-  expect(httpError(400, "max_tokens is too large").kind).toBe("bad_request");
+describe("providerError", () => {
+  it.each([
+    [400, "prompt is too long: 210000 tokens > 200000 maximum"],
+    [400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length"],
+    [400, "This model's maximum context length is 128000 tokens."],
+    [400, "Your input exceeds the context window of this model."],
+    [400, "bad (context_length_exceeded)"],
+    [400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."],
+    [400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+    [400, "The input (140000 tokens) is longer than the model's context length (131072 tokens)."],
+    [400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."],
+    [400, "max_tokens must be at least 1, got -812."],
+    [400, "Requested token count exceeds the model's maximum context length of 4096 tokens."],
+    [400, "prompt too long; exceeded max context length by 4 tokens"],
+    [400, "tokens to keep from the initial prompt is greater than the context length"],
+    [400, "the model is loaded with context length of only 4096 tokens, which is not enough"],
+    [400, "Input is too long for requested model."],
+    [400, "Invalid request: Your request exceeded model token limit: 131072"],
+    [400, "Range of input length should be [1, 30720]"],
+    [422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193."],
+    [400, "Prompt exceeds max length"],
+    [400, "Please reduce the length of the messages or completion."],
+    [400, "the request exceeds the available context size, try increasing it"],
+    [500, "context shift is disabled"],
+    [413, "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce"],
+    [429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 50000."],
+  ])("takes %i %s for a full context", (status, message) => {
+    expect(httpError(status, message)).toMatchObject({ kind: "context_overflow", retryable: false });
+  });
+
+  it.each([
+    [429, "Request too large: too many tokens per min", "rate_limit"],
+    [400, "max_tokens is too large", "bad_request"],
+    [400, "the value of temperature exceeds the limit of 2", "bad_request"],
+    [400, "tool_choice is not supported", "bad_request"],
+  ])("takes %i %s for no full context", (status, message, kind) => {
+    expect(httpError(status, message)).toMatchObject({ kind });
+  });
+
+  const google = (message: string, details: readonly object[]) => ({
+    error: { code: 429, message, status: "RESOURCE_EXHAUSTED", details },
+  });
+  const violations = (quotaId: string, quotaValue = "15") => ({
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    violations: [{ quotaId, quotaValue }],
+  });
+  const retryInfo = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "1.5s" };
+  const QUOTA = "You exceeded your current quota, please check your plan and billing details.";
+
+  it.each<[string, number, string, unknown, object]>([
+    [
+      "Gemini's limit per minute, worded like an empty account",
+      429,
+      QUOTA,
+      google(QUOTA, [violations("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), retryInfo]),
+      { kind: "rate_limit", retryable: true, retryAfterMs: 1500 },
+    ],
+    [
+      "the same in an array",
+      429,
+      QUOTA,
+      [google(QUOTA, [violations("GenerateContentInputTokensPerModelPerMinute-FreeTier"), retryInfo])],
+      { kind: "rate_limit", retryable: true, retryAfterMs: 1500 },
+    ],
+    [
+      "the same in LiteLLM's words",
+      429,
+      `litellm.RateLimitError: {"message": "${QUOTA}", "status": "RESOURCE_EXHAUSTED"}`,
+      null,
+      { kind: "rate_limit", retryable: true },
+    ],
+    [
+      "Gemini's limit per day, with a wait of seconds",
+      429,
+      QUOTA,
+      google(QUOTA, [violations("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retryInfo]),
+      { kind: "unavailable", retryable: false },
+    ],
+    [
+      "a model outside of Gemini's free tier",
+      429,
+      QUOTA,
+      google(QUOTA, [violations("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "0"), retryInfo]),
+      { kind: "unavailable", retryable: false },
+    ],
+    [
+      "an empty account at OpenAI",
+      429,
+      QUOTA,
+      { error: { message: QUOTA, type: "insufficient_quota", code: "insufficient_quota" } },
+      { kind: "unavailable", retryable: false },
+    ],
+    [
+      "an empty account at Anthropic",
+      400,
+      "Your credit balance is too low to access the Anthropic API.",
+      {
+        type: "error",
+        error: { type: "invalid_request_error", message: "Your credit balance is too low to access …" },
+      },
+      { kind: "unavailable", retryable: false },
+    ],
+    [
+      "a spending limit at Anthropic",
+      400,
+      "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+      null,
+      { kind: "unavailable", retryable: false },
+    ],
+    ["DeepSeek's empty account", 402, "Insufficient Balance", null, { kind: "unavailable", retryable: false }],
+    [
+      "Moonshot's empty account",
+      429,
+      "Your account is not active",
+      { error: { type: "exceeded_current_quota_error", message: "Your account is not active" } },
+      { kind: "unavailable", retryable: false },
+    ],
+    [
+      "an input that OpenRouter flagged",
+      403,
+      "Your input was flagged",
+      { error: { code: 403, message: "Your input was flagged", metadata: { reasons: ["violence"] } } },
+      { kind: "refused", retryable: false },
+    ],
+    ["a refused key", 403, "no access", { error: { code: 403, message: "no access" } }, { kind: "auth" }],
+    [
+      "a refused key at Google",
+      400,
+      "no",
+      { error: { code: 400, status: "INVALID_ARGUMENT", message: "no", details: [{ reason: "API_KEY_INVALID" }] } },
+      { kind: "auth", retryable: false },
+    ],
+    [
+      "an overloaded server by its code",
+      400,
+      "busy",
+      { error: { code: "slow_down", message: "busy" } },
+      { kind: "overloaded", retryable: true },
+    ],
+    [
+      "a free model's limit at OpenRouter",
+      429,
+      "Rate limit exceeded: free-models-per-day",
+      { error: { code: 429, message: "Rate limit exceeded", metadata: { headers: { "X-RateLimit-Reset": "1000" } } } },
+      { kind: "rate_limit", retryAfterMs: 0 },
+    ],
+  ])("recognizes %s", (_, status, message, body, expected) => {
+    expect(httpError(status, message, body)).toMatchObject(expected);
+  });
+
+  it.each([
+    [408, "timeout"],
+    [409, "server"],
+    [424, "server"],
+    [425, "server"],
+    [498, "overloaded"],
+    [499, "timeout"],
+    [504, "server"],
+  ])("retries %i", (status, kind) => {
+    expect(httpError(status, "no")).toMatchObject({ kind, retryable: true });
+  });
+
+  it.each([
+    ["Please try again in 2h3m.", 7_380_000],
+    ["Please try again in 7m12.5s.", 432_500],
+    ["Please try again in 350ms.", 350],
+    ["Please retry in 34.07s.", 34_070],
+    ["Please retry after 26 seconds.", 26_000],
+    ["Please try again later.", null],
+  ])("reads the wait in %j, unless a header has it", (message, ms) => {
+    expect(httpError(429, message)).toMatchObject({ retryAfterMs: ms });
+    const headers = new Headers({ "retry-after": "3" });
+    expect(httpError(429, message, null, headers)).toMatchObject({ retryAfterMs: 3000 });
+  });
 });
 
 test.each([

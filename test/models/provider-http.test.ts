@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
@@ -9,9 +10,11 @@ import type { ModelError } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { toModelError } from "../../src/models/provider-errors.js";
-import { jsonBytes, jsonHeaders, postJson, sdkFetch, withDeadline } from "../../src/models/provider-http.js";
+import { jsonBytes, jsonHeaders, postJson, sdkFetch, sdkReply, withDeadline } from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
+import { failsEveryTask } from "../../src/runs/detect-dead-server.js";
+import { SELF_SIGNED } from "../providers/self-signed.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";
 import { modelOver, REQUEST } from "./wire.js";
 
@@ -55,15 +58,18 @@ describe("post json", () => {
   const signal = () => new AbortController().signal;
   const options = (timeoutMs = 5_000) => ({ signal: signal(), timeoutMs });
 
-  const ours = () =>
-    postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), options());
+  const ours = async () =>
+    (await postJson(`${baseUrl}/chat/completions`, jsonHeaders(openaiHeaders(endpoint())), jsonBytes(BODY), options()))
+      .body;
 
-  const sdk = () =>
-    openaiClient(endpoint()).post("/chat/completions", {
+  const sdk = async () => {
+    const call = openaiClient(endpoint()).post("/chat/completions", {
       body: BODY,
       headers: openaiHeaders(endpoint()),
       signal: signal(),
     });
+    return (await sdkReply(call)).body;
+  };
 
   /** Answers every connection with these bytes. */
   async function rawServer(bytes: string): Promise<{ url: string; close(): void }> {
@@ -170,6 +176,21 @@ describe("post json", () => {
     });
   });
 
+  it("does not retry an untrusted certificate, and names NODE_EXTRA_CA_CERTS", async () => {
+    const server = createTlsServer(SELF_SIGNED, (_, response) => response.end("{}"));
+    const { port } = new URL(await listen(server));
+    const error = await postJson(`https://127.0.0.1:${port}/v1`, {}, jsonBytes(BODY), options()).catch((thrown) =>
+      toModelError(thrown, "key"),
+    );
+    server.close();
+    expect(error).toMatchObject({
+      kind: "network",
+      retryable: false,
+      message: expect.stringMatching(/DEPTH_ZERO_SELF_SIGNED_CERT.*NODE_EXTRA_CA_CERTS/),
+    });
+    expect(failsEveryTask(error)).toMatchObject({ by: "server" });
+  });
+
   it("is given up at once where the connection is still being made", async () => {
     // It takes connections and never says a word, so that the handshake waits.
     const silent = createTcpServer(() => undefined);
@@ -197,7 +218,7 @@ describe("post json", () => {
         }
       });
       const url = `${await listen(moved)}/v1`;
-      expect(await postJson(url, {}, jsonBytes(BODY), options())).toEqual({ id: "there" });
+      expect((await postJson(url, {}, jsonBytes(BODY), options())).body).toEqual({ id: "there" });
       expect(bodies).toEqual([`POST ${JSON.stringify(BODY)}`]);
       moved.closeAllConnections();
       moved.close();
@@ -258,7 +279,7 @@ describe("post json", () => {
       const reply = await postJson(url, {}, jsonBytes(BODY), { signal: controller.signal, timeoutMs: 60_000 });
       expect(getEventListeners(controller.signal, "abort")).toEqual([]);
       controller.abort();
-      expect(reply).toEqual({ id: "1" });
+      expect(reply.body).toEqual({ id: "1" });
     });
   });
 });

@@ -72,6 +72,37 @@ describe("a server that allows 600 requests a minute, by", () => {
   });
 });
 
+describe("a server that queues calls until they time out", () => {
+  const timeout = () => new ModelError("timeout", "no complete reply within 5 s", { retryable: true });
+
+  it("gets half as many concurrent calls after each round of timeouts, until none times out", async () => {
+    const { time, throttle } = open();
+    // It answers one call after the other, in 600 ms each.
+    let freeAt = 0;
+    const request = async () => {
+      freeAt = Math.max(freeAt, time.now()) + 600;
+      const waitMs = freeAt - time.now();
+      await time.sleep(Math.min(waitMs, 5_000));
+      if (waitMs > 5_000) {
+        freeAt -= 600;
+        throw timeout();
+      }
+    };
+    const limits: number[] = [];
+    throttle.onLimit((limit) => limits.push(limit));
+    keepCalling(time, throttle, request);
+    await time.until(MINUTE);
+    expect(limits.slice(0, 3)).toEqual([20, 10, 5]);
+    expect(throttle.state().limit).toBeLessThan(12);
+  });
+
+  it("does not lower a fixed concurrency", async () => {
+    const { throttle } = open({ concurrency: 7 });
+    await expect(through(throttle, () => Promise.reject(timeout()))).rejects.toThrow(ModelError);
+    expect(throttle.state().limit).toBe(7);
+  });
+});
+
 describe("a wait that the server asks for", () => {
   /** Answers 100 requests a second, but refuses the 50th. */
   function refusingOnce(retryAfterMs: number | null) {

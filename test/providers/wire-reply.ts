@@ -11,6 +11,8 @@ export interface ProviderReply {
   readonly finishReason?: FinishReason;
   /** 100 in, 20 out where left out; null sends none. */
   readonly usage?: Usage | null;
+  /** US dollars that a chat completion reports, as OpenRouter does. Left out: it reports none. */
+  readonly costUsd?: number;
   /** The model that the reply names: the one that was asked where left out; null names none. */
   readonly model?: string | null;
   /** Something the provider wants back with the next request, in its own form. */
@@ -24,8 +26,8 @@ export function toReplyBody(format: WireFormat, reply: ProviderReply, n: number,
   const calls = (reply.toolCalls ?? []).map((call, i) => ({ id: call.id ?? `toolu_${n}_${i + 1}`, ...call }));
   const finish = reply.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop");
   const usage = reply.usage === undefined ? DEFAULT_USAGE : reply.usage;
-  const { content = "", reasoning, model = asked } = reply;
-  const body = BODIES[format]({ content, calls, finish, usage, reasoning, n });
+  const { content = "", reasoning, costUsd, model = asked } = reply;
+  const body = BODIES[format]({ content, calls, finish, usage, costUsd, reasoning, n });
   return model === null ? body : { ...body, [format === "google" ? "modelVersion" : "model"]: model };
 }
 
@@ -34,6 +36,7 @@ interface Whole {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: JsonValue }[];
   readonly finish: FinishReason;
   readonly usage: Usage | null;
+  readonly costUsd: number | undefined;
   readonly reasoning: string | undefined;
   readonly n: number;
 }
@@ -71,7 +74,7 @@ const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }>
     },
   }),
 
-  "openai-chat": ({ content, calls, finish, usage, reasoning, n }) => ({
+  "openai-chat": ({ content, calls, finish, usage, costUsd, reasoning, n }) => ({
     id: `chatcmpl-${n}`,
     object: "chat.completion",
     choices: [
@@ -102,6 +105,7 @@ const BODIES: Record<WireFormat, (whole: Whole) => { [key: string]: JsonValue }>
         cached_tokens: usage.cachedInputTokens,
         ...(usage.cacheWriteTokens === undefined ? {} : { cache_write_tokens: usage.cacheWriteTokens }),
       },
+      ...(costUsd === undefined ? {} : { cost: costUsd }),
     },
   }),
 

@@ -211,7 +211,7 @@ describe("a run", () => {
 
   test.each([
     ["whose key is refused", 401, "key"],
-    ["whose account has no money", 402, "key"],
+    ["whose account has no money", 402, "account"],
     ["whose model is unknown", 404, "model"],
   ])("%s stops at once and leaves its tasks unanswered", async (_what, status, by) => {
     provider = await startFakeProvider(() => ({ fail: "status", status, message: "no, test-key" }));
@@ -288,6 +288,29 @@ describe("a run", () => {
     const rest = await resumed(demo.db, wanted, first.run.id);
     expect(rest).toMatchObject({ stopped: null, totals: { totalTasks: TASKS, endings: { answered: TASKS } } });
     expect(rest.totals.spent.usage.inputTokens).toBe(provider.requests.length * 1_000);
+  });
+
+  test.each([1, 4])(
+    "exceeds a limit by the calls under way if replies cost what their server reports, %i at once",
+    async (concurrency) => {
+      // The price list says some $0.0004.
+      provider = await startFakeProvider(async () => ({ content: "x", costUsd: 0.5 }));
+      const wanted = { model: await remote("openai-chat", provider.baseUrl("openai-chat")), set, concurrency };
+      const { stopped, totals } = await benchmark(demo.db, { ...wanted, limits: { maxCostUsd: 1 } });
+      expect(stopped).toMatchObject({ by: "limit", flag: "--max-cost" });
+      expect(provider.requests.length).toBeLessThan(2 + concurrency);
+      expect(totals.spent.costUsd).toBeCloseTo(provider.requests.length * 0.5, 10);
+    },
+  );
+
+  test("counts replies that broke off, and tasks that failed by them", async () => {
+    const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
+    provider = await startFakeProvider(async () => ({ content: "The add", finishReason: "other", usage }));
+    const wanted = { model: await remote("openai-chat", provider.baseUrl("openai-chat"), 2), set, concurrency: 1 };
+    const { stopped, totals } = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 10_000 } });
+    expect(stopped).toMatchObject({ by: "limit", flag: "--max-run-tokens" });
+    expect(provider.requests).toHaveLength(10);
+    expect(totals.spent.usage.inputTokens).toBe(10_000);
   });
 
   test("counts tokens that its server does not report", async () => {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Completion, type Model, ModelError } from "../../src/models/model.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
+import { startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, openDemo, type TestDb } from "./demo-setup.js";
-import { benchmark, REPLY, resumed } from "./run-setup.js";
+import { benchmark, REPLY, remote, resumed } from "./run-setup.js";
 
 const refused = () => new ModelError("network", "connect ECONNREFUSED", { retryable: true, unreachable: true });
 const reset = () => new ModelError("network", "socket hang up", { retryable: true });
@@ -148,6 +149,38 @@ describe("a run", () => {
     const second = await resumed(demo.db, { model, set, questions }, first.run.id);
     expect(second).toMatchObject({ stopped: null, totals: { totalTasks: 12, failedTasks: 0 } });
   });
+
+  const DAILY = {
+    message: "Rate limit reached on tokens per day (TPD). Please try again in 2h3m.",
+    code: "rate_limit_exceeded",
+  };
+
+  test.each([
+    ["a daily limit with Retry-After", 429, { "retry-after": "7380" }, DAILY, "UTC"],
+    ["a daily limit in words", 429, {}, DAILY, "UTC"],
+    ["a server that is down for an hour", 503, { "retry-after": "3600" }, { message: "maintenance" }, "UTC"],
+    ["an empty account", 400, {}, { message: "Your credit balance is too low to access the API." }, "too low"],
+  ])(
+    "meeting %s stops, leaves its other tasks, and continues when it is over",
+    async (_, status, headers, error, why) => {
+      let isOver = false;
+      const provider = await startFakeProvider(({ question }) =>
+        isOver || question === set.questions[0]?.question
+          ? { content: "x" }
+          : { fail: "status", status, headers, body: { error } },
+      );
+      const questions = set.questions.slice(0, 12);
+      const model = await remote("openai-chat", provider.baseUrl("openai-chat"), 6);
+      const first = await benchmark(demo.db, { model, set, questions, concurrency: 2 });
+      expect(first.stopped).toMatchObject({ by: "account", why: expect.stringContaining(why) });
+      expect(first.totals).toMatchObject({ totalTasks: 1, failedTasks: 0, endings: { answered: 1 } });
+      expect(provider.requests.length).toBeLessThan(6);
+      isOver = true;
+      const second = await resumed(demo.db, { model, set, questions }, first.run.id);
+      await provider.close();
+      expect(second).toMatchObject({ stopped: null, totals: { totalTasks: 12, failedTasks: 0 } });
+    },
+  );
 
   test("whose server fails some tasks and answers again saves them as failed, once", async () => {
     let asked = 0;

@@ -186,10 +186,14 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
   async function asked(answer: (request: ParsedRequest) => Answer, attempts = 1) {
     provider = await startFakeProvider(answer);
     const model = await remote(format, provider.baseUrl(format), attempts);
-    const { results, traces } = await benchmark(demo.db, { model, set, questions: [question(set.questions, 16)] });
+    const { results, traces, totals } = await benchmark(demo.db, {
+      model,
+      set,
+      questions: [question(set.questions, 16)],
+    });
     const [result, trace] = [results[0], traces[0]];
     if (result === undefined || trace === undefined) throw new Error("the task left nothing");
-    return { result, trace };
+    return { result, trace, totals };
   }
 
   const partial = format.startsWith("openai") ? '{"query": "du' : ["du"];
@@ -205,6 +209,16 @@ describe.each(WIRE_FORMATS)("over %s", (format) => {
     expect(JSON.stringify(provider.requests[1]?.body)).toContain(
       JSON.stringify(trace.toolCalls[0]?.error).slice(1, -1),
     );
+  });
+
+  test("arguments that are a little off are repaired, and the run counts the calls", async () => {
+    const asText = call("email_search", { ...search.arguments, limit: "5" });
+    const { result, trace, totals } = await asked(({ turn }) => (turn < 2 ? { toolCalls: [asText] } : finish));
+    expect(trace.toolCalls.slice(0, 2).map(({ error, repairs }) => [error, repairs?.length])).toEqual([
+      [null, 1],
+      [null, 1],
+    ]);
+    expect([result.repairedCalls, totals.repairedCalls]).toEqual([2, 2]);
   });
 
   test("nothing but unusable calls: tool_protocol_error", async () => {

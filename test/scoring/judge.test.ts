@@ -342,12 +342,21 @@ describe("a verdict is read", () => {
 
   test.each([
     ["JSON in plain text", '{"verdict": "partly", "reason": "half of it"}'],
+    ["a verdict with a capital", '{"verdict": "Partly", "reason": "half of it"}'],
+    ["a call in the text", '{"tool": "record_verdict", "input": {"reason": "half of it", "verdict": "partly"}}'],
     [
       "JSON in a fence, with words round it",
       'Well:\n```json\n{"reason": "half of it", "verdict": "partly"}\n```\nDone.',
     ],
   ])("from %s where no tool is called", (_, content) => {
     expect(readReply(content)).toEqual({ verdict: "partly", reason: "half of it" });
+  });
+
+  test.each([
+    ["next to a brace in the reason", '{"reason": "it says {4.5} cents", "verdict": "correct"}', "it says {4.5} cents"],
+    ["without a reason", '{"verdict": "Correct", "reason": null}', ""],
+  ])("from the text %s", (_, content, reason) => {
+    expect(readReply(content)).toEqual({ verdict: "correct", reason });
   });
 
   test("from the tool call even where the text quotes another", () => {

@@ -75,6 +75,21 @@ command = "true"
       "unsupported t/task.toml steps: a task of several steps",
     ],
     [
+      "a later major version",
+      { "task.toml": 'schema_version = "2.0"\n' },
+      'unsupported t/task.toml schema_version: "2.0" is unknown: art-e reads versions 1.0 to 1.4',
+    ],
+    [
+      "a later version under its older name",
+      { "task.toml": 'version = "3"\n' },
+      'unsupported t/task.toml version: "3" is unknown: art-e reads versions 1.0 to 1.4',
+    ],
+    [
+      "a later minor version",
+      { "task.toml": 'schema_version = "1.9"\n' },
+      'version_unknown t/task.toml schema_version: "1.9" is unknown: art-e reads versions 1.0 to 1.4',
+    ],
+    [
       "sidecars",
       { "environment/docker-compose.yaml": "services: {}\n" },
       "unsupported t/environment/docker-compose.yaml : a task with further containers",

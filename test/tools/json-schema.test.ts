@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { googleSchema, readArguments } from "../../src/models/tool-calls.js";
+import { readArguments } from "../../src/models/tool-calls.js";
+import { googleSchema } from "../../src/models/tool-schemas.js";
 import { type JsonSchema, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../src/platform/json.js";
 import { compileArgumentSchema, compileResultSchema } from "../../src/tools/json-schema.js";
 
@@ -19,6 +20,13 @@ describe("a schema is refused", () => {
     ["that refers to somewhere else", { type: "object", properties: { v: { $ref: "http://x.example/s" } } }, "ref"],
   ])("%s", (_, schema, why) => {
     expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
+  });
+
+  test("is accepted if it requires in one part what another part defines", () => {
+    const properties = { a: { type: "string" }, b: { type: "string" } };
+    const oneOf = [{ required: ["a"] }, { required: ["b"] }];
+    const check = compileArgumentSchema({ type: "object", properties, oneOf });
+    expect([check({ a: "x" }).ok, check({ a: "x", b: "y" }).ok, check({}).ok]).toEqual([true, false, false]);
   });
 
   test.each([

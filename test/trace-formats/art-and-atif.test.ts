@@ -32,9 +32,10 @@ describe("ART's trajectory groups", () => {
       [0.5],
     ]);
     expect(report.notes).toEqual([
+      "The choices have no log probabilities, so ART trains on them only with allow_training_without_logprobs=True.",
       "2 of 3 groups have one reward only, from which GRPO learns nothing: 7, 10. More epochs give more rewards.",
     ]);
-    expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([]);
+    expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([expect.stringContaining("log probabilities")]);
   });
 
   it("leave out what has no reward or no reply to train on", () => {

@@ -185,6 +185,8 @@ function hintFor(
       return `Go on with a higher limit: ${resume} ${stopped.flag} ${LIMIT_FLAGS[stopped.flag]}`;
     case "key":
       return `Check ${keyOf(model)} and the account behind it; when it is accepted: ${resume}`;
+    case "account":
+      return `See that the account behind ${keyOf(model)} has credit and its limits have reset; then continue: ${resume}`;
     case "model":
       if (model.startsWith("command/"))
         return `See that the program is there and can be started; then go on with: ${resume}`;

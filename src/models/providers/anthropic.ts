@@ -1,23 +1,14 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import type { Endpoint } from "../endpoint.js";
+import { type Endpoint, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import {
-  cacheWrites,
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-  type Usage,
-} from "../model.js";
-import { sdkFetch, withDeadline } from "../provider-http.js";
-import { anthropicRules, sentOf } from "../request-parameters.js";
+import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
+import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
-  objectSchema,
   type Reply,
   readArguments,
   responseIdSchema,
@@ -25,8 +16,11 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "anthropic";
+
+const ANTHROPIC_URL = "https://api.anthropic.com";
 
 /** The version of the API that every server of this format knows, and the last that takes a temperature. */
 const OLDER_VERSION = "2023-06-01";
@@ -35,9 +29,11 @@ const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
 /** The Messages API, of Anthropic or of a server that speaks like it (`baseUrl`, without `/v1`). */
 export function anthropicModel(name: string, endpoint: Endpoint): Model {
+  const url = urlBelow(endpoint.baseUrl ?? ANTHROPIC_URL, "/v1/messages", /\/v1$/);
   const client = new Anthropic({
     apiKey: endpoint.apiKey,
-    baseURL: (endpoint.baseUrl ?? "https://api.anthropic.com").replace(/\/v1$/, ""),
+    // Otherwise the SDK reads the environment.
+    baseURL: new URL(url).origin,
     webhookKey: null,
     maxRetries: 0,
     timeout: endpoint.timeoutMs,
@@ -45,22 +41,22 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     openTelemetry: false,
     fetch: sdkFetch,
   });
-  const rules = anthropicRules(name);
+  const adapt = toolAdapter("anthropic");
+  const parameters = new AdaptiveParameters(anthropicRules(name));
   return {
     id: `${PROVIDER}/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      const body = toBody(name, request, sent);
-      const headers = headersFor(endpoint, "temperature" in body);
-      const send = () =>
-        withDeadline(signal, endpoint.timeoutMs, (within) =>
-          client.post("/v1/messages", { body, headers, signal: within }),
-        );
-      return attempt(endpoint.apiKey, signal, send, (reply) => ({
-        ...fromBody(reply, request.messages),
-        sent,
-      }));
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        const tools = adapt(request.tools);
+        const body = toBody(name, request, tools, sent);
+        const headers = headersFor(endpoint, "temperature" in body);
+        const send = () =>
+          withDeadline(signal, endpoint.timeoutMs, (within) =>
+            sdkReply(client.post(url, { body, headers, signal: within })),
+          );
+        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent });
+        return attempt(endpoint.apiKey, signal, send, read, tools);
+      }),
   };
 }
 
@@ -75,7 +71,7 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
 
 type AnthropicBlock = { [key: string]: JsonValue };
 
-function toBody(name: string, { system, tools, messages }: ModelRequest, sent: SentParameters) {
+function toBody(name: string, { system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   return {
     model: name,
     max_tokens: sent.maxTokens,
@@ -89,7 +85,7 @@ function toBody(name: string, { system, tools, messages }: ModelRequest, sent: S
           tools: tools.map((tool) => ({
             name: tool.name,
             description: tool.description,
-            input_schema: objectSchema(tool.parameters),
+            input_schema: tool.parameters,
           })),
           tool_choice: { type: sent.toolChoice === "required" ? "any" : "auto" },
         }),
@@ -154,23 +150,11 @@ function textBlock(text: string): AnthropicBlock[] {
 
 const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
 
-const count = z.number().int().nonnegative().nullish();
-
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
   content: stateSchema,
   stop_reason: z.string().nullish(),
-  usage: z
-    .object({
-      input_tokens: z.number().int().nonnegative(),
-      output_tokens: z.number().int().nonnegative(),
-      cache_read_input_tokens: count,
-      cache_creation_input_tokens: count,
-      cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish(),
-      output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
-    })
-    .nullish(),
 });
 
 const textSchema = z.object({ type: z.literal("text"), text: z.string() });
@@ -202,7 +186,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
-    usage: reply.usage ? toUsage(reply.usage) : null,
     ...stateOf(reply.content, ids),
   };
 }
@@ -215,16 +198,4 @@ function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pi
     .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
     .map((block) => (block.type === "tool_use" ? { ...block, id: rest.shift() ?? "" } : block));
   return { providerState: { provider: PROVIDER, value } };
-}
-
-function toUsage(usage: NonNullable<z.output<typeof replySchema>["usage"]>): Usage {
-  const cachedInputTokens = usage.cache_read_input_tokens ?? 0;
-  const written = usage.cache_creation_input_tokens ?? 0;
-  return {
-    inputTokens: usage.input_tokens + cachedInputTokens + written,
-    outputTokens: usage.output_tokens,
-    cachedInputTokens,
-    ...cacheWrites(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0),
-    ...reasoningUsage(usage.output_tokens_details?.thinking_tokens),
-  };
 }

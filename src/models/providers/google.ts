@@ -1,22 +1,13 @@
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import type { Endpoint } from "../endpoint.js";
+import { type Endpoint, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import {
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-  type ToolMessage,
-  type Usage,
-} from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
 import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
-import { googleRules, sentOf } from "../request-parameters.js";
+import { AdaptiveParameters, googleRules } from "../request-parameters.js";
 import {
   attempt,
-  googleSchema,
   modelNameSchema,
   type Reply,
   readArguments,
@@ -25,6 +16,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "google";
 
@@ -33,17 +25,19 @@ const GOOGLE_URL = "https://generativelanguage.googleapis.com";
 /** Gemini's generateContent, of Google or of a server that speaks like it (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
   const { apiKey, timeoutMs } = endpoint;
-  const url = `${(endpoint.baseUrl ?? GOOGLE_URL).replace(/\/v1(beta)?$/, "")}/v1beta/${pathOf(name)}:generateContent`;
+  const url = urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:generateContent`, /\/v1(beta)?$/);
   const headers = jsonHeaders({ "x-goog-api-key": apiKey });
-  const rules = googleRules(name);
+  const adapt = toolAdapter("google");
+  const parameters = new AdaptiveParameters(googleRules(name));
   return {
     id: `${PROVIDER}/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      const body = jsonBytes(toBody(request, sent));
-      const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        const tools = adapt(request.tools);
+        const body = jsonBytes(toBody(request, tools, sent));
+        const send = () => postJson(url, headers, body, { signal, timeoutMs });
+        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
+      }),
   };
 }
 
@@ -56,7 +50,7 @@ function pathOf(name: string): string {
 type GooglePart = { [key: string]: JsonValue };
 
 /** As Google's SDK writes it, whose transport follows redirects with the key and hides the headers of a refusal. */
-function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters) {
+function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   const { maxTokens, temperature, toolChoice } = sent;
   return {
     contents: toContents(messages),
@@ -67,10 +61,11 @@ function toBody({ system, messages, tools }: ModelRequest, sent: SentParameters)
       : {
           tools: [
             {
-              functionDeclarations: tools.map(({ name, description, parameters }) => {
-                const schema = googleSchema(parameters);
-                return { name, description, ...(schema === null ? {} : { parameters: schema }) };
-              }),
+              functionDeclarations: tools.map(({ name, description, parameters }) => ({
+                name,
+                description,
+                ...(parameters === null ? {} : { parameters }),
+              })),
             },
           ],
           toolConfig: {
@@ -153,16 +148,6 @@ const partSchema = z.object({
   functionCall: z.object({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() }).optional(),
 });
 
-const tokens = z.number().int().nonnegative().nullish();
-
-const usageSchema = z.object({
-  promptTokenCount: tokens,
-  toolUsePromptTokenCount: tokens,
-  candidatesTokenCount: tokens,
-  thoughtsTokenCount: tokens,
-  cachedContentTokenCount: tokens,
-});
-
 const replySchema = z.object({
   modelVersion: modelNameSchema,
   responseId: responseIdSchema,
@@ -175,7 +160,6 @@ const replySchema = z.object({
     )
     .nullish(),
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
-  usageMetadata: usageSchema.nullish(),
 });
 
 /** An empty object parses as well; a reply must hold a candidate or say why it holds none. */
@@ -183,7 +167,6 @@ const wholeReplySchema = replySchema.refine((reply) => reply.candidates?.length 
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const reply = wholeReplySchema.parse(body);
-  const usage = reply.usageMetadata ? toUsage(reply.usageMetadata) : null;
   const candidate = reply.candidates?.[0];
   if (!candidate) {
     const raw = reply.promptFeedback?.blockReason ?? "";
@@ -194,7 +177,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
       rawFinishReason: raw,
       ...reply.modelVersion,
       ...reply.responseId,
-      usage,
     };
   }
   const rawParts = candidate.content?.parts ?? [];
@@ -214,17 +196,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.modelVersion,
     ...reply.responseId,
-    usage,
     ...(needed ? { providerState: { provider: PROVIDER, value: { parts: rawParts, ids } } } : {}),
-  };
-}
-
-/** Gemini bills thinking as output but counts it separately. */
-function toUsage(usage: z.output<typeof usageSchema>): Usage {
-  return {
-    inputTokens: (usage.promptTokenCount ?? 0) + (usage.toolUsePromptTokenCount ?? 0),
-    outputTokens: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
-    cachedInputTokens: usage.cachedContentTokenCount ?? 0,
-    ...reasoningUsage(usage.thoughtsTokenCount),
   };
 }

@@ -9,21 +9,13 @@ import {
   openaiHeaders,
 } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
-import {
-  cacheWrites,
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-} from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
+import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
-  objectSchema,
   type Reply,
   readArguments,
   responseIdSchema,
@@ -31,6 +23,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "openai-chat";
 
@@ -56,39 +49,41 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
   const headers = jsonHeaders(openaiHeaders(endpoint));
   const { apiKey, timeoutMs } = endpoint;
-  const bodyOf = bodyWriter(name, endpoint);
+  // OpenAI takes the newer name for all models; most other servers know only the older one.
+  const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+  const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
+  const bodyOf = bodyWriter(name, parameters);
+  const adapt = toolAdapter("openai");
   const toolsOf = toolsWriter();
-  const rules = openaiRules(name, "chat");
   return {
     id: `openai/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      // Before the call, so that nothing but the bytes is kept while it is under way.
-      const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(request));
-      const send = () => postJson(url, headers, body, { signal, timeoutMs });
-      return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }));
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        // Before the call, so that nothing but the bytes is kept while it is running.
+        const tools = adapt(request.tools);
+        const body = joinObjects(jsonBytes(bodyOf(request, sent)), toolsOf(tools, sent.toolChoice));
+        const send = () => postJson(url, headers, body, { signal, timeoutMs });
+        return attempt(apiKey, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
+      }),
   };
 }
 
 /** All fields but those for the tools. */
-function bodyWriter(name: string, endpoint: Endpoint) {
-  // OpenAI takes the newer name for all models; other servers mostly know the older one alone.
-  const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
+function bodyWriter(name: string, parameters: AdaptiveParameters) {
   return ({ system, messages }: ModelRequest, { maxTokens, temperature }: SentParameters) => ({
     model: name,
     messages: toMessages(system, messages),
     // Some gateways stream unless they are told not to.
     stream: false,
-    [limit]: maxTokens,
+    [parameters.limitName]: maxTokens,
     ...(temperature === null ? {} : { temperature }),
   });
 }
 
 /** The fields for the tools, made once: all calls of a run have the same, and they are a third of most requests. */
-function toolsWriter(): (request: ModelRequest) => Buffer {
-  let last: (Pick<ModelRequest, "tools" | "toolChoice"> & { readonly bytes: Buffer }) | undefined;
-  return ({ tools, toolChoice }) => {
+function toolsWriter() {
+  let last: { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
+  return (tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): Buffer => {
     if (last?.tools !== tools || last.toolChoice !== toolChoice) {
       last = { tools, toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
     }
@@ -96,12 +91,12 @@ function toolsWriter(): (request: ModelRequest) => Buffer {
   };
 }
 
-function toToolFields(tools: ModelRequest["tools"], toolChoice: ModelRequest["toolChoice"]) {
+function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolChoice"]) {
   if (tools.length === 0) return {};
   return {
     tools: tools.map(({ name, description, parameters }) => ({
       type: "function",
-      function: { name, description, parameters: objectSchema(parameters) },
+      function: { name, description, parameters },
     })),
     tool_choice: toolChoice,
   };
@@ -150,8 +145,6 @@ function toMessage(message: Message): Record<string, JsonValue> {
 const stateSchema = z.record(z.string(), jsonValueSchema);
 const callStateSchema = z.record(z.string(), stateSchema);
 
-const tokens = z.number().int().nonnegative();
-
 const messageSchema = z.looseObject({
   content: chatContentSchema.nullish(),
   refusal: z.string().nullish(),
@@ -183,17 +176,6 @@ const replySchema = z.object({
     ],
     z.unknown(),
   ),
-  usage: z
-    .object({
-      prompt_tokens: tokens,
-      completion_tokens: tokens.nullish(),
-      prompt_tokens_details: z
-        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
-        .nullish(),
-      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
-    })
-    .nullish()
-    .catch(null),
 });
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
@@ -222,15 +204,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
-    usage: reply.usage
-      ? {
-          inputTokens: reply.usage.prompt_tokens,
-          outputTokens: reply.usage.completion_tokens ?? 0,
-          cachedInputTokens: reply.usage.prompt_tokens_details?.cached_tokens ?? 0,
-          ...cacheWrites(reply.usage.prompt_tokens_details?.cache_write_tokens ?? 0),
-          ...reasoningUsage(reply.usage.completion_tokens_details?.reasoning_tokens),
-        }
-      : null,
     ...stateOf(message, calls, ids),
   };
 }

@@ -1,24 +1,16 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, OPENAI_URL, openaiHeaders } from "../endpoint.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import {
-  cacheWrites,
-  type Message,
-  type Model,
-  type ModelRequest,
-  reasoningUsage,
-  type SentParameters,
-} from "../model.js";
+import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
-import { httpError } from "../provider-errors.js";
-import { sdkFetch, withDeadline } from "../provider-http.js";
-import { openaiRules, sentOf } from "../request-parameters.js";
+import { providerError } from "../provider-errors.js";
+import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import {
   attempt,
   modelNameSchema,
-  objectSchema,
   type Reply,
   readArguments,
   responseIdSchema,
@@ -26,6 +18,7 @@ import {
   uniqueIds,
   wellFormed,
 } from "../tool-calls.js";
+import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
 const PROVIDER = "openai-responses";
 
@@ -48,32 +41,36 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
 /** OpenAI's Responses API without its memory: nothing is stored there, every request brings the whole conversation. */
 export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
+  const url = urlBelow(endpoint.baseUrl ?? OPENAI_URL, "/responses");
   const headers = openaiHeaders(endpoint);
-  const rules = openaiRules(name, "responses");
+  const adapt = toolAdapter("openai");
+  const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
   // A name of somebody's own, such as a deployment's, does not tell; its first reply does.
   let reasons = isReasoningModel(name);
   return {
     id: `openai/${name}`,
-    complete: (request, signal) => {
-      const sent = sentOf(rules, request);
-      const body = toBody(name, request, sent, reasons);
-      const send = () =>
-        withDeadline(signal, endpoint.timeoutMs, (within) =>
-          client.post("/responses", { body, headers, signal: within }),
-        );
-      return attempt(endpoint.apiKey, signal, send, (answer) => {
-        const reply = replySchema.parse(answer);
-        reasons ||= reply.output.some(({ type }) => type === "reasoning");
-        return { ...fromReply(reply, request.messages), sent };
-      });
-    },
+    complete: (request, signal) =>
+      parameters.complete(request, (sent) => {
+        const tools = adapt(request.tools);
+        const body = toBody(name, request, tools, sent, reasons);
+        const send = () =>
+          withDeadline(signal, endpoint.timeoutMs, (within) =>
+            sdkReply(client.post(url, { body, headers, signal: within })),
+          );
+        const read = (answer: unknown) => {
+          const reply = replySchema.parse(answer);
+          reasons ||= reply.output.some(({ type }) => type === "reasoning");
+          return { ...fromReply(reply, request.messages), sent };
+        };
+        return attempt(endpoint.apiKey, signal, send, read, tools);
+      }),
   };
 }
 
 type ResponseItem = { [key: string]: JsonValue };
 
-function toBody(name: string, request: ModelRequest, sent: SentParameters, reasons: boolean) {
-  const { system, tools } = request;
+function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, sent: SentParameters, reasons: boolean) {
+  const { system } = request;
   return {
     model: name,
     ...(system === "" ? {} : { instructions: wellFormed(system) }),
@@ -91,7 +88,7 @@ function toBody(name: string, request: ModelRequest, sent: SentParameters, reaso
             type: "function",
             name,
             description,
-            parameters: objectSchema(parameters),
+            parameters,
             strict: false,
           })),
           tool_choice: sent.toolChoice,
@@ -130,8 +127,6 @@ function withoutTrailingReasoning(items: ResponseItem[]): ResponseItem[] {
 
 const itemSchema = z.record(z.string(), jsonValueSchema);
 
-const tokens = z.number().int().nonnegative();
-
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
@@ -139,16 +134,6 @@ const replySchema = z.object({
   error: z.object({ code: z.string().nullish(), message: z.string() }).nullish(),
   incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
   output: z.array(itemSchema),
-  usage: z
-    .object({
-      input_tokens: tokens,
-      output_tokens: tokens,
-      input_tokens_details: z
-        .object({ cached_tokens: tokens.nullish(), cache_write_tokens: tokens.nullish() })
-        .nullish(),
-      output_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
-    })
-    .nullish(),
 });
 
 const callSchema = z.object({ call_id: z.string().nullish(), name: z.string(), arguments: z.unknown().optional() });
@@ -178,24 +163,15 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     rawFinishReason: refused ? "refusal" : raw,
     ...reply.model,
     ...reply.id,
-    usage: reply.usage
-      ? {
-          inputTokens: reply.usage.input_tokens,
-          outputTokens: reply.usage.output_tokens,
-          cachedInputTokens: reply.usage.input_tokens_details?.cached_tokens ?? 0,
-          ...cacheWrites(reply.usage.input_tokens_details?.cache_write_tokens ?? 0),
-          ...reasoningUsage(reply.usage.output_tokens_details?.reasoning_tokens),
-        }
-      : null,
     ...stateOf(reply.output, ids),
   };
 }
 
-/** A reply that failed on the way is told by a code inside a 200. */
+/** A reply that failed on the way has an error with a code inside a 200. */
 function failure(error: z.output<typeof replySchema>["error"]) {
-  const failure = error?.message ?? "the reply failed without a reason";
-  if (error?.code === "rate_limit_exceeded") return httpError(429, failure);
-  return httpError(error?.code === "server_error" || !error ? 500 : 400, failure);
+  const message = error?.message ?? "the reply failed without a reason";
+  const status = error?.code === "rate_limit_exceeded" ? 429 : error?.code === "server_error" || !error ? 500 : 400;
+  return providerError({ status, message, body: { error } });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { cacheWrites, type FinishReason, reasoningUsage, type ToolSpec, type Usage } from "../../models/model.js";
-import { isJsonObject } from "../../models/tool-calls.js";
-import { type JsonObject, type JsonValue, jsonObjectSchema } from "../../platform/json.js";
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema } from "../../platform/json.js";
 import { finishReason, modelId } from "../otlp-encode.js";
 import { type AttributeMap, countOf, itemsOf, jsonIn, jsonOf, jsonOrText, textOf, textsOf } from "./attributes.js";
 import type { ReadSpan } from "./spans.js";

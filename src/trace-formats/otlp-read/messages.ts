@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Message, ToolCall } from "../../models/model.js";
-import { isJsonObject } from "../../models/tool-calls.js";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { isJsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { reasoningField } from "../imported-trace.js";
 import { type AttributeMap, itemsOf, jsonOf, jsonOrText, textOf } from "./attributes.js";
 import type { ReadSpan } from "./spans.js";

@@ -93,6 +93,20 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     });
   });
 
+  it("exceeds --max-cost by the calls under way if replies cost what their server reports", async () => {
+    answer = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { ...ANSWER, costUsd: 0.5 };
+    };
+    const line = LINE.replace(/--model-id \S+/, "--model-id openai/gpt-4.1").concat(
+      ` --base-url ${provider.baseUrl("openai-chat")}`,
+    );
+    const { code } = await artE(`${line} -l 24 --max-cost 1 -o dear.json`, variables());
+    expect(code).toBe(1);
+    expect(times.length).toBeLessThan(2 + SLOTS);
+    expect(readJson("dear.json").spent.costUsd).toBeCloseTo(times.length * 0.5, 10);
+  });
+
   it("makes no call once --max-run-tokens is reached, but for those under way, and loses none that it paid for", async () => {
     // From the fifth task on, tasks take ten calls.
     let tasks = 0;

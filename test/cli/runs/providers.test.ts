@@ -1,5 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { startProxy } from "../../providers/proxy.js";
+import { SELF_SIGNED } from "../../providers/self-signed.js";
+import { toReplyBody } from "../../providers/wire-reply.js";
 import type { ParsedRequest, WireFormat } from "../../providers/wire-request.js";
 import { boxLines, demoQuestion, demoQuestions, everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
@@ -100,6 +106,37 @@ describe("providers", () => {
       expect(provider.requests).toHaveLength(9);
       expect(JSON.stringify(provider.requests[0])).toContain(KEY);
       expect(stdout + stderr).not.toContain(KEY);
+    });
+  });
+
+  describe("through a proxy", () => {
+    it("a run tunnels https, and NO_PROXY excludes hosts", async () => {
+      const body = toReplyBody("openai-chat", { content: "42" }, 1, "mine");
+      const server = createServer(SELF_SIGNED, (_, response) => {
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+      });
+      await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+      const proxy = await startProxy((server.address() as AddressInfo).port);
+      writeFileSync(path("ca.pem"), SELF_SIGNED.cert);
+      const variables = { HTTPS_PROXY: proxy.url.replace("//", "//user:secret@"), NODE_EXTRA_CA_CERTS: path("ca.pem") };
+      const line = `${RUN} -l 1 --model-id openai/mine --base-url https://models.example.invalid/v1`;
+      expect(await artE(line, variables)).toMatchObject({ code: 0, stderr: "" });
+      expect(proxy.requests).toEqual(["CONNECT models.example.invalid:443"]);
+      expect(proxy.headers[0]?.["proxy-authorization"]).toBe(`Basic ${btoa("user:secret")}`);
+      const direct = await artE(line, { ...variables, NO_PROXY: "example.invalid" });
+      expect(direct).toMatchObject({ code: 1, stderr: expect.stringContaining("no such host") });
+      expect(proxy.requests).toHaveLength(1);
+      proxy.close();
+      server.closeAllConnections();
+      server.close();
+    });
+
+    it("a run refuses a proxy that is not a URL", async () => {
+      const line = `${RUN} -l 1 --model-id openai/mine --base-url https://models.example.invalid/v1`;
+      expect(await artE(line, { HTTPS_PROXY: "ftp://proxy" })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("HTTPS_PROXY: expected a URL"),
+      });
     });
   });
 

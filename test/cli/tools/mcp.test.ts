@@ -234,7 +234,10 @@ describe("over HTTP", () => {
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const accept = { accept: "application/json, text/event-stream" };
     const { port } = new URL(url);
-    expect((await post(url, accept, ping)).status).toBe(200);
+    for (const type of [accept.accept, "*/*", "application/*", "application/json"]) {
+      expect([type, (await post(url, { accept: type }, ping)).status]).toEqual([type, 200]);
+    }
+    expect((await post(url, { accept: "text/html" }, ping)).status).toBe(406);
     expect((await post(url, { ...accept, origin: `http://localhost:${port}` }, ping)).status).toBe(200);
     for (const origin of [
       "https://evil.example",

@@ -163,6 +163,7 @@ describe("export formats", () => {
     it("--format art writes a group for each question, and warns of equal rewards", async () => {
       const { stdout, stderr } = await artE("export-traces --format art --reward sourcesF1");
       expect(readArtGroups(stdout).map(({ trajectories }) => trajectories.length)).toEqual(Array(12).fill(2));
+      expect(stderr).toContain("allow_training_without_logprobs=True");
       expect(stderr).toContain(
         "12 of 12 groups have one reward only, from which GRPO learns nothing: 1, 2, 3, 4, 5 and others.",
       );

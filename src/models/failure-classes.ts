@@ -1,0 +1,173 @@
+import type { ModelErrorKind } from "./model.js";
+
+/**
+ * What a provider's error means for the call, the task and the run. Servers disagree on statuses and words, so codes
+ * and structured details decide first, the wording of the message second, and the plain status last.
+ */
+
+/** `stops`: no task of the run could succeed, so the rest is left for `--resume`. */
+export type Consequence = "retried" | "fails" | "refused" | "stops";
+
+export interface FailureClass {
+  readonly kind: ModelErrorKind;
+  readonly consequence: Consequence;
+  /** Codes, types, statuses and reasons inside the error, in lower case; with `*`, any that begin this way. */
+  readonly codes: readonly string[];
+  readonly statuses: readonly number[];
+  /** Wordings of servers that have no code for it, with the statuses they come with. */
+  readonly words?: { readonly statuses: readonly number[]; readonly pattern: RegExp };
+}
+
+/** At OpenAI, Anthropic, Azure, Bedrock, Gemini, xAI, Groq, Mistral, Kimi, Qwen, GLM, MiniMax and local servers. */
+const TOO_LONG = [
+  /prompt (is )?too long|input is too long for requested model|prompt exceeds max length/,
+  /context_length_exceeded|context length exceeded|exceed_context_size|context window|context shift is disabled/,
+  /context length of only \d+ tokens|context size has been exceeded|when context the overflows/,
+  /exceeds? (the )?(model'?s )?(available |maximum )?(allowed )?(context|number of tokens|input length)/,
+  /(maximum|max) (context|prompt|model) length|longer than the (maximum model|model's context) length/,
+  /(greater|larger|longer) than the (model'?s )?context (length|size|window)|configured context size/,
+  /exceeded model token limit|token limit exceeded|prompt token count of \d+ exceeds/,
+  /input token count|too many (input )?tokens|reduce the length of the (messages|prompt|input)/,
+  /range of input length should be|inputs?`? (tokens|must have less than)|max_(completion_)?tokens must be at least 1, got -/,
+];
+
+const NO_CREDIT =
+  /credit balance is too low|reached your specified (api )?usage limits?|insufficient (account )?balance|out of credits?|used all available credits|(doesn't|does not) have any credits|monthly (spending|usage) limit|exceeded your current quota, please check your plan/;
+
+const DECLINED =
+  /blocked by (the )?content filtering|content exists risk|considered high risk|violates? (our |the )?(usage|content|acceptable use) (guidelines|policy|policies)|flagged (for|by|as)|guardrail[s]? (has |have )?(blocked|intervened)|content management policy/;
+
+const anyOf = (patterns: readonly RegExp[]) => new RegExp(patterns.map(({ source }) => source).join("|"), "i");
+
+/** In the order in which they are tried. */
+export const FAILURE_CLASSES: readonly FailureClass[] = [
+  {
+    kind: "refused",
+    consequence: "refused",
+    codes: [
+      "content_filter",
+      "content_policy_violation",
+      "content_moderation*",
+      "data_inspection_failed",
+      "datainspectionfailed",
+      "invalid_prompt",
+      "moderation_blocked",
+      "responsibleaipolicyviolation",
+      "safety_check*",
+      "1301",
+    ],
+    statuses: [],
+    words: { statuses: [400, 403, 422, 451], pattern: new RegExp(DECLINED, "i") },
+  },
+  {
+    kind: "context_overflow",
+    consequence: "fails",
+    codes: ["context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded", "1261"],
+    statuses: [],
+    words: { statuses: [400, 413, 422, 500], pattern: anyOf(TOO_LONG) },
+  },
+  {
+    kind: "rate_limit",
+    consequence: "retried",
+    codes: [
+      "rate_limit_error",
+      "rate_limit_exceeded",
+      "rate_limit_reached_error",
+      "resource_exhausted",
+      "throttling*",
+      "too_many_requests",
+      "1302",
+      "1303",
+    ],
+    statuses: [429],
+    words: { statuses: [429], pattern: /RESOURCE_EXHAUSTED|per ?minute/i },
+  },
+  {
+    kind: "unavailable",
+    consequence: "stops",
+    codes: [
+      "access_terminated",
+      "arrearage",
+      "billing_error",
+      "billing_hard_limit_reached",
+      "billing_not_active",
+      "exceeded_current_quota_error",
+      "insufficient_balance",
+      "insufficient_quota",
+      "1113",
+    ],
+    statuses: [402],
+    words: { statuses: [400, 403, 429], pattern: new RegExp(NO_CREDIT, "i") },
+  },
+  {
+    kind: "auth",
+    consequence: "stops",
+    codes: ["account_deactivated", "api_key_invalid", "authentication_error", "invalid_api_key"],
+    statuses: [401, 403],
+    words: { statuses: [400], pattern: /api[ _]key not valid|api_key_invalid|api key expired/i },
+  },
+  {
+    kind: "not_found",
+    consequence: "stops",
+    codes: ["model_not_found", "not_found_error"],
+    statuses: [404],
+    words: { statuses: [400], pattern: /is not a valid model id/i },
+  },
+  {
+    kind: "overloaded",
+    consequence: "retried",
+    codes: [
+      "capacity_exceeded",
+      "engine_overloaded_error",
+      "overloaded",
+      "overloaded_error",
+      "server_is_overloaded",
+      "slow_down",
+    ],
+    statuses: [498, 503, 529],
+  },
+  { kind: "timeout", consequence: "retried", codes: ["deadline_exceeded", "timeout_error"], statuses: [408, 499] },
+  { kind: "server", consequence: "retried", codes: [], statuses: [409, 424, 425] },
+];
+
+const SERVER: FailureClass = { kind: "server", consequence: "retried", codes: [], statuses: [] };
+const BAD_REQUEST: FailureClass = { kind: "bad_request", consequence: "fails", codes: [], statuses: [] };
+const NO_ERROR: FailureClass = { kind: "protocol", consequence: "fails", codes: [], statuses: [] };
+
+const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => one.kind === kind) ?? BAD_REQUEST;
+
+/** A provider's error, as far as it tells what kind of failure it is. */
+export interface ProviderFailure {
+  readonly status: number;
+  /** Its message, untruncated. */
+  readonly message: string;
+  /** Codes, types, statuses and reasons inside it, in lower case. */
+  readonly codes: readonly string[];
+  /** Whether it lists reasons for which the prompt was declined (OpenRouter). */
+  readonly isDeclined: boolean;
+  /** Google's quotas that were exceeded (google.rpc.QuotaFailure). */
+  readonly quotas: readonly { readonly id: string; readonly value: string }[];
+}
+
+export function classifyFailure({ status, message, codes, isDeclined, quotas }: ProviderFailure): FailureClass {
+  if (isDeclined) return classOf("refused");
+  // A limit per day, or a quota of zero, outlasts every retry; Google asks to wait a few seconds for those too.
+  if (quotas.some(({ id, value }) => /per(day|month)/i.test(id) || value === "0")) return classOf("unavailable");
+  if (isLargerThanLimit(message)) return classOf("context_overflow");
+  return (
+    FAILURE_CLASSES.find((one) => codes.some((code) => one.codes.some((name) => matches(code, name)))) ??
+    FAILURE_CLASSES.find(({ words }) => words?.statuses.includes(status) && words.pattern.test(message)) ??
+    FAILURE_CLASSES.find(({ statuses }) => statuses.includes(status)) ??
+    (status >= 500 ? SERVER : status >= 400 ? BAD_REQUEST : NO_ERROR)
+  );
+}
+
+function matches(code: string, name: string): boolean {
+  return name.endsWith("*") ? code.startsWith(name.slice(0, -1)) : code === name;
+}
+
+/** A request that exceeds the limit per minute by itself, at OpenAI and Groq: it would never be let through. */
+function isLargerThanLimit(message: string): boolean {
+  const [, limit, requested] = /request too large .*limit:? (\d+), requested:? (\d+)/is.exec(message) ?? [];
+  return limit !== undefined && Number(requested) > Number(limit);
+}

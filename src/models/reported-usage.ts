@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { cacheWrites, reasoningUsage, type Usage } from "./model.js";
+import type { JsonReply } from "./provider-http.js";
+
+/**
+ * Reads the tokens and the cost that a server reports with a reply. One reader for all wire formats: gateways mix
+ * their names. Nothing in it can make a reply unusable; a number that cannot be right counts as not reported.
+ */
+
+/** Tokens and US dollars of a call. `usage` is null if unknown; without `costUsd`, a price list applies. */
+export interface ReportedUsage {
+  readonly usage: Usage | null;
+  readonly costUsd?: number;
+  readonly notes?: string[];
+}
+
+/** Ten times the largest context window of any model. */
+const MAX_TOKENS = 100_000_000;
+const MAX_COST_USD = 10_000;
+
+/** xAI's unit (https://docs.x.ai/developers/cost-tracking). */
+const TICKS_PER_USD = 1e10;
+
+/** LiteLLM's, in US dollars (https://docs.litellm.ai/docs/proxy/response_headers). */
+const COST_HEADER = "x-litellm-response-cost";
+
+const isWhole = (value: number) => value >= 0 && value % 1 === 0;
+
+/** Not limited to safe integers, so that an absurd count is noticed rather than ignored. */
+const count = z.number().refine(isWhole).nullish().catch(null);
+const dollars = z.number().nonnegative().nullish().catch(null);
+
+const details = z
+  .object({ cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count, thinking_tokens: count })
+  .nullish()
+  .catch(null);
+
+const reportSchema = z.object({
+  // Chat completions. DeepSeek and Moonshot have their own names for cached tokens.
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: details,
+  completion_tokens_details: details,
+  prompt_cache_hit_tokens: count,
+  cached_tokens: count,
+  // Messages and Responses.
+  input_tokens: count,
+  output_tokens: count,
+  input_tokens_details: details,
+  output_tokens_details: details,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish().catch(null),
+  // Gemini.
+  promptTokenCount: count,
+  toolUsePromptTokenCount: count,
+  candidatesTokenCount: count,
+  thoughtsTokenCount: count,
+  cachedContentTokenCount: count,
+  totalTokenCount: count,
+  // OpenRouter (https://openrouter.ai/docs/use-cases/usage-accounting), Perplexity and xAI.
+  cost: z
+    .union([z.number().nonnegative(), z.object({ total_cost: dollars }).transform(({ total_cost }) => total_cost)])
+    .nullish()
+    .catch(null),
+  is_byok: z.boolean().nullish().catch(null),
+  cost_details: z.object({ upstream_inference_cost: dollars }).nullish().catch(null),
+  cost_in_usd_ticks: dollars,
+});
+
+type Report = z.output<typeof reportSchema>;
+
+const replySchema = z.object({
+  usage: reportSchema.nullish().catch(null),
+  usageMetadata: reportSchema.nullish().catch(null),
+});
+
+/** The usage of a reply's body and the cost in its body or headers. Never throws. */
+export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
+  const { usage, usageMetadata } = replySchema.safeParse(body).data ?? {};
+  const report = usage ?? usageMetadata ?? null;
+  const counted = report === null ? null : toUsage(report);
+  const costUsd = costOf(report) ?? headerCost(header(COST_HEADER));
+  const impossible = counted !== null && Object.values(counted).some((tokens) => tokens > MAX_TOKENS);
+  const isTooDear = costUsd !== null && costUsd > MAX_COST_USD;
+  const notes = [
+    ...(impossible ? [`reports more than ${MAX_TOKENS} tokens for one reply. Its tokens count as unknown`] : []),
+    ...(isTooDear ? [`reports a cost above $${MAX_COST_USD} for one reply. The price list applies instead`] : []),
+  ];
+  return {
+    usage: impossible ? null : counted,
+    ...(costUsd === null || isTooDear ? {} : { costUsd }),
+    ...(notes.length === 0 ? {} : { notes }),
+  };
+}
+
+/** Null without a count of the input. */
+function toUsage(report: Report): Usage | null {
+  const cached = most(
+    report.prompt_tokens_details?.cached_tokens,
+    report.input_tokens_details?.cached_tokens,
+    report.prompt_cache_hit_tokens,
+    report.cached_tokens,
+    report.cache_read_input_tokens,
+    report.cachedContentTokenCount,
+  );
+  const written = most(
+    report.prompt_tokens_details?.cache_write_tokens,
+    report.input_tokens_details?.cache_write_tokens,
+    report.cache_creation_input_tokens,
+  );
+  const inputTokens = inputOf(report);
+  if (inputTokens === null) return null;
+  const reasoning = most(
+    report.completion_tokens_details?.reasoning_tokens,
+    report.output_tokens_details?.reasoning_tokens,
+    report.output_tokens_details?.thinking_tokens,
+    report.thoughtsTokenCount,
+  );
+  return {
+    inputTokens,
+    outputTokens: outputOf(report, inputTokens, reasoning),
+    cachedInputTokens: cached,
+    ...cacheWrites(written, Math.min(written, report.cache_creation?.ephemeral_1h_input_tokens ?? 0)),
+    ...reasoningUsage(reasoning),
+  };
+}
+
+/** Anthropic counts cached tokens next to `input_tokens`, Gemini those of tool results next to the prompt. */
+function inputOf(report: Report): number | null {
+  const prompt = report.prompt_tokens ?? report.promptTokenCount ?? null;
+  if (prompt !== null) return prompt + (report.toolUsePromptTokenCount ?? 0);
+  if (report.input_tokens == null) return null;
+  return report.input_tokens + (report.cache_read_input_tokens ?? 0) + (report.cache_creation_input_tokens ?? 0);
+}
+
+/**
+ * xAI and Gemini's compatible endpoint count reasoning next to the completion tokens, OpenAI counts it among them. The
+ * total includes it at all of them.
+ */
+function outputOf(report: Report, inputTokens: number, reasoning: number): number {
+  const told = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
+  const completion = told + (report.thoughtsTokenCount ?? 0);
+  const total = report.total_tokens ?? report.totalTokenCount ?? 0;
+  return Math.max(completion, total - inputTokens, reasoning > completion ? completion + reasoning : 0);
+}
+
+function most(...counts: (number | null | undefined)[]): number {
+  return Math.max(...counts.map((tokens) => tokens ?? 0));
+}
+
+function costOf(report: Report | null): number | null {
+  const { cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
+  if (cost != null) {
+    // With a key of the user's at the provider, OpenRouter's cost is only its fee.
+    return cost + (is_byok === true ? (cost_details?.upstream_inference_cost ?? 0) : 0);
+  }
+  return cost_in_usd_ticks == null ? null : cost_in_usd_ticks / TICKS_PER_USD;
+}
+
+function headerCost(value: string | null): number | null {
+  const cost = value === null || value.trim() === "" ? Number.NaN : Number(value);
+  return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : null;
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import type { Endpoint } from "../../src/models/endpoint.js";
+import type { Model } from "../../src/models/model.js";
+import { resolveModel } from "../../src/models/open-model.js";
+import { anthropicModel } from "../../src/models/providers/anthropic.js";
+import { googleModel } from "../../src/models/providers/google.js";
+import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
+import { openaiResponsesModel } from "../../src/models/providers/openai-responses.js";
+import type { JsonValue } from "../../src/platform/json.js";
+import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
+import { toReplyBody } from "../providers/wire-reply.js";
+import type { WireFormat } from "../providers/wire-request.js";
+import { exchange, modelOver, REQUEST } from "./wire.js";
+
+const MODELS: Record<WireFormat, (name: string, endpoint: Endpoint) => Model> = {
+  anthropic: anthropicModel,
+  "openai-chat": openaiChatModel,
+  "openai-responses": openaiResponsesModel,
+  google: googleModel,
+};
+
+function bodyWith(format: WireFormat, usage: JsonValue): JsonValue {
+  const body = toReplyBody(format, { content: "ok" }, 1, "m") as Record<string, JsonValue>;
+  return { ...body, [format === "google" ? "usageMetadata" : "usage"]: usage };
+}
+
+async function replyTo(format: WireFormat, usage: JsonValue, headers: Readonly<Record<string, string>> = {}) {
+  const answer: Answer = { fail: "status", status: 200, body: bodyWith(format, usage), headers };
+  const { reply } = await exchange(format, MODELS[format], "m", answer);
+  return reply;
+}
+
+describe("the usage of a reply", () => {
+  it.each<[string, WireFormat, JsonValue, object]>([
+    [
+      "xAI's reasoning next to the completion tokens",
+      "openai-chat",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 10_110,
+        completion_tokens_details: { reasoning_tokens: 10_000 },
+      },
+      { inputTokens: 100, outputTokens: 10_010, cachedInputTokens: 0, reasoningTokens: 10_000 },
+    ],
+    [
+      "the same without a total",
+      "openai-chat",
+      { prompt_tokens: 100, completion_tokens: 10, completion_tokens_details: { reasoning_tokens: 10_000 } },
+      { inputTokens: 100, outputTokens: 10_010, cachedInputTokens: 0, reasoningTokens: 10_000 },
+    ],
+    [
+      "OpenAI's reasoning among the completion tokens",
+      "openai-chat",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        total_tokens: 150,
+        completion_tokens_details: { reasoning_tokens: 40 },
+      },
+      { inputTokens: 100, outputTokens: 50, cachedInputTokens: 0, reasoningTokens: 40 },
+    ],
+    [
+      "DeepSeek's cached tokens",
+      "openai-chat",
+      { prompt_tokens: 100, completion_tokens: 10, prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 },
+      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 80 },
+    ],
+    [
+      "Moonshot's cached tokens",
+      "openai-chat",
+      { prompt_tokens: 100, completion_tokens: 10, cached_tokens: 80 },
+      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 80 },
+    ],
+    [
+      "Anthropic's cache next to the input",
+      "anthropic",
+      {
+        input_tokens: 10,
+        output_tokens: 5,
+        cache_read_input_tokens: 70,
+        cache_creation_input_tokens: 20,
+        cache_creation: { ephemeral_1h_input_tokens: 15 },
+      },
+      { inputTokens: 100, outputTokens: 5, cachedInputTokens: 70, cacheWriteTokens: 20, cacheWrite1hTokens: 15 },
+    ],
+    [
+      "the Responses API's details",
+      "openai-responses",
+      {
+        input_tokens: 100,
+        output_tokens: 50,
+        input_tokens_details: { cached_tokens: 60 },
+        output_tokens_details: { reasoning_tokens: 30 },
+      },
+      { inputTokens: 100, outputTokens: 50, cachedInputTokens: 60, reasoningTokens: 30 },
+    ],
+    [
+      "Gemini's thoughts next to the candidates",
+      "google",
+      {
+        promptTokenCount: 100,
+        candidatesTokenCount: 10,
+        thoughtsTokenCount: 30,
+        cachedContentTokenCount: 50,
+        totalTokenCount: 140,
+      },
+      { inputTokens: 100, outputTokens: 40, cachedInputTokens: 50, reasoningTokens: 30 },
+    ],
+  ])("has %s", async (_, format, usage, expected) => {
+    expect((await replyTo(format, usage)).usage).toEqual(expected);
+  });
+
+  const unreadable: readonly [string, JsonValue][] = [
+    ["null", null],
+    ["{}", {}],
+    ["a text", "many"],
+    ["null as its input", { prompt_tokens: null, input_tokens: null, promptTokenCount: null, output_tokens: 10 }],
+    ["a negative input", { prompt_tokens: -1, input_tokens: -1, promptTokenCount: -1 }],
+    ["a fraction as its input", { prompt_tokens: 1.5, input_tokens: 1.5, promptTokenCount: 1.5 }],
+  ];
+  const formats = Object.keys(MODELS) as WireFormat[];
+
+  it.each(formats.flatMap((format) => unreadable.map(([what, usage]) => [format, what, usage] as const)))(
+    "over %s is unknown if it is %s, and the reply is kept",
+    async (format, _, usage) => {
+      expect(await replyTo(format, usage)).toMatchObject({ content: "ok", usage: null });
+    },
+  );
+
+  it.each([9e15, 1e300])("of %d tokens is unknown, with a note", async (tokens) => {
+    for (const usage of [
+      { prompt_tokens: 100, completion_tokens: tokens },
+      { prompt_tokens: 100, completion_tokens: 1, cached_tokens: tokens },
+    ]) {
+      const reply = await replyTo("openai-chat", usage);
+      expect(reply).toMatchObject({ content: "ok", usage: null, notes: [expect.stringContaining("100000000 tokens")] });
+    }
+  });
+});
+
+describe("the cost of a reply", () => {
+  const usage = { prompt_tokens: 100, completion_tokens: 10 };
+  it.each<[string, JsonValue, Record<string, string>, number | undefined]>([
+    ["OpenRouter's", { ...usage, cost: 0.5 }, {}, 0.5],
+    [
+      "OpenRouter's fee and the provider's with the user's key",
+      { ...usage, cost: 0.01, is_byok: true, cost_details: { upstream_inference_cost: 0.2 } },
+      {},
+      0.21,
+    ],
+    [
+      "OpenRouter's without the provider's",
+      { ...usage, cost: 0.5, is_byok: false, cost_details: { upstream_inference_cost: 0.5 } },
+      {},
+      0.5,
+    ],
+    ["Perplexity's", { ...usage, cost: { total_cost: 0.006 } }, {}, 0.006],
+    ["xAI's ticks", { ...usage, cost_in_usd_ticks: 37_756_000 }, {}, 0.0037756],
+    ["LiteLLM's header", usage, { "x-litellm-response-cost": "2.5e-05" }, 2.5e-5],
+    ["LiteLLM's header without a usage", null, { "x-litellm-response-cost": "0.25" }, 0.25],
+    ["none for LiteLLM's None", usage, { "x-litellm-response-cost": "None" }, undefined],
+    ["none for a negative cost", { ...usage, cost: -1 }, {}, undefined],
+    ["none for a text", { ...usage, cost: "free" }, {}, undefined],
+    ["none for a cost that cannot be", { ...usage, cost: 1e30 }, {}, undefined],
+  ])("is %s", async (_, reported, headers, expected) => {
+    const { costUsd } = await replyTo("openai-chat", reported, headers);
+    if (expected === undefined) expect(costUsd).toBeUndefined();
+    else expect(costUsd).toBeCloseTo(expected, 10);
+  });
+
+  it.each(Object.keys(MODELS) as WireFormat[])("is read from LiteLLM's header over %s", async (format) => {
+    expect((await replyTo(format, {}, { "x-litellm-response-cost": "0.25" })).costUsd).toBe(0.25);
+  });
+});
+
+describe("a reply that broke off", () => {
+  const policy = { attempts: 3, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
+  const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 };
+  const broken = { content: "The add", finishReason: "other", usage } as const;
+
+  async function complete(answers: readonly Answer[], priceOf = (used: typeof usage) => used.outputTokens / 1_000) {
+    const provider = await startFakeProvider(answers);
+    const { name, wireApi } = modelOver("openai-chat", "m");
+    const connection = { apiKey: "k", baseUrl: provider.baseUrl("openai-chat"), wireApi, timeoutMs: 5_000 };
+    const model = await resolveModel(name, connection, policy, null, priceOf);
+    return model.complete(REQUEST, new AbortController().signal).finally(() => provider.close());
+  }
+
+  it("is paid for: its tokens and its cost are in the reply after it", async () => {
+    const reply = await complete([broken, { content: "ok", usage }]);
+    expect(reply).toMatchObject({
+      content: "ok",
+      usage: { inputTokens: 200, outputTokens: 40 },
+      retries: [{ attempt: 1, billed: { usage, costUsd: 0.02 } }],
+    });
+    expect(reply.costUsd).toBeCloseTo(0.04, 10);
+  });
+
+  it("costs what its server reports", async () => {
+    const reply = await complete([
+      { ...broken, costUsd: 0.5 },
+      { content: "ok", usage, costUsd: 0.25 },
+    ]);
+    expect(reply.costUsd).toBe(0.75);
+  });
+
+  it("is in the error of the last attempt too", async () => {
+    const error = await complete([broken, broken, broken]).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      billed: { usage, costUsd: 0.02 },
+      billedInAll: { usage: { inputTokens: 300, outputTokens: 60 }, costUsd: 0.06 },
+    });
+  });
+});

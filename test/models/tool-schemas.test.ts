@@ -1,0 +1,210 @@
+import { describe, expect, it, test } from "vitest";
+import { noteReplies } from "../../src/models/open-model.js";
+import { anthropicModel } from "../../src/models/providers/anthropic.js";
+import { googleModel } from "../../src/models/providers/google.js";
+import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
+import { openaiResponsesModel } from "../../src/models/providers/openai-responses.js";
+import { adaptTools, googleSchema, objectSchema, type SchemaDialect } from "../../src/models/tool-schemas.js";
+import type { JsonSchema, JsonValue } from "../../src/platform/json.js";
+import type { WireFormat } from "../providers/wire-request.js";
+import { exchange } from "./wire.js";
+
+const converted = (property: JsonValue, rest: JsonSchema = {}) => {
+  const schema = googleSchema({ type: "object", properties: { p: property }, ...rest });
+  return (schema as { properties: JsonSchema } | null)?.properties.p;
+};
+
+describe("googleSchema", () => {
+  test.each([{}, { type: "object" }, { type: "object", properties: {} }])("has no parameters in %j", (schema) => {
+    expect(googleSchema(schema as JsonSchema)).toBeNull();
+  });
+
+  test("drops what the API refuses, at every depth", () => {
+    const schema = googleSchema({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      title: "Search",
+      additionalProperties: false,
+      properties: {
+        keywords: { type: "array", items: { type: "string", default: "x" }, minItems: 1, uniqueItems: true },
+        limit: { type: "integer", minimum: 1, maximum: 50, default: 10 },
+      },
+      required: ["keywords", "gone"],
+    });
+    expect(schema).toEqual({
+      type: "object",
+      properties: {
+        keywords: { type: "array", items: { type: "string" }, minItems: 1 },
+        limit: { type: "integer", minimum: 1, maximum: 50 },
+      },
+      required: ["keywords"],
+    });
+  });
+
+  test.each<[string, JsonValue, JsonValue]>([
+    ["a nullable type", { type: ["string", "null"] }, { type: "string", nullable: true }],
+    ["several types", { type: ["string", "integer"] }, { anyOf: [{ type: "string" }, { type: "integer" }] }],
+    ["anyOf with null", { anyOf: [{ type: "string" }, { type: "null" }] }, { type: "string", nullable: true }],
+    ["oneOf", { oneOf: [{ type: "string" }, { type: "number" }] }, { anyOf: [{ type: "string" }, { type: "number" }] }],
+    ["a const", { const: "a" }, { type: "string", enum: ["a"] }],
+    ["an enum", { type: "string", enum: ["a", "b"] }, { type: "string", enum: ["a", "b"] }],
+    [
+      "an enum with an empty string",
+      { type: "string", enum: ["", "a"] },
+      { type: "string", enum: ["a"], description: "An empty string is allowed too." },
+    ],
+    ["an enum of an empty string", { enum: [""] }, { type: "string", description: "An empty string is allowed too." }],
+    ["an object with empty properties", { type: "object", properties: {} }, { type: "object" }],
+    ["an enum with null", { enum: ["a", null] }, { type: "string", enum: ["a"], nullable: true }],
+    [
+      "an enum of numbers",
+      { type: "integer", enum: [1, 2], description: "Level." },
+      { type: "integer", description: "Level. One of: 1, 2." },
+    ],
+    ["a known format", { type: "string", format: "date-time" }, { type: "string", format: "date-time" }],
+    ["another format", { type: "string", format: "date" }, { type: "string", description: "Format: date." }],
+    ["an exclusive bound", { type: "integer", exclusiveMinimum: 0 }, { type: "integer", minimum: 1 }],
+    ["an array of anything", { type: "array" }, { type: "array", items: { type: "string" } }],
+    ["anything", true, { type: "string" }],
+    [
+      "allOf",
+      { allOf: [{ type: "object", properties: { a: { type: "string" } } }, { required: ["a"] }] },
+      { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+    ],
+  ])("says %s", (_, given, expected) => {
+    expect(converted(given)).toEqual(expected);
+  });
+
+  test("follows references, and stops where they run in circles", () => {
+    const $defs = { word: { type: "string" }, tree: { type: "array", items: { $ref: "#/$defs/tree" } } };
+    expect(converted({ $ref: "#/$defs/word", description: "A word." }, { $defs })).toEqual({
+      type: "string",
+      description: "A word.",
+    });
+    expect(JSON.stringify(converted({ $ref: "#/$defs/tree" }, { $defs })).length).toBeLessThan(2000);
+    expect(converted({ $ref: "#/$defs/none" })).toEqual({ type: "string" });
+  });
+});
+
+test("objectSchema adds the type and the properties, and keeps the rest", () => {
+  expect(objectSchema({})).toEqual({ type: "object", properties: {} });
+  const schema = { type: "object", properties: { a: {} }, additionalProperties: false } as const;
+  expect(objectSchema(schema)).toEqual(schema);
+});
+
+describe("adaptTools", () => {
+  const adapted = (parameters: JsonSchema, dialect: SchemaDialect = "anthropic") => {
+    const { tools, ...rest } = adaptTools([{ name: "t", description: "Does it.", parameters }], dialect);
+    return { ...rest, tool: tools[0] };
+  };
+  const text = { type: "string" } as const;
+
+  it("leaves an ordinary schema as it is", () => {
+    const parameters = { type: "object", properties: { a: text }, required: ["a"], additionalProperties: false };
+    expect(adapted(parameters)).toMatchObject({ tool: { description: "Does it.", parameters }, notes: [] });
+  });
+
+  it.each<[string, JsonSchema, JsonSchema, string]>([
+    [
+      "anyOf of objects",
+      {
+        type: "object",
+        anyOf: [
+          { type: "object", properties: { content: text, n: text }, required: ["content", "n"] },
+          { type: "object", properties: { url: text, n: { type: "number" } }, required: ["url", "n"] },
+        ],
+      },
+      {
+        type: "object",
+        properties: { content: text, n: { anyOf: [text, { type: "number" }] }, url: text },
+        required: ["n"],
+      },
+      "Does it. Give content and n, or url and n.",
+    ],
+    [
+      "oneOf of required properties",
+      { type: "object", properties: { a: text, b: text }, oneOf: [{ required: ["a"] }, { required: ["b"] }] },
+      { type: "object", properties: { a: text, b: text } },
+      "Does it. Give a, or b.",
+    ],
+    [
+      "allOf with references",
+      {
+        $defs: { P: { properties: { x: text }, required: ["x"] } },
+        allOf: [{ $ref: "#/$defs/P" }, { properties: { y: text } }],
+      },
+      {
+        $defs: { P: { properties: { x: text }, required: ["x"] } },
+        type: "object",
+        properties: { x: text, y: text },
+        required: ["x"],
+      },
+      "Does it.",
+    ],
+    [
+      "a reference alone",
+      { $defs: { P: { properties: { x: text } } }, $ref: "#/$defs/P" },
+      { $defs: { P: { properties: { x: text } } }, type: "object", properties: { x: text } },
+      "Does it.",
+    ],
+  ])("folds %s into one object", (_, parameters, expected, description) => {
+    for (const dialect of ["anthropic", "openai"] as const) {
+      const { tool, notes } = adapted(parameters, dialect);
+      expect(tool).toEqual({ name: "t", description, parameters: expected });
+      expect(notes).toEqual([expect.stringContaining("alternatives")]);
+    }
+    expect(Object.keys((adapted(parameters, "google").tool?.parameters?.properties ?? {}) as object)).toEqual(
+      Object.keys(expected.properties as object),
+    );
+  });
+
+  it("renames parameters with other characters, and restores their names in the arguments of a call", () => {
+    const { tool, notes, restore } = adapted({
+      type: "object",
+      properties: {
+        $filter: text,
+        _filter: text,
+        "a b": { type: "array", items: { type: "object", properties: { "c d": text }, required: ["c d"] } },
+      },
+      required: ["$filter"],
+    });
+    expect(tool?.parameters).toEqual({
+      type: "object",
+      properties: {
+        _filter_2: text,
+        _filter: text,
+        a_b: { type: "array", items: { type: "object", properties: { c_d: text }, required: ["c_d"] } },
+      },
+      required: ["_filter_2"],
+    });
+    expect(notes).toEqual([expect.stringContaining("parameter names")]);
+    expect(restore("t", { _filter_2: "x", _filter: "y", a_b: [{ c_d: "z" }], other: 1 })).toEqual({
+      $filter: "x",
+      _filter: "y",
+      "a b": [{ "c d": "z" }],
+      other: 1,
+    });
+    expect(restore("unknown", { a_b: 1 })).toEqual({ a_b: 1 });
+  });
+});
+
+describe("a model at a provider", () => {
+  const tools = [
+    { name: "t", description: "", parameters: { type: "object", properties: { $filter: { type: "string" } } } },
+  ] as const;
+
+  it.each<[WireFormat, Parameters<typeof exchange>[1], string]>([
+    ["anthropic", anthropicModel, "_filter"],
+    ["google", googleModel, "_filter"],
+    ["openai-chat", openaiChatModel, "$filter"],
+    ["openai-responses", openaiResponsesModel, "$filter"],
+  ])("receives accepted parameter names over %s, and its calls have the tool's", async (format, make, sentName) => {
+    const answer = { toolCalls: [{ name: "t", arguments: { [sentName]: "x" } }] };
+    const notes: string[] = [];
+    const noted: typeof make = (name, endpoint) => noteReplies(make(name, endpoint), (note) => notes.push(note));
+    const { sent, reply } = await exchange(format, noted, "m", answer, { tools });
+    expect(JSON.stringify(sent.body)).toContain(`"${sentName}":{"type":"string"}`);
+    expect(reply.toolCalls).toMatchObject([{ name: "t", arguments: { $filter: "x" } }]);
+    expect(notes).toHaveLength(sentName === "$filter" ? 0 : 1);
+  });
+});

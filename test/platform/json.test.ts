@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { jsonObjectsIn } from "../../src/platform/json.js";
+
+describe("jsonObjectsIn", () => {
+  it.each<[string, string, unknown[]]>([
+    ["the whole text", '{"a": 1}', [{ a: 1 }]],
+    [
+      "objects in a fence and in prose",
+      'So:\n```json\n{"a": {"b": 2}}\n```\nor {"c": 3}.',
+      [{ a: { b: 2 } }, { c: 3 }],
+    ],
+    ["braces and quotes in strings", '{"a": "{\\"}"} {x}', [{ a: '{"}' }]],
+    ["nothing in a text without JSON", "{ a } and {b", []],
+    ["an object behind an unclosed brace", 'if {x then {"a": 1}', [{ a: 1 }]],
+  ])("finds %s", (_, text, expected) => {
+    expect(jsonObjectsIn(text)).toEqual(expected);
+  });
+
+  it("finds nothing in a megabyte of braces", () => {
+    expect(jsonObjectsIn("{".repeat(1_000_000))).toEqual([]);
+  });
+});

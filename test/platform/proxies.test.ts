@@ -1,0 +1,96 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, LookupFunction } from "node:net";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { guardedRequest, isPublicAddress } from "../../src/platform/guarded-fetch.js";
+import { proxiedFetch, proxySettings } from "../../src/platform/proxies.js";
+import { startProxy, type TestProxy } from "../providers/proxy.js";
+
+describe("proxySettings", () => {
+  const LOOPBACK = "localhost,127.0.0.1,[::1]";
+
+  it.each<[string, Record<string, string>, object | null]>([
+    ["null without a proxy", { NO_PROXY: "a.example" }, null],
+    ["null if NO_PROXY is *", { HTTPS_PROXY: "http://p:1", NO_PROXY: "*" }, null],
+    [
+      "one proxy for https",
+      { HTTPS_PROXY: "http://p:1" },
+      { httpProxy: "", httpsProxy: "http://p:1/", noProxy: `,${LOOPBACK}` },
+    ],
+    [
+      "HTTP_PROXY for both",
+      { HTTP_PROXY: "http://u:s@p:1", NO_PROXY: "a.example" },
+      { httpProxy: "http://u:s@p:1/", httpsProxy: "http://u:s@p:1/", noProxy: `a.example,${LOOPBACK}` },
+    ],
+    ["the lower-case name first", { HTTP_PROXY: "http://p:1", http_proxy: "http://q:2" }, { httpProxy: "http://q:2/" }],
+    ["a host without a scheme as http", { HTTPS_PROXY: "p:3128" }, { httpsProxy: "http://p:3128/" }],
+  ])("is %s", (_, env, expected) => {
+    if (expected === null) expect(proxySettings(env)).toBeNull();
+    else expect(proxySettings(env)).toMatchObject(expected);
+  });
+
+  it.each(["ftp://p:21", "http://", "http://p:99999"])("refuses %s, and names the variable", (url) => {
+    expect(() => proxySettings({ HTTPS_PROXY: url })).toThrow(/^HTTPS_PROXY: expected a URL/);
+  });
+});
+
+describe("with a proxy", () => {
+  let target: Server;
+  let proxy: TestProxy;
+  beforeEach(async () => {
+    target = createServer((request, response) => response.end(`${request.headers.host}${request.url}`));
+    await new Promise<void>((up) => target.listen(0, "127.0.0.1", up));
+    proxy = await startProxy((target.address() as AddressInfo).port);
+    vi.stubEnv("HTTP_PROXY", proxy.url);
+    vi.stubEnv("http_proxy", "");
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    proxy.close();
+    target.closeAllConnections();
+    target.close();
+  });
+
+  it("fetches through it, except from this machine", async () => {
+    expect(await (await proxiedFetch("http://files.example.invalid/x?y")).text()).toBe("files.example.invalid/x?y");
+    expect(proxy.requests).toEqual(["GET http://files.example.invalid/x?y"]);
+    const { port } = target.address() as AddressInfo;
+    expect(await (await proxiedFetch(`http://127.0.0.1:${port}/z`)).text()).toBe(`127.0.0.1:${port}/z`);
+    expect(proxy.requests).toHaveLength(1);
+  });
+
+  const resolving =
+    (address: string): LookupFunction =>
+    (_, options, callback) =>
+      options.all ? callback(null, [{ address, family: 4 }]) : callback(null, address, 4);
+
+  const guarded = (url: string, address: string) =>
+    guardedRequest(
+      {
+        method: "GET",
+        url,
+        headers: {},
+        body: null,
+        maxBytes: 1_000,
+        allows: isPublicAddress,
+        lookup: resolving(address),
+      },
+      new AbortController().signal,
+    );
+
+  it("a tool's request is tunneled to the address that was checked", async () => {
+    expect(await guarded("http://api.example.invalid/x", "93.184.216.34")).toMatchObject({
+      status: 200,
+      text: "api.example.invalid/x",
+    });
+    expect(proxy.requests).toEqual(["CONNECT 93.184.216.34:80"]);
+  });
+
+  it.each([
+    ["http://inside.example.invalid/", "10.0.0.1"],
+    ["https://inside.example.invalid/", "169.254.169.254"],
+    ["http://10.0.0.1/", "10.0.0.1"],
+  ])("a tool may not ask %s, and the proxy is not asked either", async (url, address) => {
+    await expect(guarded(url, address)).rejects.toThrow(/not on the public internet/);
+    expect(proxy.requests).toEqual([]);
+  });
+});
