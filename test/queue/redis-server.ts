@@ -43,7 +43,8 @@ export async function startRedis({ password, isDurable = false, tls }: RedisOpti
     const auth = password === undefined ? [] : ["--requirepass", password];
     const listen =
       tls === undefined ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`, ...flagsOf(tls)];
-    const args = [...listen, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...durable, ...auth];
+    const common = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", "--enable-debug-command", "local"];
+    const args = [...listen, ...common, ...durable, ...auth];
     child = spawn("redis-server", args, { stdio: "ignore" });
     await isUp(url, trust);
   };
