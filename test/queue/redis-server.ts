@@ -17,6 +17,8 @@ export interface RedisServer {
   readonly client: Redis;
   /** Ends the server as a power cut would; its files stay. */
   kill(): Promise<void>;
+  /** Stops the process without ending it: connections stay open, and nothing is answered. */
+  freeze(): void;
   /** Starts it again with the files that are there. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -63,6 +65,7 @@ export async function startRedis({ password, isDurable = false, tls }: RedisOpti
     url,
     client,
     kill,
+    freeze: () => void child?.kill("SIGSTOP"),
     start,
     async close() {
       client.disconnect();
