@@ -287,6 +287,9 @@ function refused(why: string, cause?: unknown): UserError {
   );
 }
 
+/** Maximum bytes of an unpacked database: five times the maximum of a download. */
+const MAX_DATABASE_BYTES = 100_000_000_000;
+
 /** A compressed database with the mail of a server, ready to be downloaded. */
 const corpusCopyFileSchema = z.strictObject({
   /** Of the mail: equal for the same mail in the same mailboxes. */
@@ -295,7 +298,7 @@ const corpusCopyFileSchema = z.strictObject({
   bytes: z.number().int().positive(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** Of the database in it. */
-  database_bytes: z.number().int().positive(),
+  database_bytes: z.number().int().positive().max(MAX_DATABASE_BYTES),
 });
 
 type CorpusCopyFile = z.output<typeof corpusCopyFileSchema>;

@@ -118,6 +118,9 @@ async function publish(partial: PartialDownload, target: string, record: CacheRe
 /** Bytes so far and in total; null where the total is not known. */
 export type OnProgress = (bytes: number, total: number | null) => void;
 
+/** Maximum bytes of a downloaded file, whatever size the server announces. */
+const MAX_FILE_BYTES = 20_000_000_000;
+
 /** Offset of the body in the file, and the file size if the server sent it. */
 interface Extent {
   readonly start: number;
@@ -151,6 +154,7 @@ async function downloadRange(request: DownloadRequest, partial: PartialDownload)
     if (request.expectedSize !== undefined && total !== request.expectedSize) {
       throw wrongSize(`${total}`, request.expectedSize);
     }
+    if (total !== null && total > MAX_FILE_BYTES) throw tooLarge(`${total}`);
     if (extent.start === 0) await partial.restart(strongEtag(response));
     await append(request, partial.bytesPath, body, { start: extent.start, total });
     return extent.start > 0;
@@ -201,6 +205,7 @@ async function append(
       await file.appendFile(next.value);
       size += next.value.byteLength;
       if (total !== null && size > total) throw wrongSize(`more than ${total}`, total);
+      if (size > MAX_FILE_BYTES) throw tooLarge(`${size} or more`);
       request.onProgress?.(size, total);
     }
     await file.sync();
@@ -211,6 +216,11 @@ async function append(
     await file.close();
   }
   if (total !== null && size < total) throw cutOff("");
+}
+
+function tooLarge(size: string): RequestFailed {
+  const message = `the file has ${size} bytes, and at most ${MAX_FILE_BYTES} are downloaded`;
+  return new RequestFailed(message, { retryable: false });
 }
 
 function wrongSize(size: string, expected: number): RequestFailed {

@@ -81,6 +81,9 @@ export function authorization(token: string | null): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
+/** Maximum bytes of a JSON answer. */
+const MAX_JSON_BYTES = 32_000_000;
+
 /** A JSON document checked against a schema, with the response headers. */
 export async function getJson<T>(
   url: string,
@@ -92,12 +95,27 @@ export async function getJson<T>(
   return retryRequest(
     async () => {
       const response = await get(url, headers, signal);
-      const text = await withNetworkErrors(() => response.text(), signal);
+      const text = await withNetworkErrors(() => readText(response, MAX_JSON_BYTES), signal);
       return { value: parseJson(text, schema), headers: response.headers };
     },
     policy,
     signal,
   );
+}
+
+/** @throws RequestFailed if the body is longer than `maxBytes`. The rest is not read. */
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the body.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) {
+      throw new RequestFailed(`the answer is longer than ${maxBytes} bytes`, { retryable: false });
+    }
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function parseJson<T>(text: string, schema: z.ZodType<T>): T {

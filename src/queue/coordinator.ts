@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Redis } from "ioredis";
 import type { AppContext } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { programVersion } from "../platform/installation.js";
 import {
   type Answered,
@@ -18,6 +18,7 @@ import { isQuestion, type PlannedTask } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
+import type { QueueConnection } from "./queue-connection.js";
 import { connectRedis, lostConnectionNotes, parseQueueUrl, readCompressed, StrangeMessage } from "./redis.js";
 import { type FinishedTask, RunQueue, taskKey } from "./run-queue.js";
 import {
@@ -39,6 +40,9 @@ import { WorkersWatch } from "./status.js";
  */
 const TASKS_AHEAD = 5_000;
 
+/** Maximum milliseconds that a run which has ended waits for Redis to remove it from the queue. */
+const CLOSING_MS = 5_000;
+
 /** Answers the tasks of a run by the workers of a queue. Throws a UserError where the queue cannot be used. */
 export async function queueAnswerer(
   plan: RunPlan,
@@ -50,7 +54,10 @@ export async function queueAnswerer(
   const address = parseQueueUrl(url);
   // Before connecting: a connection would stay open if this fails.
   const manifest = await manifestOf(plan, options, signal);
-  const redis = await connectRedis(address, lostConnectionNotes(address, note));
+  const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
+  // Results that are on the queue then wait there for a resume.
+  const endPatience = () => redis.endPatience();
+  signal.addEventListener("abort", endPatience, { once: true });
   let tasks: DispatchedTasks | null = null;
   const shortfall = new JudgeShortfall();
   return {
@@ -74,8 +81,11 @@ export async function queueAnswerer(
       return tasks;
     },
     async close() {
+      signal.removeEventListener("abort", endPatience);
+      const patience = setTimeout(() => redis.abandon(), CLOSING_MS);
       await tasks?.close();
-      redis.disconnect();
+      clearTimeout(patience);
+      redis.abandon();
     },
   };
 }
@@ -171,6 +181,7 @@ class OutstandingTasks {
   private readonly tasks = new Map<string, OutstandingTask>();
   /** Not on the queue yet. */
   private unsent: string[] = [];
+  private isOver = false;
   private fault: { readonly error: unknown } | null = null;
 
   get size(): number {
@@ -189,7 +200,7 @@ class OutstandingTasks {
     return this.tasks.get(id)?.planned;
   }
 
-  /** Resolves when the task is settled, to null also where the signal aborts. Rejects after `fail`. */
+  /** Resolves when the task is settled, to null also where the signal aborts. Rejects if they end with a fault. */
   add(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
     const id = taskKey(planned.task.id, planned.epoch);
     return new Promise((resolve, reject) => {
@@ -200,7 +211,7 @@ class OutstandingTasks {
         else reject(this.fault.error);
       };
       const leave = () => settle(null);
-      if (this.fault !== null) return settle(null);
+      if (this.isOver) return settle(null);
       signal.addEventListener("abort", leave, { once: true });
       this.tasks.set(id, { planned, message: messageOf(planned), settle });
       this.unsent.push(id);
@@ -228,8 +239,10 @@ class OutstandingTasks {
     });
   }
 
-  fail(error: unknown): void {
-    this.fault = { error };
+  /** Ends these tasks and all later ones: with the fault, or left for a resume if it is null. */
+  end(fault: { readonly error: unknown } | null): void {
+    this.isOver = true;
+    this.fault = fault;
     for (const task of [...this.tasks.values()]) task.settle(null);
   }
 }
@@ -249,7 +262,7 @@ const LONGEST_PAUSE_MS = 200;
 const LOOK_EVERY_MS = 1_000;
 
 interface DispatchRequest {
-  readonly redis: Redis;
+  readonly redis: QueueConnection;
   readonly manifest: RunManifest;
   readonly limits: RunLimits;
   readonly budget: Budget;
@@ -277,7 +290,7 @@ class DispatchedTasks implements TaskAnswerer {
     this.queue = new RunQueue(redis, manifest.runId);
     this.watch = new WorkersWatch(redis, manifest, note);
     this.results = new ResultCollector(this.queue, this.tasks, this.watch, request);
-    this.running = this.loop().catch((error) => this.tasks.fail(error));
+    this.running = this.loop().catch((error) => this.tasks.end(redis.isAbandoned ? null : { error }));
   }
 
   /** Null where it was not answered: the run stops before. */
@@ -291,15 +304,23 @@ class DispatchedTasks implements TaskAnswerer {
     this.results.saved(taskKey(taskId, epoch));
   }
 
-  /** Removes the run from the queue, unless workers still have tasks of it or results wait to be saved. */
+  /**
+   * Removes the run from the queue, unless workers still have tasks of it or results wait to be saved. Never throws:
+   * what the run has saved is more important than what it leaves on the queue.
+   */
   async close(): Promise<void> {
     this.isClosed = true;
     this.wake();
-    if (this.request.redis.status === "ready") {
+    const { redis, manifest, note } = this.request;
+    try {
       await this.running;
       await this.tidy();
+    } catch (error) {
+      const why = redis.isAbandoned ? "it is away" : (error as Error).message.replace(/\.$/, "");
+      const clean = commandLine`art-e queue clean ${manifest.runId}`;
+      note(`art-e: run ${manifest.runId} is still on the queue (${why}). Resume it, or remove it with: ${clean}`);
     }
-    await this.queue.close();
+    await this.queue.close().catch(() => undefined);
   }
 
   private async loop(): Promise<void> {

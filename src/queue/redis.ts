@@ -1,10 +1,11 @@
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import type { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
 import { redact } from "../platform/secrets.js";
+import { type ConnectionListener, messageOf, type QueueAddress, QueueConnection } from "./queue-connection.js";
 
 /** Names of what this program has in Redis. BullMQ's own keys begin alike, with its names behind. */
 
@@ -76,61 +77,35 @@ export function readMessage<T extends z.ZodType>(what: string, value: unknown, s
 export function lostConnectionNotes({ shown }: QueueAddress, note: (text: string) => void): ConnectionListener {
   return {
     lost: (why) => note(`art-e: the queue at ${shown} is gone (${why}): waiting until it is back.`),
+    refused: (why) => note(`art-e: the queue at ${shown} refuses commands (${why}): waiting until it accepts them.`),
     restored: () => note(`art-e: the queue at ${shown} is back.`),
   };
 }
 
-interface ConnectionListener {
-  lost(why: string): void;
-  restored(): void;
-}
-
-/** Longest pause between two attempts to reconnect. */
-const LONGEST_PAUSE_MS = 3_000;
-
-/** A server that does not accept the connection within this time is not there. */
-const CONNECT_MS = 10_000;
-
 /**
- * Connects, or throws a UserError. From then on a lost connection is restored by itself, and commands wait for it.
+ * Connects, or throws a UserError or, if `signal` aborts first, its reason. From then on commands wait while the
+ * connection is lost or Redis refuses them; without a listener, a refused command fails.
  */
-export async function connectRedis(address: QueueAddress, listener: ConnectionListener): Promise<Redis> {
-  const redis = new Redis(address.url, {
-    lazyConnect: true,
-    maxRetriesPerRequest: null,
-    connectTimeout: CONNECT_MS,
-    retryStrategy: (attempts) => Math.min(LONGEST_PAUSE_MS, 50 * 2 ** Math.min(attempts, 10)),
-  });
-  let last = "";
-  let isUp = false;
-  redis.on("error", (error: Error) => {
-    last = redact(messageOf(error), address.secrets);
-  });
+export async function connectRedis(
+  address: QueueAddress,
+  listener: ConnectionListener | null,
+  signal?: AbortSignal,
+): Promise<QueueConnection> {
+  const redis = new QueueConnection(address, listener);
+  const abandon = () => redis.abandon();
+  signal?.addEventListener("abort", abandon, { once: true });
   try {
     await redis.connect();
     await checkMemoryPolicy(redis, address);
   } catch (error) {
-    redis.disconnect();
+    redis.abandon();
+    signal?.throwIfAborted();
     if (error instanceof UserError) throw error;
-    throw unreachable(address, last || redact(messageOf(error as Error), address.secrets));
+    throw unreachable(address, redis.whyAway || redact(messageOf(error as Error), address.secrets));
+  } finally {
+    signal?.removeEventListener("abort", abandon);
   }
-  isUp = true;
-  redis.on("close", () => {
-    if (isUp && redis.status !== "end") listener.lost(last || "the connection was closed");
-    isUp = false;
-  });
-  redis.on("ready", () => {
-    if (!isUp) listener.restored();
-    isUp = true;
-    last = "";
-  });
   return redis;
-}
-
-function messageOf(error: Error): string {
-  // Of a host with several addresses, one error for each.
-  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error];
-  return (first ?? error).message || error.name;
 }
 
 function unreachable({ shown }: QueueAddress, why: string): UserError {
@@ -153,13 +128,6 @@ async function checkMemoryPolicy(redis: Redis, { shown }: QueueAddress): Promise
     `The queue at ${shown} would lose tasks: its maxmemory-policy is ${policy}.`,
     "Set maxmemory-policy noeviction on that server.",
   );
-}
-
-/** Where the queue is. `url` may hold a password; `shown` never does. */
-interface QueueAddress {
-  readonly url: string;
-  readonly shown: string;
-  readonly secrets: readonly string[];
 }
 
 /** Reads the address of a Redis or Valkey server. The error does not repeat what was given: it may hold a password. */

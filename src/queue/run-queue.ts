@@ -1,5 +1,7 @@
 import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
+import { UserError } from "../platform/errors.js";
+import type { QueueConnection } from "./queue-connection.js";
 import { PREFIX, queueName, RUNS, readMessage, StrangeMessage } from "./redis.js";
 import { type ResultMessage, resultMessageSchema, type TaskMessage, taskMessageSchema } from "./shared-state.js";
 
@@ -16,16 +18,31 @@ interface TaskWorkerOptions {
   answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null>;
   /** A result that came too late: another worker has the task. */
   onDropped(taskId: string): void;
+  /** Receives faults of Redis that do not pass. */
+  onFault(error: UserError): void;
 }
+
+/**
+ * Renews the lock of a task, also if it has expired, unless the task was given to another worker. Locks expire while
+ * Redis refuses to renew them or is away.
+ */
+const RENEW_LOCK = `
+local holder = redis.call("GET", KEYS[1])
+if holder == ARGV[2] or (not holder and redis.call("LPOS", KEYS[2], ARGV[1])) then
+  redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+end`;
 
 /** Takes tasks of one run from the queue, and answers them. */
 export class TaskWorker {
   private readonly worker: Worker;
   /** Results that Redis has not confirmed. */
   private readonly sent = new Set<string>();
+  /** Tokens that prove the right to answer a task, by task. */
+  private readonly tokens = new Map<string, string>();
+  private isPaused = false;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: QueueConnection,
     private readonly options: TaskWorkerOptions,
   ) {
     const { runId, name, slots, lockMs } = options;
@@ -40,10 +57,19 @@ export class TaskWorker {
     });
     this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
     this.worker.on("error", (error) => {
+      if (error instanceof UserError) return options.onFault(error);
       // BullMQ has no other sign of it. What concerns the connection is reported by whoever opened it.
-      const [, id = ""] = /\bfor job (\S+?)\.? /.exec(`${error.message} `) ?? [];
+      const [, id = ""] = /\bjob (\S+?)\.? /i.exec(`${error.message} `) ?? [];
       this.drop(id);
     });
+    this.worker.on("lockRenewalFailed", (ids) => {
+      for (const id of ids) void this.renewLock(id).catch(() => undefined);
+    });
+  }
+
+  /** Number of results that Redis has not confirmed. */
+  get unconfirmed(): number {
+    return this.sent.size;
   }
 
   setSlots(slots: number): void {
@@ -51,6 +77,7 @@ export class TaskWorker {
   }
 
   async pause(): Promise<void> {
+    this.isPaused = true;
     await this.worker.pause(true);
   }
 
@@ -66,30 +93,50 @@ export class TaskWorker {
     this.worker.cancelAllJobs("the worker stops");
   }
 
+  /** Never throws. If the connection is abandoned, `unconfirmed` tells how many results were not sent. */
   async close(): Promise<void> {
     await this.worker.close();
+    if (this.redis.isAbandoned) return;
     // A worker that closes does not report what Redis refuses.
     for (const id of this.sent) this.drop(id);
-    await this.removeLeftovers();
+    await this.removeLeftovers().catch(() => undefined);
   }
 
   /** BullMQ's checks for stalled tasks make keys anew where a run is gone. */
   private async removeLeftovers(): Promise<void> {
     const { runId } = this.options;
-    if (this.redis.status !== "ready" || (await this.redis.hexists(RUNS, runId)) === 1) return;
-    const key = (name: string) => `${PREFIX}:${queueName(runId)}:${name}`;
-    await this.redis.del(key("meta"), key("stalled-check"), key("events"));
+    if (this.redis.isAway || (await this.redis.hexists(RUNS, runId)) === 1) return;
+    await this.redis.del(this.key("meta"), this.key("stalled-check"), this.key("events"));
+  }
+
+  private key(name: string): string {
+    return `${PREFIX}:${queueName(this.options.runId)}:${name}`;
+  }
+
+  private async renewLock(id: string): Promise<void> {
+    const token = this.tokens.get(id);
+    if (token === undefined) return;
+    await this.redis.eval(RENEW_LOCK, 2, this.key(`${id}:lock`), this.key("active"), id, token, this.options.lockMs);
   }
 
   private async process(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<ResultMessage> {
-    const message = this.read(job);
-    const result = await this.options.answer(message, signal ?? new AbortController().signal);
-    if (result !== null) {
-      this.sent.add(job.id ?? "");
-      return result;
+    const id = job.id ?? "";
+    this.tokens.set(id, token ?? "");
+    try {
+      const message = this.read(job);
+      // Redis may hand out a task that was requested before the pause.
+      const result = this.isPaused ? null : await this.options.answer(message, signal ?? new AbortController().signal);
+      if (result !== null) {
+        this.sent.add(id);
+        // BullMQ stops renewing now, and drops the result of a task whose lock expires before Redis takes it.
+        await this.renewLock(id);
+        return result;
+      }
+      await job.moveToWait(token);
+      throw new WaitingError();
+    } finally {
+      this.tokens.delete(id);
     }
-    await job.moveToWait(token);
-    throw new WaitingError();
   }
 
   private drop(id: string): void {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { BudgetReached } from "../models/call-budget.js";
 import { parseModelName } from "../models/model-names.js";
 import { connectionOf } from "../models/open-model.js";
 import type { SharedLimiter } from "../models/rate-limiter.js";
@@ -17,6 +18,8 @@ interface SharedLimitsOptions {
   /** Of the run as a whole; null: no limit. */
   readonly rpm: number | null;
   readonly tpm: number | null;
+  /** Receives faults of Redis. They must not end a task whose calls are already paid. */
+  onFault(error: unknown): void;
 }
 
 /** After a refusal that says nothing of how long to wait. */
@@ -51,11 +54,15 @@ export class SharedLimits implements SharedLimiter {
     return { waiting, why: waiting > 0 ? this.waitingFor : null };
   }
 
+  /** Throws a `BudgetReached` if Redis has a fault: the call is not made, and the task is left for a resume. */
   async enter(signal: AbortSignal): Promise<void> {
     await this.gate(async () => {
       for (;;) {
         signal.throwIfAborted();
-        const waitMs = await this.waitMs();
+        const waitMs = await this.waitMs().catch((error) => {
+          this.options.onFault(error);
+          throw new BudgetReached((error as Error).message);
+        });
         if (waitMs <= 0) break;
         await delay(waitMs, undefined, { signal });
       }
@@ -64,20 +71,25 @@ export class SharedLimits implements SharedLimiter {
   }
 
   async spend(tokens: number): Promise<void> {
-    if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens);
+    if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens).catch(this.options.onFault);
   }
 
   /** The server has refused a call: whoever uses its key waits. */
   async pause(ms: number): Promise<void> {
     const wanted = Math.max(PAUSE_MS, Math.ceil(ms));
-    if ((await this.redis.pttl(pauseKey(this.options.account))) < wanted)
-      await this.redis.set(pauseKey(this.options.account), "1", "PX", wanted);
+    const key = pauseKey(this.options.account);
+    try {
+      if ((await this.redis.pttl(key)) < wanted) await this.redis.set(key, "1", "PX", wanted);
+    } catch (error) {
+      this.options.onFault(error);
+    }
   }
 
   private async waitMs(): Promise<number> {
     const paused = await this.redis.pttl(pauseKey(this.options.account));
     if (paused > 0) return this.wait("server", paused);
-    const spent = await this.tokens?.get(this.tokensKey);
+    // `get` uses a transaction, which cannot be sent again if Redis refuses it.
+    const spent = await this.tokens?.penalty(this.tokensKey, 0);
     if (spent && spent.remainingPoints <= 0) return this.wait("tokens", spent.msBeforeNext);
     try {
       await this.requests?.consume(this.requestsKey, 1);

@@ -92,16 +92,13 @@ export async function readSpending(
 export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
   if (costUsd === 0 && tokens === 0) return;
   const key = spentKey(runId);
-  await redis.multi().hincrbyfloat(key, "cost", costUsd).hincrby(key, "tokens", tokens).exec();
+  // Not in a transaction, whose commands could not be sent again if Redis refuses them.
+  await Promise.all([redis.hincrbyfloat(key, "cost", costUsd), redis.hincrby(key, "tokens", tokens)]);
 }
 
 export async function addTask(redis: Redis, runId: string, isFailed: boolean): Promise<void> {
   const key = spentKey(runId);
-  await redis
-    .multi()
-    .hincrby(key, "finished", 1)
-    .hincrby(key, "failed", isFailed ? 1 : 0)
-    .exec();
+  await Promise.all([redis.hincrby(key, "finished", 1), redis.hincrby(key, "failed", isFailed ? 1 : 0)]);
 }
 
 export async function setReachedLimit(redis: Redis, runId: string, reached: LimitReached): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { UserError } from "../platform/errors.js";
 import type { WorkersState } from "../runs/answer-task.js";
 import type { ServerFault } from "../runs/detect-dead-server.js";
 import type { Trace } from "../traces/trace.js";
@@ -15,8 +16,8 @@ import {
 } from "./shared-state.js";
 import { shorten } from "./worker-refusals.js";
 
-/** Workers show themselves within this time after they start. */
-const PATIENCE_MS = 3_000;
+/** Workers show themselves within this number of looks after they start or find Redis again. */
+const PATIENCE_LOOKS = 6;
 
 export class WorkersWatch {
   private found: ServerFault | null = null;
@@ -24,7 +25,8 @@ export class WorkersWatch {
   private workers: readonly WorkerState[] = [];
   private active = 0;
   private readonly noted = new Set<string>();
-  private readonly startedAt = performance.now();
+  /** Successful looks since a worker answered this run. While Redis is away, none succeeds. */
+  private emptyLooks = 0;
 
   constructor(
     private readonly redis: Redis,
@@ -77,10 +79,11 @@ export class WorkersWatch {
       const why = faults[runId]?.why ?? refused[runId];
       if (why !== undefined) this.noteOnce(`art-e: worker ${name} does not answer this run: ${why}`);
     }
+    this.emptyLooks = atWork.length > 0 ? 0 : this.emptyLooks + 1;
     if (atWork.length > 0) return;
     const fault = this.workers.find(({ faults }) => faults[runId] !== undefined)?.faults[runId];
     if (fault !== undefined && active === 0) this.found = fault;
-    else if (performance.now() - this.startedAt > PATIENCE_MS) this.noteOnce(NO_WORKER);
+    else if (this.emptyLooks > PATIENCE_LOOKS) this.noteOnce(NO_WORKER);
   }
 
   private noteOnce(text: string): void {
@@ -155,26 +158,28 @@ export function cleanQueue(url: string, only: string | undefined): Promise<reado
 
 async function describeRun(redis: Redis, runId: string): Promise<Omit<QueuedRun, "workers">> {
   const queue = new RunQueue(redis, runId, { isVisitor: true });
-  const counts = await queue.counts();
-  await queue.close();
+  let counts: QueueCounts = { waiting: 0, active: 0, finished: 0 };
   try {
+    counts = await queue.counts();
     const manifest = await readPublishedRun(redis, runId);
     if (manifest === null) throw new StrangeMessage("its description is missing");
     const { settings, corpusFingerprint } = manifest;
     const { agentId, model } = settings;
     return { runId, agentId, model, corpus: shorten(corpusFingerprint), ...counts, fault: null };
   } catch (error) {
-    if (!(error instanceof StrangeMessage)) throw error;
+    if (!(error instanceof StrangeMessage || error instanceof UserError)) throw error;
     return { runId, agentId: "", model: "", corpus: "", ...counts, fault: error.message };
+  } finally {
+    await queue.close();
   }
 }
 
 async function withQueue<T>(url: string, use: (redis: Redis, shown: string) => Promise<T>): Promise<T> {
   const address = parseQueueUrl(url);
-  const redis = await connectRedis(address, { lost: () => undefined, restored: () => undefined });
+  const redis = await connectRedis(address, null);
   try {
     return await use(redis, address.shown);
   } finally {
-    redis.disconnect();
+    redis.abandon();
   }
 }

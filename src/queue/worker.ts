@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Redis } from "ioredis";
 import type { Suite } from "../agents/agent.js";
 import { readFingerprint } from "../mail/corpus.js";
 import { type CorpusServer, fetchCorpus } from "../mail/corpus-transfer.js";
@@ -23,6 +23,7 @@ import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
+import type { QueueConnection } from "./queue-connection.js";
 import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./redis.js";
 import { TaskWorker } from "./run-queue.js";
 import { accountOf, SharedLimits } from "./shared-limits.js";
@@ -80,7 +81,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const outside = openExternalResources(settings.env);
   try {
     const address = parseQueueUrl(options.queue);
-    const redis = await connectRedis(address, lostConnectionNotes(address, note));
+    const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
     const shared = {
       redis,
       name: options.name,
@@ -103,12 +104,12 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
     const runs = new RunsOfWorker(shared, terms);
     const stopNow = context.untilSecond(() => stoppingText(runs.underWay, options.grace));
     try {
-      await takeTasks(runs, context.signal);
-      await runs.stop(options.grace * 1_000, stopNow);
+      await takeTasks(runs, signal);
     } finally {
-      await runs.close();
-      redis.disconnect();
+      await runs.stop(options.grace * 1_000, stopNow);
+      redis.abandon();
     }
+    runs.throwIfUnsent();
   } finally {
     await Promise.all([searchThreads.close(), outside.close()]);
     mailDb.close();
@@ -116,9 +117,12 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   }
 }
 
+/** Throws a fault of Redis that does not pass. */
 async function takeTasks(runs: RunsOfWorker, signal: AbortSignal): Promise<void> {
+  const stopped = once(signal, "abort");
   while (!signal.aborted) {
-    await runs.look();
+    // A look waits as long as Redis is away.
+    await Promise.race([runs.look(), stopped]);
     await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -133,6 +137,9 @@ function stoppingText(tasks: number, grace: number): string {
   return `Stopping: ${what} under way may be finished within ${grace} s; once more to give them back now.`;
 }
 
+/** Maximum milliseconds that a worker which stops waits for Redis to take back its tasks. */
+const GIVE_BACK_MS = 3_000;
+
 /** Slots of a worker whose `auto` finds out what a server takes. */
 const MOST_SLOTS = 256;
 
@@ -145,6 +152,10 @@ class RunsOfWorker {
   private readonly refused = new Map<string, string>();
   private readonly faults = new Map<string, NonNullable<WorkerRun["fault"]>>();
   private readonly leaving = new Map<WorkerRun, Promise<void>>();
+  private looking: Promise<void> = Promise.resolve();
+  private isStopping = false;
+  private unsent = 0;
+  private fault: unknown = null;
 
   constructor(
     private readonly shared: WorkerResources,
@@ -157,7 +168,14 @@ class RunsOfWorker {
     return tasksOf(this.joined.values()) + tasksOf(this.leaving.keys());
   }
 
-  async look(): Promise<void> {
+  look(): Promise<void> {
+    this.looking = this.lookOnce();
+    // It may fail after the worker has stopped waiting for it.
+    this.looking.catch(() => undefined);
+    return this.looking;
+  }
+
+  private async lookOnce(): Promise<void> {
     const published = await listPublishedRuns(this.shared.redis);
     const isOver = (runId: string) => published.get(runId) !== this.published.get(runId);
     for (const [runId, run] of this.joined) {
@@ -174,37 +192,59 @@ class RunsOfWorker {
     for (const [runId, attempt] of published) await this.join(runId, attempt);
     this.shareSlots();
     await showWorker(this.shared.redis, this.state());
+    if (this.fault !== null) throw this.fault;
   }
 
-  /** Lets what is under way end, and gives back what does not in time. */
+  /**
+   * Lets running tasks end, and gives back those that do not in time. Never throws, and waits for Redis no longer than
+   * for the tasks.
+   */
   async stop(graceMs: number, stopNow: AbortSignal): Promise<void> {
-    const runs = [...this.joined.values()];
-    await Promise.all(runs.map((run) => run.pause()));
-    const closed = Promise.all(runs.map((run) => run.close()));
+    const { redis } = this.shared;
+    this.isStopping = true;
+    for (const run of this.joined.values()) void run.pause();
+    const closed = this.close();
     const ended = new AbortController();
     const patience = delay(graceMs, undefined, { signal: AbortSignal.any([stopNow, ended.signal]) }).catch(
       () => undefined,
     );
-    await Promise.race([closed, patience]);
+    if (this.underWay > 0 || !redis.isAway) await Promise.race([closed, patience]);
     ended.abort();
-    for (const run of runs) run.abort();
+    for (const run of [...this.joined.values(), ...this.leaving.keys()]) run.abort();
+    redis.endPatience();
+    const giveUp = setTimeout(() => redis.abandon(), GIVE_BACK_MS);
     await closed;
-    this.joined.clear();
+    clearTimeout(giveUp);
   }
 
-  async close(): Promise<void> {
-    for (const [runId, run] of this.joined) {
-      run.abort();
-      this.leave(runId, run);
-    }
-    await Promise.all(this.leaving.values());
-    if (this.shared.redis.status === "ready") await removeWorker(this.shared.redis, this.id);
+  /** Throws a UserError if the worker has stopped before Redis took its last results. */
+  throwIfUnsent(): void {
+    if (this.unsent === 0) return;
+    const results = this.unsent === 1 ? "1 result" : `${this.unsent} results`;
+    throw new UserError(
+      "results_unsent",
+      `Cannot send ${results}: the queue was away until the worker stopped.`,
+      "Their tasks are answered again. Give a worker more time with --grace.",
+      1,
+    );
+  }
+
+  private async close(): Promise<void> {
+    const runs = [...this.joined.values()];
+    await Promise.all([...runs.map((run) => run.close()), ...this.leaving.values()]);
+    await this.looking.catch(() => undefined);
+    this.unsent = runs.reduce((sum, run) => sum + run.unconfirmed, 0);
+    await removeWorker(this.shared.redis, this.id).catch(() => undefined);
   }
 
   private async join(runId: string, attempt: string): Promise<void> {
-    if (this.joined.has(runId) || this.faults.has(runId)) return;
+    if (this.isStopping || this.joined.has(runId) || this.faults.has(runId)) return;
     const run = await this.open(runId, attempt);
     if (run === null) return;
+    if (this.isStopping) {
+      if (typeof run !== "string") await run.close();
+      return;
+    }
     if (typeof run !== "string") {
       this.refused.delete(runId);
       this.joined.set(runId, run);
@@ -218,10 +258,13 @@ class RunsOfWorker {
 
   /** A text: why not. Null: the run is gone. */
   private async open(runId: string, attempt: string): Promise<WorkerRun | string | null> {
+    const onFault = (error: unknown) => {
+      this.fault ??= error;
+    };
     try {
       const manifest = await readPublishedRun(this.shared.redis, runId);
       if (manifest === null) return null;
-      return refusalOf(manifest, this.terms()) ?? (await WorkerRun.open(manifest, attempt, this.shared));
+      return refusalOf(manifest, this.terms()) ?? (await WorkerRun.open(manifest, attempt, this.shared, onFault));
     } catch (error) {
       if (error instanceof StrangeMessage) return error.message;
       if (error instanceof UserError) return `${error.message.replace(/\.$/, "")} (${error.hint.replace(/\.$/, "")})`;
@@ -276,14 +319,16 @@ async function openAnswerContext(
   manifest: RunManifest,
   shared: WorkerResources,
   watch: ServerWatch,
+  onFault: (error: unknown) => void,
 ): Promise<OpenAnswerContext> {
   const { runId, settings, requests, tools } = manifest;
   const { timeoutMs, rpm, tpm, cache } = requests;
   const { settings: own, note } = shared.context;
-  const limits = new SharedLimits(shared.redis, { runId, account: accountOf(settings, own.env), rpm, tpm });
+  const account = accountOf(settings, own.env);
+  const limits = new SharedLimits(shared.redis, { runId, account, rpm, tpm, onFault });
   const options = { concurrency: shared.concurrency, requestTimeout: timeoutMs / 1_000, cache, shared: limits };
   const model = await createModel(settings, options, { settings: own, note });
-  const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared));
+  const judge = await createRunJudge(settings, model, timeoutMs, own, note, judgeLimits(manifest, shared, onFault));
   const { suite, toTask, close } = await openTasks(manifest, shared);
   const context = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
@@ -304,10 +349,11 @@ async function openAnswerContext(
 function judgeLimits(
   { runId, settings: { judge } }: RunManifest,
   { redis, context }: WorkerResources,
+  onFault: (error: unknown) => void,
 ): SharedLimits | undefined {
   if (judge === null) return undefined;
   const account = accountOf({ ...judge, wireApi: null }, context.settings.env);
-  return new SharedLimits(redis, { runId, account, rpm: null, tpm: null });
+  return new SharedLimits(redis, { runId, account, rpm: null, tpm: null, onFault });
 }
 
 /** Of a suite only the ids of tasks come over the queue: what is run and graded is in this machine's folder. */
@@ -338,7 +384,7 @@ function questionOf({ task, epoch }: TaskMessage): PlannedTask {
 }
 
 interface WorkerResources {
-  readonly redis: Redis;
+  readonly redis: QueueConnection;
   readonly name: string;
   readonly tools: ToolResources;
   /** A suite's folder on this machine; null: none. */
@@ -391,6 +437,7 @@ class WorkerRun {
     private readonly opened: OpenAnswerContext,
     private readonly watch: ServerWatch,
     private readonly shared: WorkerResources,
+    private readonly onFault: (error: unknown) => void,
   ) {
     opened.model.onConcurrency((slots) => {
       this.wanted = slots;
@@ -403,20 +450,33 @@ class WorkerRun {
       answer: (message, signal) => this.answer(message, signal),
       onDropped: (id) =>
         shared.context.note(`art-e: the result of ${id} of run ${manifest.runId} came too late and is dropped.`),
+      onFault,
     });
   }
 
-  static async open(manifest: RunManifest, attempt: string, shared: WorkerResources): Promise<WorkerRun> {
+  /** @param onFault receives faults of Redis that do not pass, which end the worker */
+  static async open(
+    manifest: RunManifest,
+    attempt: string,
+    shared: WorkerResources,
+    onFault: (error: unknown) => void,
+  ): Promise<WorkerRun> {
     const watch = new ServerWatch();
-    return new WorkerRun(manifest, attempt, await openAnswerContext(manifest, shared, watch), watch, shared);
+    const opened = await openAnswerContext(manifest, shared, watch, onFault);
+    return new WorkerRun(manifest, attempt, opened, watch, shared, onFault);
   }
 
   get fault(): ServerFault | null {
     return this.watch.fault;
   }
 
+  /** Number of tasks that are answered, or whose result Redis has not confirmed. */
   get underWay(): number {
-    return this.active;
+    return this.active + this.unconfirmed;
+  }
+
+  get unconfirmed(): number {
+    return this.tasks.unconfirmed;
   }
 
   state(): WorkerState["runs"][string] {
@@ -463,10 +523,14 @@ class WorkerRun {
   /** Calls are counted in Redis, where all workers see them before their next. */
   private readonly budget: CallBudget = {
     beforeCall: async () => {
-      const limit = await this.reached();
+      const limit = await this.reached().catch((error) => {
+        this.onFault(error);
+        throw new BudgetReached((error as Error).message);
+      });
       if (limit !== null && limit.flag !== "--max-failures") throw new BudgetReached(limit.why);
     },
-    afterCall: (spending) => addCall(this.shared.redis, this.manifest.runId, spending),
+    // The reply is paid: a fault of Redis must not lose it.
+    afterCall: (spending) => addCall(this.shared.redis, this.manifest.runId, spending).catch(this.onFault),
   };
 
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
@@ -481,8 +545,8 @@ class WorkerRun {
       const { trace, isHeld, isStopped } = answered;
       const { name, redis } = this.shared;
       this.rate.add();
-      if (!isStopped) await addTask(redis, this.manifest.runId, isFailure(trace.ending));
-      await this.reached();
+      if (!isStopped) await addTask(redis, this.manifest.runId, isFailure(trace.ending)).catch(this.onFault);
+      await this.reached().catch(this.onFault);
       const { server } = this.watch;
       return { worker: name, trace: await compressJson("Its trace", trace), isHeld, isStopped, server };
     } finally {

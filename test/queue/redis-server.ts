@@ -17,6 +17,8 @@ export interface RedisServer {
   readonly client: Redis;
   /** Ends the server as a power cut would; its files stay. */
   kill(): Promise<void>;
+  /** Stops the process without ending it: connections stay open, and nothing is answered. */
+  freeze(): void;
   /** Starts it again with the files that are there. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +45,8 @@ export async function startRedis({ password, isDurable = false, tls }: RedisOpti
     const auth = password === undefined ? [] : ["--requirepass", password];
     const listen =
       tls === undefined ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`, ...flagsOf(tls)];
-    const args = [...listen, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...durable, ...auth];
+    const common = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", "--enable-debug-command", "local"];
+    const args = [...listen, ...common, ...durable, ...auth];
     child = spawn("redis-server", args, { stdio: "ignore" });
     await isUp(url, trust);
   };
@@ -62,6 +65,7 @@ export async function startRedis({ password, isDurable = false, tls }: RedisOpti
     url,
     client,
     kill,
+    freeze: () => void child?.kill("SIGSTOP"),
     start,
     async close() {
       client.disconnect();

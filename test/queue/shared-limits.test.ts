@@ -22,7 +22,7 @@ describe("limits that workers share", needs("redis"), () => {
   afterAll(() => redis?.close());
 
   const limits = (runId: string, rpm: number | null, tpm: number | null = null, account = runId) =>
-    new SharedLimits(redis.client, { runId, account, rpm, tpm });
+    new SharedLimits(redis.client, { runId, account, rpm, tpm, onFault: expect.unreachable });
 
   /** How many of 20 calls begin before the others have to wait. */
   async function beginning(workers: readonly SharedLimits[]): Promise<number> {

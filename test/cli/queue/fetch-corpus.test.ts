@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -180,6 +186,53 @@ describe("worker --fetch-corpus", needs("redis"), () => {
     if (changes.version === undefined) {
       expect(readdirSync(path(`${cache}/corpus`)).filter((name) => /\.db$|\.tmp/.test(name))).toEqual([]);
     }
+  });
+
+  function describing(sizes: { readonly bytes: number; readonly database_bytes: number }): string {
+    const fingerprint = "f".repeat(64);
+    const snapshot = { fingerprint, sha256: "0".repeat(64), ...sizes };
+    return JSON.stringify({ version: programVersion(), fingerprint, snapshot });
+  }
+
+  /** Answers with bytes until the client closes the connection, after `head`. */
+  function endless(response: ServerResponse, head: string): void {
+    const chunk = Buffer.alloc(1_000_000, " ");
+    response.write(head);
+    const send = () => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on("drain", send);
+    send();
+  }
+
+  it.each<[string, (response: ServerResponse, isFile: boolean) => void, RegExp]>([
+    [
+      "describes its mail without end",
+      (response) => endless(response, "{"),
+      /the answer is longer than 32000000 bytes/,
+    ],
+    [
+      "announces more than is ever downloaded",
+      (response, isFile) => {
+        if (isFile) endless(response.writeHead(200, { "content-length": 21e9 }), "x");
+        else response.end(describing({ bytes: 21e9, database_bytes: 22e9 }));
+      },
+      /the file has 21000000000 bytes, and at most 20000000000 are downloaded/,
+    ],
+    [
+      "sends a file without end",
+      (response, isFile) => {
+        if (isFile) endless(response, "x");
+        else response.end(describing({ bytes: 5_000, database_bytes: 10_000 }));
+      },
+      /the file has more than 5000 bytes, not 5000/,
+    ],
+  ])("stops reading from a server that %s", async (_, answer, message) => {
+    const server = createServer((request, response) => answer(response, request.url?.endsWith("/snapshot") ?? false));
+    servers.push(server);
+    const { code, stderr } = await artE(line(await listen(server), `endless-${servers.length}`), queue());
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(message) });
+    expect(stderr.trim().split("\n")).toHaveLength(2);
   });
 
   it("says what is wrong with the address, the token and the flags", async () => {

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunManifest, showWorker } from "../../src/queue/shared-state.js";
+import { WorkersWatch } from "../../src/queue/status.js";
+import { needs } from "../machine-requirements.js";
+import { type RedisServer, startRedis } from "./redis-server.js";
+
+describe("WorkersWatch", needs("redis"), () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.close());
+
+  const runId = "run_1";
+  const answering = { attempt: "1", active: 0, answered: 0, perSecond: 0, waitingFor: null };
+  const showWorkers = async () => {
+    for (const name of ["a", "b"]) {
+      const state = { id: name, name, programVersion: "1", slots: 1, runs: { [runId]: answering } };
+      await showWorker(redis.client, { ...state, refused: {}, faults: {} });
+    }
+  };
+
+  it("reports missing workers only if none has answered the run for several looks in a row", async () => {
+    const notes: string[] = [];
+    const watch = new WorkersWatch(redis.client, { runId } as RunManifest, (text) => notes.push(text));
+    const look = async (times: number) => {
+      for (let i = 0; i < times; i++) await watch.look(0);
+    };
+    await look(4);
+    await showWorkers();
+    await look(20);
+    // Redis returns empty, and the workers need some seconds to show themselves again.
+    await redis.client.flushall();
+    await look(4);
+    await showWorkers();
+    await look(1);
+    expect(notes).toEqual([]);
+    await redis.client.flushall();
+    await look(20);
+    expect(notes).toEqual([expect.stringContaining("no worker answers this run")]);
+  });
+});
