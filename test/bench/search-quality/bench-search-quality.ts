@@ -71,7 +71,7 @@ export function measureWith(signals: readonly RankingSignal[], correctors = TERM
 
 function measurePlain({ questions, db }: QuestionSet): SearchQuality {
   const { mails, addresses } = openMailbox(db);
-  const search = openPlainBm25(db);
+  const search = openPlainBm25(db, { recency: false });
   return measureSearch(
     questions,
     (question) => search(questionQuery(question, addresses)),
