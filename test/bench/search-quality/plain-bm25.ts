@@ -1,5 +1,5 @@
 import type { MailQuery } from "../../../src/mail/search.js";
-import { openDateRanges, PARTY, queryTokens, termExpression } from "../../../src/mail/search-query.js";
+import { openDateRanges, queryTokens, termExpression } from "../../../src/mail/search-query.js";
 import type { Db } from "../../../src/store/open-store.js";
 
 const DAY_MS = 86_400_000;
@@ -12,19 +12,19 @@ export function openPlainBm25(db: Db, { recency }: { readonly recency: boolean }
   const dateRanges = openDateRanges(db);
   const scored = db.prepare(
     `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = o.mail_id) AS messageId, o.date,
-            -bm25(emails_fts, 1.0, 1.0, 0.0, 1.0) AS score
+            -bm25(emails_fts) AS score
      FROM emails_fts JOIN mail_order o ON o.position = emails_fts.rowid
-     WHERE emails_fts MATCH ? AND emails_fts.rowid BETWEEN ? AND ? ORDER BY emails_fts.rowid`,
+     WHERE emails_fts MATCH ? AND emails_fts.rowid BETWEEN ? AND ?
+       AND o.position IN (SELECT position FROM mailboxes WHERE address_id = ?) ORDER BY emails_fts.rowid`,
   );
   return ({ words, inboxId, period, askedAt }) => {
     const { first, last } = dateRanges.positions(period);
     const any = queryTokens(words).map(termExpression).join(" OR ");
-    const expression = `parties : ${PARTY.in(inboxId ?? 0)} AND {subject body} : (${any})`;
     const prior = (date: string | null) =>
       recency && askedAt !== null && date !== null
         ? 1 + 0.4 * Math.exp(-(Date.parse(askedAt) - Date.parse(date)) / DAY_MS / 120)
         : 1;
-    return (scored.all(expression, first, last) as { messageId: string; date: string | null; score: number }[])
+    return (scored.all(any, first, last, inboxId) as { messageId: string; date: string | null; score: number }[])
       .map(({ messageId, date, score }) => ({ messageId, score: score * prior(date) }))
       .sort((a, b) => b.score - a.score)
       .slice(0, 10)
