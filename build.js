@@ -14,7 +14,6 @@ const ENTRIES = [
   "mail/import-reader-thread",
   "mail/mime-thread",
   "mail/store/copy-mail-thread",
-  "mail/store/index-thread",
   "server/run-page-thread",
   "suites/grading-process",
   "tools/search-thread",

@@ -197,7 +197,7 @@ async function readerOf(
     }
     case "mailboxes": {
       const { listImportedInboxes } = await import("../mail/import-owners.js");
-      const { largestInboxes } = await import("../mail/search-postings.js");
+      const { largestInboxes } = await import("../mail/mailbox-positions.js");
       return (db) => {
         const imported = listImportedInboxes(db);
         return imported.size > 0 ? [...imported] : largestInboxes(db, OFFERED).map(({ address }) => address);

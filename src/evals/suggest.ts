@@ -159,12 +159,8 @@ const COMMON = 1_000;
 
 /** Counts the mails that hold a word, in any of its forms, up to `COMMON`. */
 export function wordFrequency(db: Db): (word: string) => number {
-  const [newer, older] = (["emails_fts", "emails_fts_older"] as const).map((table) =>
-    db.prepare(`SELECT count(*) FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ?)`).pluck(),
-  );
-  return (word) => {
-    const term = `"${word.replaceAll('"', "")}"`;
-    const mails = newer?.get(term, COMMON) as number;
-    return mails + (older?.get(term, COMMON - mails) as number);
-  };
+  const count = db
+    .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")
+    .pluck();
+  return (word) => count.get(`"${word.replaceAll('"', "")}"`, COMMON) as number;
 }

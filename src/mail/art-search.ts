@@ -1,9 +1,11 @@
 import type BetterSqlite3 from "better-sqlite3";
 import type { Db } from "../store/open-store.js";
 import { Database } from "../store/sqlite.js";
+import { foldText } from "../text/tokenizer.js";
+import type { PositionSet } from "./mailbox-positions.js";
 import { SEARCH_SQL } from "./search.js";
-import { openPostings } from "./search-postings.js";
-import { allWordsExpression, type DateRange, openDateRanges } from "./search-query.js";
+import { openSearchIndex } from "./search-postings.js";
+import { allWordsExpression, type DateRange, openDateRanges, tokenize } from "./search-query.js";
 
 export interface ArtQuery {
   readonly keywords: readonly string[];
@@ -20,71 +22,97 @@ export interface ArtHit {
   readonly snippet: string;
 }
 
-/** Mails in the first batch; each further one is twice as large, up to `MAX_BATCH`. */
-const FIRST_BATCH = 20;
-const MAX_BATCH = 500;
-
-const ART_SQL = {
-  table: "CREATE VIRTUAL TABLE mail USING fts5(subject, body)",
-  add: "INSERT INTO mail (rowid, subject, body) VALUES (?, ?, ?)",
-  match: "SELECT rowid, snippet(mail, -1, '<b>', '</b>', ' ... ', 15) FROM mail WHERE mail MATCH ? ORDER BY rowid",
-  clear: "DELETE FROM mail",
-} as const;
-
 /**
- * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index holds stems, so it
- * yields a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and cuts snippets from.
+ * ART's search: mail from or to the address with every keyword unstemmed, newest first. Our index contains stems, so it
+ * yields a superset, which an in-memory index with ART's tokenizer (SQLite's default) filters and takes snippets from.
  * Equal words have equal stems, so none is missed.
  */
 export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const dateRanges = openDateRanges(db);
-  const postingsFor = openPostings(db);
-  const selectText = db.prepare(SEARCH_SQL.ranked).raw();
-  const selectMessageId = db.prepare(SEARCH_SQL.listed).raw();
+  const indexNow = openSearchIndex(db);
+  const selectText = db.prepare(SEARCH_SQL.hit).raw();
+  const selectMessageId = db.prepare(SEARCH_SQL.messageId).pluck();
   const matchExactly = openExactMatcher();
-  return db.transaction(({ keywords, limit, period, ...parties }: ArtQuery) => {
+  return db.transaction(({ keywords, limit, period, namedId, fromIds, toIds }: ArtQuery) => {
     const words = allWordsExpression(keywords.map((keyword) => `"${keyword.replaceAll('"', " ")}"`).join(" "));
     if (words === null) return [];
     const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
-    const range = dateRanges.positions(period);
-    const postings = postingsFor({ ...parties, inboxId: null, range });
+    const written = keywords.flatMap(tokenize);
+    const { mail, matching } = indexNow();
+    const filters = [
+      mail.withParty([namedId], "either"),
+      ...(fromIds === null ? [] : [mail.withParty(fromIds, "sender")]),
+      ...(toIds === null ? [] : [mail.withParty(toIds, "recipient")]),
+    ];
+    const { first, last } = dateRanges.positions(period);
     const hits: ArtHit[] = [];
-    let first = range.first;
-    for (let look = FIRST_BATCH; hits.length < limit; look = Math.min(look * 2, MAX_BATCH)) {
-      const positions = postings.newestMatching(words, { first, last: range.last }, look);
-      const mails = positions.map(
-        (position) => [position, selectText.get(postings.mailAt(position)) as [number, string, string]] as const,
-      );
-      for (const [position, snippet] of matchExactly(mails, expression)) {
-        if (hits.length === limit) break;
-        const [messageId] = selectMessageId.get(postings.mailAt(position)) as [string];
-        hits.push({ messageId, snippet });
+    for (let from = first, look = FIRST_BATCH; hits.length < limit; look *= 2) {
+      const positions = takeMembers(matching(words, { first: from, last }), filters, look);
+      const mails = positions
+        .map((position) => [position, selectText.get(position) as MailText] as const)
+        .filter(([, [, subject, body]]) => containsAll(subject, body, written));
+      const mailIds = new Map(mails.map(([position, [mailId]]) => [position, mailId]));
+      for (const [position, snippet] of matchExactly(mails, expression).slice(0, limit - hits.length)) {
+        hits.push({ messageId: selectMessageId.get(mailIds.get(position)) as string, snippet });
       }
       if (positions.length < look) break;
-      first = (positions.at(-1) ?? range.last) + 1;
+      from = (positions.at(-1) ?? last) + 1;
     }
     return hits;
   });
 }
 
-type Mail = readonly [position: number, mail: readonly [id: number, subject: string, body: string]];
+/** Emails in the first batch. Each further batch is twice as large. */
+const FIRST_BATCH = 10;
 
-/** Filters mails by the exact words and cuts their snippets. The in-memory index is created on first use. */
-function openExactMatcher(): (mails: readonly Mail[], expression: string) => [number, string][] {
-  let statements: { [name in "add" | "match" | "clear"]: BetterSqlite3.Statement } | null = null;
+type MailText = readonly [mailId: number, subject: string, body: string];
+
+/** The first `count` positions that pass all filters. No other statement can run during an iteration. */
+function takeMembers(positions: Iterable<number>, filters: readonly PositionSet[], count: number): number[] {
+  const members: number[] = [];
+  for (const position of positions) {
+    if (filters.some((filter) => !filter.has(position))) continue;
+    members.push(position);
+    if (members.length === count) break;
+  }
+  return members;
+}
+
+/** Whether every word is part of the text: a fast check that excludes most emails with other forms of the words. */
+function containsAll(subject: string, body: string, words: readonly string[]): boolean {
+  const text = foldText(`${subject}\n${body}`).text;
+  return words.every((word) => text.includes(word));
+}
+
+type PositionedMail = readonly [position: number, mail: MailText];
+
+/** Filters emails by the exact words and takes their snippets. The in-memory index is created on first use. */
+function openExactMatcher(): (mails: readonly PositionedMail[], expression: string) => [number, string][] {
+  let memory: { readonly [name in "begin" | "add" | "match" | "rollback"]: BetterSqlite3.Statement } | null = null;
   return (mails, expression) => {
     if (mails.length === 0) return [];
-    if (statements === null) {
-      const memory = new Database(":memory:");
-      memory.exec(ART_SQL.table);
-      const { add, match, clear } = ART_SQL;
-      statements = { add: memory.prepare(add), match: memory.prepare(match).raw(), clear: memory.prepare(clear) };
-    }
+    memory ??= openMemoryIndex();
+    memory.begin.run();
     try {
-      for (const [position, [, subject, body]] of mails) statements.add.run(position, subject, body);
-      return statements.match.all(expression) as [number, string][];
+      for (const [position, [, subject, body]] of mails) memory.add.run(position, subject, body);
+      return memory.match.all(expression) as [number, string][];
     } finally {
-      statements.clear.run();
+      memory.rollback.run();
     }
+  };
+}
+
+function openMemoryIndex() {
+  const db = new Database(":memory:");
+  db.exec("CREATE VIRTUAL TABLE mail USING fts5(subject, body)");
+  return {
+    begin: db.prepare("BEGIN"),
+    add: db.prepare("INSERT INTO mail (rowid, subject, body) VALUES (?, ?, ?)"),
+    match: db
+      .prepare(
+        "SELECT rowid, snippet(mail, -1, '<b>', '</b>', ' ... ', 15) FROM mail WHERE mail MATCH ? ORDER BY rowid",
+      )
+      .raw(),
+    rollback: db.prepare("ROLLBACK"),
   };
 }

@@ -1,5 +1,4 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { hubOf } from "../models/open-model.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
@@ -12,8 +11,8 @@ import type { BadEmail, CorpusFormat } from "./email.js";
 import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "./import.js";
 import { type AddressCount, listImportedInboxes, readOwnerMap } from "./import-owners.js";
 import { readOnThread } from "./import-reader-client.js";
+import { largestInboxes, openMailCount } from "./mailbox-positions.js";
 import { countParquetRows } from "./readers/parquet.js";
-import { largestInboxes, openMailCount } from "./search-postings.js";
 import { openAddressBook } from "./search-query.js";
 import { importFailure, openForImport } from "./store/atomic-import.js";
 
@@ -29,8 +28,6 @@ interface ImportOptions {
   /** TSV of owner folder and address. */
   readonly ownerMap: string | undefined;
   readonly strict: boolean;
-  /** All mail in one index, though it takes longer. */
-  readonly singleIndex: boolean;
 }
 
 export interface ImportOutcome {
@@ -54,9 +51,6 @@ interface ImportMonitor {
 
 const MAILBOXES_LISTED = 5;
 
-/** From so many mails on two threads index faster than one: by a fifth of the import's time at 50,000. */
-const PARALLEL_INDEX_MAILS = 20_000;
-
 /** From so many mails on indexing takes longer than a few seconds. */
 const LONG_INDEXING = 50_000;
 
@@ -77,18 +71,13 @@ export async function importMail(
   let isIndexing = false;
   let listenAgain = () => {};
   try {
-    const { filter, limit, batchSize, strict, singleIndex } = options;
-    const { whileReadable } = file;
-    const parallelIndex =
-      whileReadable === null || singleIndex || availableParallelism() === 1
-        ? null
-        : { fromMails: PARALLEL_INDEX_MAILS, whileReadable };
+    const { filter, limit, batchSize, strict } = options;
     const summary = await importCorpus(
       file.db,
-      { sources, filter, limit, batchSize, ownerMap, parallelIndex, strict, onSkipped: skipped.add },
+      { sources, filter, limit, batchSize, ownerMap, strict, onSkipped: skipped.add },
       (progress) => {
         const isLong = progress.phase === "index" && progress.total > LONG_INDEXING;
-        if (isLong && parallelIndex === null && !isIndexing) {
+        if (isLong && !isIndexing) {
           isIndexing = true;
           listenAgain = monitor.letSignalsEnd();
         }

@@ -5,9 +5,8 @@ import { sumOrNull } from "../text/dates-and-numbers.js";
 import { readCorpusStats, updateFingerprint } from "./corpus.js";
 import type { BadEmail, CorpusSource, Email, FiledEmail } from "./email.js";
 import { resolveOwners } from "./import-owners.js";
-import { type IndexProgress, rebuildIndex, rebuildMailOrder } from "./store/corpus-index.js";
+import { rebuildCorpusIndex } from "./store/corpus-index.js";
 import { openCorpusWriter, type StorableMail, toStorableMail } from "./store/corpus-writer.js";
-import { buildIndexOnThreads, type WhileReadable } from "./store/parallel-index.js";
 
 export interface NamedSource {
   /** As the user named it; stored in the file. */
@@ -26,18 +25,10 @@ export interface ImportRequest {
   readonly batchSize: number;
   /** Owner folder to address; overrides the address found in the mail. */
   readonly ownerMap: ReadonlyMap<string, string>;
-  /** When and how the index is built on two threads; null: never. */
-  readonly parallelIndex: ParallelIndex | null;
   /** The first bad mail fails the import. */
   readonly strict: boolean;
   /** Called for every skipped mail. */
   readonly onSkipped: (bad: BadEmail) => void;
-}
-
-interface ParallelIndex {
-  readonly fromMails: number;
-  /** Of a new file: its mails are committed before they are indexed. */
-  readonly whileReadable: WhileReadable;
 }
 
 export type ImportProgress =
@@ -88,7 +79,8 @@ export async function importCorpus(
     const tally = await readAll(db, request, onProgress, signal);
     const newOwners = resolveOwners(db, request.ownerMap);
     if (tally.changed || newOwners) {
-      await indexCorpus(db, request, (mails, total) => onProgress({ phase: "index", mails, total }), signal);
+      rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
+      updateFingerprint(db);
     }
     signal.throwIfAborted();
     db.exec("COMMIT");
@@ -99,21 +91,6 @@ export async function importCorpus(
     if (db.inTransaction) db.exec("ROLLBACK");
     throw error;
   }
-}
-
-async function indexCorpus(db: Db, request: ImportRequest, onProgress: IndexProgress, signal: AbortSignal) {
-  const total = rebuildMailOrder(db);
-  const { parallelIndex } = request;
-  if (parallelIndex === null || total < parallelIndex.fromMails) {
-    rebuildIndex(db, total, onProgress);
-    updateFingerprint(db);
-    return;
-  }
-  db.exec("COMMIT");
-  const olderFrom = await buildIndexOnThreads(db, parallelIndex.whileReadable, total, onProgress, signal);
-  beginTransaction(db);
-  updateFingerprint(db);
-  db.prepare("UPDATE corpus_state SET older_from = ?").run(olderFrom);
 }
 
 function beginTransaction(db: Db): void {

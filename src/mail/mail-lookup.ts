@@ -4,9 +4,9 @@ import { parseColumn } from "../store/damaged-row.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { bareMessageId, type Email } from "./email.js";
+import { largestInboxes } from "./mailbox-positions.js";
 import type { MailQuery } from "./search.js";
-import { largestInboxes, rowidBetween } from "./search-postings.js";
-import { type AddressBook, endOfDay, openAddressBook, openDateRanges, PARTY } from "./search-query.js";
+import { type AddressBook, endOfDay, openAddressBook, openDateRanges } from "./search-query.js";
 
 export interface MailHead {
   readonly messageId: string;
@@ -29,15 +29,11 @@ export interface MailboxListing {
  */
 const MAX_IDS_SCANNED = 2_000;
 
-const listFrom = (table: string) =>
-  `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
-          m.subject, m.sender, m.date
-   FROM ${table} f JOIN mail_order o ON o.position = f.rowid JOIN mails m ON m.id = o.mail_id
-   WHERE ${table} MATCH ? AND ${rowidBetween("f.rowid")} ORDER BY f.rowid LIMIT ?`;
-
 export const LISTING_SQL = {
-  list: listFrom("emails_fts"),
-  listOlder: listFrom("emails_fts_older"),
+  list: `SELECT o.position AS cursor, (SELECT min(message_id) FROM messages WHERE mail_id = m.id) AS messageId,
+                m.subject, m.sender, m.date
+         FROM mailboxes b JOIN mail_order o ON o.position = b.position JOIN mails m ON m.id = o.mail_id
+         WHERE b.address_id = ? AND b.position BETWEEN ? AND ? ORDER BY b.position LIMIT ?`,
   idsFrom: `SELECT x.message_id AS messageId, x.mail_id AS mailId, m.date
             FROM messages x JOIN mails m ON m.id = x.mail_id
             WHERE x.message_id >= ? AND x.message_id < ? ORDER BY x.message_id LIMIT ?`,
@@ -49,16 +45,12 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
   const mails = openMailLookup(db);
   const { first, last } = openDateRanges(db).positions({ after: null, before: cutoff });
   const list = db.prepare(LISTING_SQL.list);
-  const listOlder = db.prepare(LISTING_SQL.listOlder);
   const idsFrom = db.prepare(LISTING_SQL.idsFrom);
   if (inboxId === null) return { list: () => [], complete: () => ({ ids: [], hasMore: false }) };
   return {
     list(cursor, limit) {
       const from = cursor === null ? first : Math.max(first, cursor + 1);
-      const inInbox = `parties : ${PARTY.in(inboxId)}`;
-      const heads = list.all(inInbox, from, last, limit) as MailHead[];
-      if (heads.length >= limit) return heads;
-      return heads.concat(listOlder.all(inInbox, from, last, limit - heads.length) as MailHead[]);
+      return list.all(inboxId, from, last, limit) as MailHead[];
     },
     complete(prefix, limit) {
       const from = `<${prefix.trim().replace(/^</, "")}`;
@@ -197,13 +189,14 @@ export const LOOKUP_SQL = {
   get: `SELECT m.id AS mailId, x.message_id AS messageId, m.subject, m.sender, m.recipients,
                m.to_count AS toCount, m.cc_count AS ccCount, m.date, m.body
         FROM messages x JOIN mails m ON m.id = x.mail_id WHERE x.message_id = ?`,
-  parties: "SELECT parties FROM mail_order WHERE mail_id = ?",
+  isInInbox: `SELECT 1 FROM mail_order o JOIN mailboxes b ON b.position = o.position
+              WHERE o.mail_id = ? AND b.address_id = ?`,
   canonical: "SELECT min(c.message_id) FROM messages x JOIN messages c ON c.mail_id = x.mail_id WHERE x.message_id = ?",
 } as const;
 
 export function openMailLookup(db: Db): MailLookup {
   const get = db.prepare(LOOKUP_SQL.get);
-  const parties = db.prepare(LOOKUP_SQL.parties).pluck();
+  const isInInbox = db.prepare(LOOKUP_SQL.isInInbox).pluck();
   const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
   const inTickTransaction = withTickTransaction(db);
   return {
@@ -215,8 +208,7 @@ export function openMailLookup(db: Db): MailLookup {
       return null;
     },
     isInInbox(mailId, addressId) {
-      const row = inTickTransaction(() => parties.get(mailId)) as string | undefined;
-      return row?.split(" ").includes(PARTY.in(addressId)) ?? false;
+      return inTickTransaction(() => isInInbox.get(mailId, addressId)) !== undefined;
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {

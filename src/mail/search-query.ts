@@ -17,6 +17,8 @@ import {
 /** Longer queries are cut: FTS5 would accept them, but a 65th word does not help. */
 const MAX_TERMS = 64;
 
+const MAX_PHRASES = 8;
+
 /** Characters of a query that are read, so that long texts do not slow the search down. */
 export const MAX_QUERY_CHARS = 10_000;
 
@@ -43,6 +45,14 @@ export function contentTokens(text: string): string[] {
 export function allWordsExpression(text: string): string | null {
   const phrases = phrasesOf(text);
   return phrases.length === 0 ? null : [...new Set(phrases.map(phraseExpression))].join(" AND ");
+}
+
+/** The `"quoted words"` of a query that are more than one word, as terms. */
+export function quotedPhrases(text: string): string[] {
+  const phrases = [...text.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"/g)].map(([, quoted = ""]) =>
+    tokenize(quoted).slice(0, MAX_TERMS).join(" "),
+  );
+  return [...new Set(phrases.filter((phrase) => phrase.includes(" ")))].slice(0, MAX_PHRASES);
 }
 
 /** The pieces of each phrase. */
@@ -122,19 +132,6 @@ export function endOfDay(day: string): string {
   next.setUTCDate(next.getUTCDate() + 1);
   return `${next.toISOString().slice(0, 19)}Z`;
 }
-
-/** The full-text index: of all mails, or of the newer ones and of the older ones. */
-export const FTS_TABLES = ["emails_fts", "emails_fts_older"] as const;
-
-/**
- * Tokens of the index's `parties` column. They end in digits, which the Porter stemmer does not change.
- * `in`: the mail lies in the address's mailbox; `from`: sent by it; `to`: to, cc or bcc it.
- */
-export const PARTY = {
-  in: (addressId: number) => `in${addressId}`,
-  from: (addressId: number) => `from${addressId}`,
-  to: (addressId: number) => `to${addressId}`,
-} as const;
 
 /** A filter that matches more addresses is rejected as too unspecific. */
 const MAX_FILTER_ADDRESSES = 200;

@@ -1,8 +1,7 @@
 import { stemOf } from "../text/porter.js";
 import { foldText, isUnsegmentedAt } from "../text/tokenizer.js";
 import { distinctTerms, termMatcher } from "./search-matches.js";
-import type { FtsPostings, MailFilter, PostingLists } from "./search-postings.js";
-import { ALL_POSITIONS, MAX_QUERY_CHARS, termExpression, tokenize } from "./search-query.js";
+import { MAX_QUERY_CHARS, tokenize } from "./search-query.js";
 
 /** A word that is in no mail, and what is searched for instead. */
 export interface TermCorrection {
@@ -10,27 +9,25 @@ export interface TermCorrection {
   /** A word as a mail has it, two that must stand together, or the beginning of words (`config*`). */
   readonly taken: string;
   readonly by: string;
-  /** Mails searched that hold it, up to `POSTING_LIST_LIMIT`. */
+  /** Number of searched emails that contain it. */
   readonly mails: number;
 }
 
-/** What is searched for: the text of a query and its terms, each with its posting list. */
-interface SearchedTerms {
+/** The text of a query and its terms. */
+export interface CorrectedTerms {
   readonly words: string;
   readonly terms: readonly string[];
-  readonly lists: PostingLists;
-}
-
-export interface CorrectedTerms extends SearchedTerms {
   readonly corrections: readonly TermCorrection[];
 }
 
 /** The mail that corrections come from. */
 interface CorrectionSource {
-  /** What passes the query's filter. Only what it holds is taken, so that words of other people's mail do not show. */
-  readonly searched: FtsPostings;
-  readonly filter: MailFilter;
-  readonly postingsFor: (filter: MailFilter) => FtsPostings;
+  /** Whether the mailbox contains a term before the end of the period, whoever wrote it. */
+  readonly isKnown: (term: string) => boolean;
+  /** Positions of the searched emails that contain a term. Only their words are proposed, never those of other mail. */
+  readonly mailsWith: (term: string) => readonly number[];
+  /** Whether any email of the file contains a term, which is faster. */
+  readonly isIndexed: (term: string) => boolean;
   readonly textAt: (position: number) => string;
 }
 
@@ -46,35 +43,31 @@ const MAX_CORRECTIONS = 4;
 /** So many proposed words are looked up in so many mails each, as forms of a word are told apart by their text. */
 const MAX_VERIFIED = 3;
 
-const ALL_MAIL: MailFilter = { inboxId: null, fromIds: null, toIds: null, range: ALL_POSITIONS };
-
 /**
  * Replaces words that no mail of the mailbox holds by similar ones that mails searched hold; of several, by the one in
  * most mails. Where there is none, and all other words, stay as they are; a query without such words costs nothing.
  */
 export function correctTerms(
-  query: SearchedTerms,
+  words: string,
+  terms: readonly string[],
   correctors: readonly TermCorrector[],
   source: CorrectionSource,
 ): CorrectedTerms {
-  const { words, terms, lists } = query;
-  const absent = terms.filter((term, i) => lists[i]?.length === 0 && isCorrectable(term));
-  if (correctors.length === 0 || absent.length === 0) return { ...query, corrections: [] };
-  const { inboxId, range } = source.filter;
-  // Whoever wrote it, and from when on.
-  const mailbox = source.postingsFor({ ...ALL_MAIL, inboxId, range: { ...ALL_MAIL.range, first: range.first } });
-  const unknown = absent.filter((term) => mailbox.postingsOf(term).length === 0).slice(0, MAX_CORRECTIONS);
+  if (correctors.length === 0) return { words, terms, corrections: [] };
+  const unknown = terms
+    .filter((term) => isCorrectable(term) && source.mailsWith(term).length === 0 && !source.isKnown(term))
+    .slice(0, MAX_CORRECTIONS);
+  if (unknown.length === 0) return { words, terms, corrections: [] };
   const tokens = tokenize(words.slice(0, MAX_QUERY_CHARS));
-  const corrected = { terms: [...terms], lists: [...lists], corrections: [] as TermCorrection[] };
+  const corrected = [...terms];
+  const corrections: TermCorrection[] = [];
   for (const word of unknown) {
     const found = firstFound(word, tokens, correctors, source);
-    if (found === null || isAmong(corrected.terms, found.taken)) continue;
-    const index = terms.indexOf(word);
-    corrected.terms[index] = found.taken;
-    corrected.lists[index] = found.list;
-    corrected.corrections.push({ word, taken: found.taken, by: found.by, mails: found.list.length });
+    if (found === null || isAmong(corrected, found.taken)) continue;
+    corrected[terms.indexOf(word)] = found.taken;
+    corrections.push({ word, ...found });
   }
-  return { words: replaceWords(words, corrected.corrections), ...corrected };
+  return { words: replaceWords(words, corrections), terms: corrected, corrections };
 }
 
 /** A word of letters: of numbers and part numbers each digit counts. */
@@ -95,21 +88,18 @@ function firstFound(
   word: string,
   tokens: readonly string[],
   correctors: readonly TermCorrector[],
-  { searched, postingsFor, textAt }: CorrectionSource,
-): { readonly taken: string; readonly by: string; readonly list: readonly number[] } | null {
-  const all = postingsFor(ALL_MAIL);
-  // Most that is proposed is in no mail at all, which takes half the time to see without the filter.
-  const isIndexed = (term: string) => all.newestMatching(termExpression(term), ALL_MAIL.range, 1).length > 0;
+  { isIndexed, mailsWith, textAt }: CorrectionSource,
+): Omit<TermCorrection, "word"> | null {
   for (const { name, candidates } of correctors) {
     const proposed = new Set(candidates(word, tokens));
     const found = [...proposed]
       .filter(isIndexed)
-      .map((term) => ({ term, list: searched.postingsOf(term) }))
-      .filter(({ list }) => list.length > 0)
-      .sort((a, b) => b.list.length - a.list.length);
-    for (const { term, list } of found.slice(0, MAX_VERIFIED)) {
-      const taken = asWritten(term, proposed, list.slice(0, MAX_VERIFIED).map(textAt));
-      if (taken !== null) return { taken, by: name, list };
+      .map((term) => ({ term, mails: mailsWith(term) }))
+      .filter(({ mails }) => mails.length > 0)
+      .sort((a, b) => b.mails.length - a.mails.length);
+    for (const { term, mails } of found.slice(0, MAX_VERIFIED)) {
+      const taken = asWritten(term, proposed, mails.slice(0, MAX_VERIFIED).map(textAt));
+      if (taken !== null) return { taken, by: name, mails: mails.length };
     }
   }
   return null;

@@ -1,38 +1,25 @@
 import type { Db } from "../store/open-store.js";
-import { distinctTerms, snippet, type TermMatch, termMatcher } from "./search-matches.js";
+import type { PositionSet } from "./mailbox-positions.js";
+import { distinctTerms, snippet, termMatcher } from "./search-matches.js";
+import { openSearchIndex, type SearchIndex } from "./search-postings.js";
 import {
-  type FtsPostings,
-  hasPosting,
-  idfWeights,
-  intersectionRange,
-  type MailFilter,
-  openPostings,
-  type PostingLists,
-} from "./search-postings.js";
-import {
-  allWordsExpression,
   contentTokens,
   type DateRange,
   MAX_QUERY_CHARS,
   openDateRanges,
-  queryTokens,
+  type PositionRange,
+  quotedPhrases,
 } from "./search-query.js";
 import {
-  detectSignals,
   explainScore,
-  generateCandidates,
-  impliedTerms,
-  RANKED_BODY_CHARS,
-  type RankedRow,
-  type Ranking,
-  rankCandidates,
-  type ScoredMail,
+  type RankedMail,
+  type RankedMails,
+  type RankedQuery,
+  rankMails,
   type ScoreExplanation,
-  scoreBound,
-  scoreMail,
 } from "./search-ranking.js";
-import { RANKING_SIGNALS } from "./search-signals.js";
-import { type CorrectedTerms, correctTerms, TERM_CORRECTORS, type TermCorrection } from "./search-spelling.js";
+import { namedMonths } from "./search-signals.js";
+import { correctTerms, TERM_CORRECTORS, type TermCorrection } from "./search-spelling.js";
 
 export interface MailQuery {
   readonly words: string;
@@ -42,7 +29,7 @@ export interface MailQuery {
   readonly toIds: readonly number[] | null;
   readonly period: DateRange;
   readonly limit: number;
-  /** When the question is asked (ISO 8601 UTC), to rank mail sent shortly before higher; null: not known. */
+  /** When the question is asked (ISO 8601 UTC), to rank mail sent shortly before higher; null if unknown. */
   readonly askedAt: string | null;
 }
 
@@ -53,7 +40,7 @@ export interface MailHit {
   readonly sender: string;
   readonly date: string | null;
   readonly snippet: string;
-  /** Whether the mail holds every word of the query, or some of them. */
+  /** Whether the email contains every content word of the query, or some of them. */
   readonly match: "all_words" | "best_match";
 }
 
@@ -63,7 +50,7 @@ export interface ExplainedHit extends MailHit {
 
 export interface MailHits<Hit = MailHit> {
   readonly hits: readonly Hit[];
-  /** Mails that hold every word, counted up to 1,000; at least the number of hits. */
+  /** Number of emails that contain every content word, and at least the number of hits. */
   readonly total: number;
 }
 
@@ -73,177 +60,138 @@ export interface ExplainedHits extends MailHits<ExplainedHit> {
 }
 
 export interface MailSearch {
-  /** Mails with every word, newest first (ART's search). */
-  newestFirst(query: MailQuery): readonly MailHit[];
-  /** Mails with every word, best first; filled up by the best matches on any word. */
+  /** Emails that contain any word of the query, best first. The first n hits are the same for any limit. */
   bestFirst(query: MailQuery): MailHits;
   /** The hits of `bestFirst`, each with its score explained. */
   explainBestFirst(query: MailQuery): ExplainedHits;
 }
 
-/** The newest so many of the mails with every word are ranked. */
-const MAX_ALL_WORDS_RANKED = 60;
-
-/** Mails with every word are counted up to this. */
-const ALL_WORDS_COUNT_LIMIT = 1_000;
-
-/**
- * Characters of a hit's body searched for a snippet; without a match in them the snippet is the start of the body.
- */
+/** Characters of a hit's body searched for a snippet. Without a match there, the snippet is the start of the body. */
 const SNIPPET_BODY_CHARS = 60_000;
 
-type ListedRow = readonly [messageId: string];
-
-interface RankedHits {
-  readonly ranking: Ranking;
-  readonly corrections: readonly TermCorrection[];
-  readonly best: readonly { readonly scored: ScoredMail; readonly match: MailHit["match"] }[];
-  readonly total: number;
-}
+type HitRow = readonly [mailId: number, subject: string, body: string, sender: string, date: string | null];
 
 export const SEARCH_SQL = {
-  ranked: "SELECT id, subject, body, sender, recipients, date FROM mails WHERE id = ?",
-  listed: "SELECT min(message_id) FROM messages WHERE mail_id = ?",
+  hit: `SELECT m.id, m.subject, m.body, m.sender, m.date
+        FROM mail_order o JOIN mails m ON m.id = o.mail_id WHERE o.position = ?`,
+  messageId: "SELECT min(message_id) FROM messages WHERE mail_id = ?",
+  oldest: "SELECT date FROM mail_order WHERE date >= '' ORDER BY date LIMIT 1",
+  newest: "SELECT date FROM mail_order WHERE date >= '' ORDER BY date DESC LIMIT 1",
 } as const;
 
-/** `signals` and `correctors` are those to use, so that one can be left out to measure it. */
-export function openMailSearch(db: Db, signals = RANKING_SIGNALS, correctors = TERM_CORRECTORS): MailSearch {
+/** A query after correction, with what its emails are ranked by. */
+interface PreparedQuery {
+  readonly ranked: RankedQuery;
+  readonly corrections: readonly TermCorrection[];
+}
+
+/** `correctors` can be left out to measure them. */
+export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch {
   const dateRanges = openDateRanges(db);
-  const postingsFor = openPostings(db);
-  const selectAddress = db.prepare("SELECT address FROM addresses WHERE id = ?").pluck();
+  const indexNow = openSearchIndex(db);
   // Raw rows: building an object takes longer than reading the row.
-  const selectRanked = db.prepare(SEARCH_SQL.ranked).raw();
-  const selectListed = db.prepare(SEARCH_SQL.listed).raw();
-  const filterOf = ({ inboxId, fromIds, toIds, period }: MailQuery): MailFilter => ({
-    inboxId,
-    fromIds,
-    toIds,
-    range: dateRanges.positions(period),
-  });
-  const readAt = (candidates: FtsPostings, position: number) =>
-    selectRanked.get(candidates.mailAt(position)) as RankedRow;
-  const toHit = (
-    [mailId, subject, body, sender, , date]: RankedRow,
-    inBody: readonly TermMatch[],
-    match: MailHit["match"],
-  ): MailHit => {
-    const [messageId] = selectListed.get(mailId) as ListedRow;
-    return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
+  const selectHit = db.prepare(SEARCH_SQL.hit).raw();
+  const selectMessageId = db.prepare(SEARCH_SQL.messageId).pluck();
+  const selectOldest = db.prepare(SEARCH_SQL.oldest).pluck();
+  const selectNewest = db.prepare(SEARCH_SQL.newest).pluck();
+
+  const readAt = (position: number) => selectHit.get(position) as HitRow;
+
+  const monthsOf = (words: string) => {
+    const [oldest, newest] = [selectOldest.get(), selectNewest.get()] as [string | undefined, string | undefined];
+    if (oldest === undefined || newest === undefined) return [];
+    const [from, to] = [oldest, newest].map((date) => Number(date.slice(0, 4))) as [number, number];
+    const years = Array.from({ length: Math.min(to - from, MAX_YEARS) + 1 }, (_, i) => to - i);
+    return namedMonths(words, years).map(({ period, words: implied }) => ({
+      range: dateRanges.positions(period),
+      words: implied,
+    }));
   };
 
-  const correct = (words: string, filter: MailFilter, candidates: FtsPostings): CorrectedTerms => {
-    const terms = distinctTerms(contentTokens(words));
-    const lists = terms.map((term) => candidates.postingsOf(term));
-    return correctTerms({ words, terms, lists }, correctors, {
-      searched: candidates,
-      filter,
-      postingsFor,
-      textAt: (position) => rankedText(readAt(candidates, position)),
+  const prepare = (query: MailQuery, index: SearchIndex): PreparedQuery => {
+    const { inboxId, fromIds, toIds, askedAt, limit } = query;
+    const range = dateRanges.positions(query.period);
+    const filters = [
+      ...(fromIds === null ? [] : [index.mail.withParty(fromIds, "sender")]),
+      ...(toIds === null ? [] : [index.mail.withParty(toIds, "recipient")]),
+    ];
+    const typed = distinctTerms(contentTokens(query.words));
+    const { words, terms, corrections } = correctTerms(query.words, typed, correctors, {
+      isKnown: (term) => hasAny(index.postingsOf(term, inboxId).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
+      mailsWith: (term) => positionsIn(index.postingsOf(term, inboxId).rowids, range, filters),
+      isIndexed: index.isIndexed,
+      textAt: (position) => {
+        const [, subject, body] = readAt(position);
+        return `${subject}\n${body.slice(0, CORRECTION_BODY_CHARS)}`;
+      },
     });
+    const all = [...terms, ...quotedPhrases(query.words)];
+    const ranked = {
+      terms: all.map((word) => ({ word, postings: index.postingsOf(word, inboxId) })),
+      mailbox: index.mail.mailbox(inboxId),
+      range,
+      filters,
+      months: monthsOf(words.slice(0, MAX_QUERY_CHARS)),
+      askedAt: askedAt === null ? null : Date.parse(askedAt) / 1_000,
+      limit,
+    };
+    return { ranked, corrections };
   };
 
-  const openRanking = (query: MailQuery, corrected: CorrectedTerms, candidates: FtsPostings): Ranking => {
-    const { words, terms, lists } = corrected;
-    const owner = query.inboxId === null ? null : (selectAddress.get(query.inboxId) as string);
-    return {
-      terms,
-      lists,
-      weights: idfWeights(lists, candidates.mailboxSize),
-      find: termMatcher(terms),
-      signals: detectSignals(signals, { words: words.slice(0, MAX_QUERY_CHARS), owner, askedAt: query.askedAt }),
+  const openHits = ({ ranked, corrections }: PreparedQuery) => {
+    const find = termMatcher(ranked.terms.map(({ word }) => word));
+    return ({ position, hasAllTerms }: RankedMail): MailHit => {
+      const [mailId, subject, body, sender, date] = readAt(position);
+      const inBody = find(body.slice(0, SNIPPET_BODY_CHARS));
+      const messageId = selectMessageId.get(mailId) as string;
+      const match = hasAllTerms && corrections.length === 0 ? "all_words" : "best_match";
+      return { mailId, messageId, subject, sender, date, snippet: snippet(body, inBody), match };
     };
   };
 
-  const rank = (query: MailQuery): RankedHits | null => {
-    const words = allWordsExpression(query.words);
-    if (words === null) return null;
-    const { limit } = query;
-    const filter = filterOf(query);
-    const candidates = postingsFor(filter);
-    const corrected = correct(query.words, filter, candidates);
-    const ranking = openRanking(query, corrected, candidates);
-    const { lists, weights } = ranking;
-    const matching = candidates.newestMatching(words, intersectionRange(lists, filter.range), ALL_WORDS_COUNT_LIMIT);
-    const allWords = matching.slice(0, MAX_ALL_WORDS_RANKED);
-    const bound = scoreBound(ranking, dateRanges.positions);
-    const scoreAt = (position: number) => scoreMail(ranking, position, readAt(candidates, position));
-    const totalWeight = weights.reduce((sum, weight) => sum + weight, 0);
-    const allWordsBest = rankCandidates(
-      allWords.map((position) => ({ position, weight: totalWeight })),
-      limit,
-      bound,
-      scoreAt,
-    );
-    const allWordsPositions = new Set(allWords);
-    const otherCandidates =
-      allWords.length < limit
-        ? generateCandidates(lists, weights, limit, impliedTerms(ranking, dateRanges.positions)).filter(
-            ({ position }) => !allWordsPositions.has(position),
-          )
-        : [];
-    const anyWordBest = rankCandidates(otherCandidates, limit - allWordsBest.length, bound, scoreAt);
-    const best = [
-      ...allWordsBest.map((scored) => ({ scored, match: "all_words" as const })),
-      ...anyWordBest.map((scored) => ({ scored, match: "best_match" as const })),
-    ];
-    return { ranking, corrections: corrected.corrections, best, total: Math.max(matching.length, best.length) };
-  };
-  const toBestHit = ({ lists, find }: Ranking, { scored, match }: RankedHits["best"][number]) => {
-    const inBody = hasUnlocatedTerm(scored, lists) ? find(snippetSource(scored.mail), scored.terms) : scored.inBody;
-    return toHit(scored.mail, inBody, match);
-  };
+  // No email contains a word that was corrected.
+  const totalOf = ({ corrections }: PreparedQuery, { best, withAllTerms }: RankedMails) =>
+    Math.max(corrections.length === 0 ? withAllTerms : 0, best.length);
 
   // One transaction per search: an import that commits in between renumbers the positions. It also saves the locks and
   // the page cache checks of all but the first of some forty statements.
   return {
-    newestFirst: db.transaction((query: MailQuery) => {
-      const words = allWordsExpression(query.words);
-      if (words === null) return [];
-      const find = termMatcher(distinctTerms(queryTokens(query.words)));
-      const filter = filterOf(query);
-      const postings = postingsFor(filter);
-      return postings.newestMatching(words, filter.range, query.limit).map((position) => {
-        const mail = readAt(postings, position);
-        return toHit(mail, find(snippetSource(mail)), "all_words");
+    // The same question is asked again by the next agent, and in the next epoch.
+    bestFirst: db.transaction((query: MailQuery) => {
+      const index = indexNow();
+      return index.remember(JSON.stringify(query), () => {
+        const prepared = prepare(query, index);
+        const found = rankMails(prepared.ranked, index.mail);
+        return { hits: found.best.map(openHits(prepared)), total: totalOf(prepared, found) };
       });
     }),
 
-    // The same question is asked again by the next agent, and in the next epoch.
-    bestFirst: db.transaction((query: MailQuery) =>
-      postingsFor(filterOf(query)).remember(JSON.stringify(query), () => {
-        const ranked = rank(query);
-        if (ranked === null) return { hits: [], total: 0 };
-        return { hits: ranked.best.map((one) => toBestHit(ranked.ranking, one)), total: ranked.total };
-      }),
-    ),
-
     explainBestFirst: db.transaction((query: MailQuery) => {
-      const ranked = rank(query);
-      if (ranked === null) return { hits: [], total: 0, corrections: [] };
-      const hits = ranked.best.map((one) => ({
-        ...toBestHit(ranked.ranking, one),
-        explanation: explainScore(one.scored, ranked.ranking),
+      const index = indexNow();
+      const prepared = prepare(query, index);
+      const found = rankMails(prepared.ranked, index.mail);
+      const toHit = openHits(prepared);
+      const hits = found.best.map((one) => ({
+        ...toHit(one),
+        explanation: explainScore(one, prepared.ranked, index.mail),
       }));
-      return { hits, total: ranked.total, corrections: ranked.corrections };
+      return { hits, total: totalOf(prepared, found), corrections: prepared.corrections };
     }),
   };
 }
 
-function rankedText([, subject, body]: RankedRow): string {
-  return `${subject}\n${body.slice(0, RANKED_BODY_CHARS)}`;
+/** A month without a year is looked for in the last years of the mail. */
+const MAX_YEARS = 50;
+
+/** Characters of a body in which a corrected word is looked up in its written form. */
+const CORRECTION_BODY_CHARS = 8_000;
+
+function positionsIn(rowids: Int32Array, { first, last }: PositionRange, filters: readonly PositionSet[]): number[] {
+  const isListed = (position: number) =>
+    position >= first && position <= last && filters.every((filter) => filter.has(position));
+  return [...rowids.filter(isListed)];
 }
 
-function snippetSource([, , body]: RankedRow): string {
-  return body.slice(0, SNIPPET_BODY_CHARS);
-}
-
-/**
- * Whether a posting list has the mail for a term that was not found in its subject or in the ranked part of its body.
- */
-function hasUnlocatedTerm({ position, mail, terms, inSubject, inBody }: ScoredMail, lists: PostingLists): boolean {
-  const [, , body] = mail;
-  const isFound = (term: number) => [inBody, inSubject].some((found) => found.some((one) => one.term === term));
-  return (
-    body.length > RANKED_BODY_CHARS && terms.some((term) => !isFound(term) && hasPosting(lists[term] ?? [], position))
-  );
+function hasAny(rowids: Int32Array, { first, last }: PositionRange): boolean {
+  return rowids.some((position) => position >= first && position <= last);
 }

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { POSTING_LIST_LIMIT } from "../mail/search-postings.js";
 import type { ScoreExplanation } from "../mail/search-ranking.js";
 import type { TermCorrection } from "../mail/search-spelling.js";
 import { commandLine } from "../platform/command-line.js";
@@ -47,36 +46,23 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
 
 const two = (value: number) => value.toFixed(2);
 
-/** The parts of a hit's score: a table of the words that the mail holds, and a line for each signal. */
-export function explainedScore({ score, words, passage, signals }: ScoreExplanation): string {
+/** The parts of a hit's score: a table of the words that the email contains, and a line for what its date adds. */
+export function explainedScore({ score, words, raises }: ScoreExplanation): string {
   const sum = words.reduce((total, word) => total + word.score, 0);
   const held = words.filter((word) => word.score > 0);
   const missing = words.filter((word) => word.score === 0).map(({ word }) => word);
-  const implied = held.filter(({ inSubject, inBody, inQuoted }) => inSubject + inBody + inQuoted === 0);
-  const raised = signals.filter(({ raise }) => raise > 0);
-  const factor = raised.reduce((total, { raise }) => total + raise, 1);
-  const [start, end] = passage;
+  const { recency, namedMonth } = raises;
   return [
-    `score ${two(score)} = words ${two(sum)} x signals ${two(factor)}`,
+    `score ${two(score)} = words ${two(sum)} x recency ${two(1 + recency)} x month ${two(1 + namedMonth)}`,
     ...(held.length === 0 ? [] : [wordTable(held)]),
-    ...(implied.length === 0
-      ? []
-      : [`counted once for when it was sent: ${implied.map(({ word }) => word).join(", ")}`]),
     ...(missing.length === 0 ? [] : [`not found: ${missing.join(", ")}`]),
-    ...(start === 0 ? [] : [`counted in characters ${count(start)} to ${count(end)} of the body, which fit best`]),
-    ...raised.map(({ signal, meaning, raise }) => `+${two(raise)} ${signal}: ${meaning}`),
   ].join("\n");
 }
 
 function wordTable(words: ScoreExplanation["words"]): string {
   return table(
-    ["word", "idf", "in subject", "in body", "in quoted mail", "score"],
-    words.map(({ word, idf, inSubject, inBody, inQuoted, score }) => [
-      word,
-      two(idf),
-      ...[inSubject, inBody, inQuoted].map(count),
-      two(score),
-    ]),
+    ["word", "idf", "occurrences", "score"],
+    words.map(({ word, idf, occurrences, score }) => [word, two(idf), count(occurrences), two(score)]),
   );
 }
 
@@ -84,7 +70,7 @@ function wordTable(words: ScoreExplanation["words"]): string {
 export function correctedWords(corrections: readonly TermCorrection[]): string {
   const lines = corrections.map(
     ({ word, taken, by, mails }) =>
-      `${word}: in no mail; searched for ${takenText(taken)} (${by}), in ${mailsText(mails)}`,
+      `${word}: in no mail; searched for ${takenText(taken)} (${by}), in ${counted(mails, "mail")}`,
   );
   return lines.join("\n");
 }
@@ -92,10 +78,4 @@ export function correctedWords(corrections: readonly TermCorrection[]): string {
 function takenText(taken: string): string {
   if (taken.endsWith("*")) return `words that begin with ${taken.slice(0, -1)}`;
   return taken.includes(" ") ? `"${taken}"` : taken;
-}
-
-/** Posting lists are cut off. */
-function mailsText(mails: number): string {
-  if (mails >= POSTING_LIST_LIMIT) return `more than ${count(POSTING_LIST_LIMIT - 1)} mails`;
-  return counted(mails, "mail");
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
 import { programFile } from "../platform/installation.js";
+import { nameText } from "../text/name-words.js";
 import { bigramText } from "../text/tokenizer.js";
 import { isBusy } from "./database-error.js";
 
@@ -59,6 +60,9 @@ function addFunctions(db: Database.Database, mails: number): void {
     hasReported = true;
     return bigramText(subject as string, body as string);
   });
+  db.function("name_text", (sender: unknown, recipients: unknown, displayNames: unknown) =>
+    nameText(sender as string, JSON.parse(recipients as string) as string[], displayNames as string),
+  );
   db.function("indexed", (position: unknown) => {
     if ((position as number) % REPORT_EVERY === 0 || position === mails) listener(position as number, mails);
     return 1;

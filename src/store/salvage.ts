@@ -134,7 +134,8 @@ function countKnownTables(db: Db): number {
 }
 
 /** Made anew from the mails, or by the program itself. */
-const DERIVED = /^(emails_fts|sqlite_|mail_order$|mail_bigrams$|addresses$|corpus_state$|migrations$)/;
+const DERIVED =
+  /^(emails_fts|sqlite_|mail_order$|mail_bigrams$|mail_words|mailboxes$|addresses$|corpus_state$|migrations$)/;
 
 let tablesOfNew: readonly StoredTable[] | null = null;
 

@@ -230,13 +230,13 @@ function importTable({ mails: count, lines }: ImportBench): string {
 }
 
 function searchTable(lines: readonly SearchLine[]): string {
-  const ms = ({ p50, p95, p99 }: SearchLine["fresh"]) => [p50, p95, p99].map((value) => value.toFixed(3)).join(" / ");
+  const ms = ({ p50, p95, p99 }: SearchLine["cold"]) => [p50, p95, p99].map((value) => value.toFixed(3)).join(" / ");
   return table(
-    ["search, ms: p50 / p95 / p99", "ours, fresh", "ours, repeated", "their SQL", "fresh p99", "same answers"],
-    lines.map(({ what, fresh, repeated, sql, p99Ratio, overlap }) => [
+    ["search, ms: p50 / p95 / p99", "ours, cold", "ours, warm", "their SQL", "warm p99", "same answers"],
+    lines.map(({ what, cold, warm, sql, p99Ratio, overlap }) => [
       what,
-      ms(fresh),
-      ms(repeated),
+      ms(cold),
+      ms(warm),
       ms(sql),
       p99Ratio < 1 ? `1/${(1 / p99Ratio).toFixed(1)}` : `${p99Ratio.toFixed(1)} times`,
       overlap === null ? "-" : `${Math.round(overlap * 100)} %`,

@@ -1,9 +1,10 @@
 import type BetterSqlite3 from "better-sqlite3";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
-import { type MailHit, type MailQuery, type MailSearch, openMailSearch } from "../../src/mail/search.js";
-import { openAddressBook } from "../../src/mail/search-query.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
+import { emailSearch, searchEmails } from "../../src/tools/mail-tools.js";
+import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
+import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
 import type { ImportFiles } from "./import.js";
 import { openArtSearch, openNaiveSearch, type SqlHit } from "./naive-search.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
@@ -11,13 +12,13 @@ import { below, seeded } from "./random.js";
 
 export interface SearchLine {
   readonly what: string;
-  /** Ours, each query as if for the first time: of the words asked before nothing is known. */
-  readonly fresh: Quantiles;
-  /** Ours, the same queries once more, as an agent repeats its words. */
-  readonly repeated: Quantiles;
+  /** The handler in a process that has not searched before; the file is in memory. */
+  readonly cold: Quantiles;
+  /** The handler in a process that has searched for the same words in the same mailboxes, with another limit. */
+  readonly warm: Quantiles;
   /** The SQL of a system of today, which keeps nothing between queries. */
   readonly sql: Quantiles;
-  /** Our fresh p99 over theirs. */
+  /** Our warm p99 over theirs. */
   readonly p99Ratio: number;
   /**
    * Of the mails that either lists among its ten, the share that both list; copies count as one. Null: not compared.
@@ -43,7 +44,6 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
   const db = openStore(files.ours, { mustExist: true });
   const [naiveDb, artDb] = [openReading(files.naive), openReading(files.art)];
   const mails = openMailLookup(db);
-  const book = openAddressBook(db);
   const naive = openNaiveSearch(naiveDb);
   const art = openArtSearch(artDb);
   const random = seeded(7);
@@ -59,15 +59,6 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
   };
   const dateAt = db.prepare("SELECT date FROM mail_order WHERE position = ?").pluck();
   const dated = db.prepare("SELECT count(date) FROM mail_order").pluck().get() as number;
-  const query = ({ text, owner, before }: Asked): MailQuery => ({
-    words: text.join(" "),
-    inboxId: book.idOf(owner.address),
-    fromIds: null,
-    toIds: null,
-    period: { after: null, before },
-    limit: 10,
-    askedAt: before,
-  });
   const owners = ownersOf(db);
   const anyOwner = () => owners[below(random, owners.length)] as Owner;
   const few = Array.from({ length: QUERIES }, () => ({
@@ -82,38 +73,26 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
   const datedQuestions = questions.map((one) => ({ ...one, before: dateAt.get(1 + below(random, dated)) as string }));
   const ids = db.prepare("SELECT message_id FROM messages ORDER BY random() LIMIT 2000").pluck().all() as string[];
   const inLargest = db
-    .prepare("SELECT count(*) FROM emails_fts WHERE emails_fts MATCH ?")
+    .prepare("SELECT count(*) FROM mailboxes WHERE address_id = (SELECT id FROM addresses WHERE address = ?)")
     .pluck()
-    .get(`parties : in${book.idOf(largest.address)}`) as number;
+    .get(largest.address) as number;
 
   const canonical = (hits: readonly SqlHit[]) => hits.map((hit) => mails.canonicalId(hit.message_id));
-  const idsOf = (hits: readonly MailHit[]) => hits.map((hit) => hit.messageId);
-  // Ours fills up with mails that hold some of the words; the SQL lists those with all of them, and so are compared
-  // those.
-  const withAll = (hits: readonly MailHit[]) => idsOf(hits.filter(({ match }) => match === "all_words"));
-  const bestOf = (search: MailSearch, asked: Asked) => idsOf(search.bestFirst(query(asked)).hits);
   const lines = [
+    compare(db, "search_emails (ART)", few, searchAsArt, ({ text, owner }) => art(text, owner.address), canonical),
     compare(
       db,
-      "all words, newest first (ART)",
+      "email_search, 2 to 3 words (iofold: all words)",
       few,
-      (search, asked) => idsOf(search.newestFirst(query(asked))),
-      ({ text, owner }) => art(text, owner.address),
-      canonical,
-    ),
-    compare(
-      db,
-      "all words, best first (iofold)",
-      few,
-      (search, asked) => withAll(search.bestFirst(query(asked)).hits),
+      searchBest,
       ({ text, owner }) => naive.best(text, owner.folder),
       canonical,
     ),
     compare(
       db,
-      `eight words, best match, ${inLargest.toLocaleString("en-US")} mails (iofold)`,
+      `email_search, 8 words, ${inLargest.toLocaleString("en-US")} mails (iofold: any word)`,
       questions,
-      bestOf,
+      searchBest,
       ({ text, owner }) => naive.any(text, owner.folder),
       canonical,
     ),
@@ -121,14 +100,42 @@ export function benchSearch(files: ImportFiles): SearchLine[] {
       db,
       "the same, before a day",
       datedQuestions,
-      bestOf,
+      searchBest,
       ({ text, owner, before }) => naive.anyBefore(text, owner.folder, before),
       canonical,
     ),
-    { ...compare(db, "email_get", ids, (_search, id) => [mails.get(id)?.messageId ?? ""], naive.get), overlap: null },
+    {
+      ...compare(db, "email_get", ids, ({ mails: lookup }, id) => [lookup.get(id)?.messageId ?? ""], naive.get),
+      overlap: null,
+    },
   ];
   for (const one of [db, naiveDb, artDb]) one.close();
   return lines;
+}
+
+const toContext = ({ owner, before }: Asked): ToolContext => ({
+  inbox: owner.address,
+  cutoff: before,
+  signal: new AbortController().signal,
+});
+
+/** Calls the handler of email_search. */
+function searchBest(mailbox: Mailbox, asked: Asked, limit = 10): string[] {
+  const result = emailSearch.call({ query: asked.text.join(" "), limit }, toContext(asked), { mailbox }, {});
+  return (resultOf(result) as { emails: SqlHit[] }).emails.map((hit) => hit.message_id);
+}
+
+/** Calls the handler of search_emails. */
+function searchAsArt(mailbox: Mailbox, asked: Asked, limit = 10): string[] {
+  const args = { keywords: [...asked.text], max_results: limit };
+  return (resultOf(searchEmails.call(args, toContext(asked), { mailbox }, {})) as SqlHit[]).map(
+    (hit) => hit.message_id,
+  );
+}
+
+function resultOf(result: ToolResult | Promise<ToolResult>): unknown {
+  if (result instanceof Promise || !result.ok) throw new Error(`the search failed: ${JSON.stringify(result)}`);
+  return result.value;
 }
 
 interface Asked {
@@ -155,8 +162,8 @@ function ownersOf(db: Db): Owner[] {
     .all() as Owner[];
 }
 
-/** What a search gives: the Message-IDs of what it lists. */
-type Answer<T> = (search: MailSearch, query: T) => readonly string[];
+/** The Message-IDs that a search lists. */
+type Answer<T> = (mailbox: Mailbox, query: T, limit?: number) => readonly string[];
 
 function compare<T>(
   db: Db,
@@ -166,37 +173,23 @@ function compare<T>(
   sql: (query: T) => readonly SqlHit[],
   canonical: (hits: readonly SqlHit[]) => readonly string[] = () => [],
 ): SearchLine {
-  const search = openMailSearch(db);
-  // Once unmeasured, so that both files lie in memory and both codes are compiled.
-  const pairs = asked.map((query) => ({ ours: ours(search, query), theirs: canonical(sql(query)) }));
-  const repeated = latencies(
+  const mailbox = openMailbox(db);
+  // Once unmeasured, so that both files are in memory and the code of both is compiled. The other limit keeps the
+  // results from being remembered.
+  for (const query of asked) ours(mailbox, query, 9);
+  const pairs = asked.map((query) => ({ ours: ours(openMailbox(db), query), theirs: canonical(sql(query)) }));
+  const warm = latencies(
     asked,
-    (query) => ours(search, query),
+    (query) => ours(mailbox, query),
     () => null,
   );
-  const fresh = latencies(
+  const cold = latencies(
     asked,
     (query, unused) => ours(unused, query),
-    () => openFresh(db),
+    () => openMailbox(db),
   );
   const theirs = latencies(asked, sql, () => null);
-  const overlap = overlapOf(pairs);
-  return { what, fresh, repeated, sql: theirs, p99Ratio: fresh.p99 / theirs.p99, overlap };
-}
-
-/** A search that knows the size of the file, as any that was used, and no word. */
-function openFresh(db: Db): MailSearch {
-  const search = openMailSearch(db);
-  search.newestFirst({
-    words: "\u{e000}",
-    inboxId: null,
-    fromIds: null,
-    toIds: null,
-    period: { after: null, before: null },
-    limit: 1,
-    askedAt: null,
-  });
-  return search;
+  return { what, cold, warm, sql: theirs, p99Ratio: warm.p99 / theirs.p99, overlap: overlapOf(pairs) };
 }
 
 function overlapOf(pairs: readonly { ours: readonly string[]; theirs: readonly string[] }[]): number {

@@ -1,6 +1,6 @@
 import { readFingerprint } from "../../src/mail/corpus.js";
 import type { CorpusBatch, CorpusSource, FiledEmail } from "../../src/mail/email.js";
-import { FTS_TABLES } from "../../src/mail/search-query.js";
+import { FTS_TABLES } from "../../src/mail/store/corpus-index.js";
 import type { Db } from "../../src/store/open-store.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { type Imported, type ImportOptions, importFrom } from "./import-setup.js";
@@ -68,7 +68,9 @@ export function content(db: Db) {
 /** FTS5's own check of the index against the text of the mails; throws where they differ. */
 export function checkIndex(db: Db): void {
   for (const table of FTS_TABLES) {
-    db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', ?)`).run(BigInt(1));
+    // mail_words keeps no text to compare with.
+    const rank = BigInt(table === "emails_fts" ? 1 : 0);
+    db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('integrity-check', ?)`).run(rank);
   }
 }
 

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { openMailSearch } from "../../src/mail/search.js";
 import { allWordsExpression, contentTokens, termExpression, tokenize } from "../../src/mail/search-query.js";
 import { mail, openWithMails } from "./corpus-setup.js";
+import { withAllWords } from "./small-corpus.js";
 
 describe("a text without words", () => {
   it.each(["", " \t\n", '"', '""', '" "', "!?.,;:()[]{}", "***", "\0", "-", "''"])("%j asks for nothing", (text) => {
@@ -70,9 +71,9 @@ describe("letters beyond ASCII", async () => {
   const period = { after: null, before: null };
   const everybody = { inboxId: null, fromIds: null, toIds: null, period, limit: 10, askedAt: null };
   const bodies = (asked: string) =>
-    openMailSearch(test.db)
-      .newestFirst({ ...everybody, words: asked })
-      .map((hit) => test.db.prepare("SELECT body FROM mails WHERE id = ?").pluck().get(hit.mailId));
+    withAllWords(openMailSearch(test.db), { ...everybody, words: asked }).map((hit) =>
+      test.db.prepare("SELECT body FROM mails WHERE id = ?").pluck().get(hit.mailId),
+    );
 
   it.each([
     ["Zürich", ["Zürich", "ZÜRICH"]],

@@ -68,7 +68,6 @@ export async function importFrom(db: Db, mail: string | CorpusSource, options: I
     limit: 0,
     batchSize: 1000,
     ownerMap: new Map(),
-    parallelIndex: null,
     strict: false,
     onSkipped: (bad) => skipped.push(bad),
     ...asked,

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openMailboxListing, openMailLookup } from "../../src/mail/mail-lookup.js";
+import { largestInboxes, openMailCount } from "../../src/mail/mailbox-positions.js";
 import { openMailSearch } from "../../src/mail/search.js";
-import { largestInboxes, openMailCount } from "../../src/mail/search-postings.js";
 import { openAddressBook } from "../../src/mail/search-query.js";
 import type { Db } from "../../src/store/open-store.js";
 import { FOLDERS, randomMails } from "./random-corpus.js";
-import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
+import { ANN, addressId, BEN, CAT, DAN, idsOf, mail, openCorpus, query, withAllWords } from "./small-corpus.js";
 
 describe("mail lookup", () => {
   const [EVE, FLO, GUS] = ["eve@hills.example", "flo@hills.example", "gus@hills.example"];
@@ -67,7 +67,7 @@ describe("mail lookup", () => {
       expect(copies.map((id) => mails.get(id)?.messageId)).toEqual(copies);
       expect(new Set(copies.map((id) => mails.get(id)?.mailId)).size).toBe(1);
       expect(copies.map((id) => mails.canonicalId(id))).toEqual(Array(3).fill("<a@plains.example>"));
-      expect(idsOf(search.newestFirst(query("filed three times")))).toEqual(["a"]);
+      expect(idsOf(withAllWords(search, query("filed three times")))).toEqual(["a"]);
     });
 
     test("comes whole, its recipients apart", () => {
@@ -92,7 +92,7 @@ describe("mail lookup", () => {
 
   describe("a mail lies in the mailbox", () => {
     const isIn = (id: string, address: string) => mails.isInInbox(mails.get(id)?.mailId ?? -1, addressId(db, address));
-    const found = (address: string) => idsOf(search.newestFirst(query("gas", { inboxId: addressId(db, address) })));
+    const found = (address: string) => idsOf(withAllWords(search, query("gas", { inboxId: addressId(db, address) })));
 
     test.each([
       ["its sender", ANN],
@@ -123,7 +123,7 @@ describe("mail lookup", () => {
       const book = openAddressBook(crowd);
       const inCrowd = openMailSearch(crowd);
       for (const [i, address] of to.entries()) {
-        expect(idsOf(inCrowd.newestFirst(query("gas", { inboxId: book.idOf(address) })))).toEqual([`${i}`]);
+        expect(idsOf(withAllWords(inCrowd, query("gas", { inboxId: book.idOf(address) })))).toEqual([`${i}`]);
       }
       crowd.close();
     });

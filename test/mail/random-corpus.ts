@@ -10,7 +10,7 @@ export const PEOPLE = [ANN, BEN, CAT, DAN, "eve@hills.example", "flo@hills.examp
 /** Whose folders they are; the mail says nothing of Flo's. */
 export const FOLDERS: Readonly<Record<string, string>> = { "ann-a": ANN, "ben-b": BEN, "flo-f": PEOPLE[5] };
 
-export const STOP = ["the", "of", "what", "is", "to", "when", "about", "s", "please"];
+export const STOP = ["and", "or", "not", "the", "of", "what", "is", "to", "when", "about", "s", "please"];
 
 const RARE = [
   "possibility",

@@ -5,7 +5,7 @@ import { type MailHit, type MailQuery, openMailSearch } from "../../src/mail/sea
 import type { Db } from "../../src/store/open-store.js";
 import { anyQuery, FOLDERS, randomMails, STOP } from "./random-corpus.js";
 import { type PlainMail, type PlainQuery, referenceSearch } from "./search-reference.js";
-import { ANN, addressId, BEN, CAT, fill, mail, openCorpus } from "./small-corpus.js";
+import { ANN, addressId, BEN, CAT, fill, mail, openCorpus, withAllWords } from "./small-corpus.js";
 
 const SEED = 20_010_514;
 const RUNS = 200;
@@ -19,8 +19,8 @@ afterAll(() => {
 function corpusOf(mails: readonly FiledEmail[]) {
   const db = openCorpus(mails, FOLDERS);
   open.push(db);
-  // The reference ranks by words alone, and as they are typed.
-  const search = openMailSearch(db, [], []);
+  // The reference does not correct words.
+  const search = openMailSearch(db, []);
   const id = (address: string) => addressId(db, address);
   const toQuery = ({ words, inbox, from, to, after, before, limit }: PlainQuery): MailQuery => ({
     words,
@@ -63,20 +63,6 @@ const copies = originals.slice(0, 12).map((email, i) => ({ ...email, messageId: 
 const small = corpusOf([...originals, ...copies]);
 
 describe("over 300 mails by chance, a search finds what reading every mail finds", () => {
-  test(`newest first, in ${RUNS} searches`, () => {
-    let found = 0;
-    fc.assert(
-      fc.property(anyQuery, (query) => {
-        const hits = marked(small.search.newestFirst(small.toQuery(query)));
-        expect(hits).toEqual(small.reference.newestFirst(query));
-        if (hits.length > 1) found++;
-      }),
-      { seed: SEED, numRuns: RUNS },
-    );
-    // Or nothing would have been compared.
-    expect(found).toBeGreaterThan(RUNS / 10);
-  });
-
   test(`best first, with its marks and its total, in ${RUNS} searches`, () => {
     const seen = { all_words: 0, best_match: 0, both: 0 };
     fc.assert(
@@ -126,30 +112,16 @@ describe("over 1,500 mails", () => {
     ["one mailbox", ask("meeting number", { inbox: ANN, limit: 20 })],
   ];
 
-  test.each(cases)("%s: both searches do what their description says", (_, query) => {
+  test.each(cases)("%s: ranks like the reference", (_, query) => {
     const { hits, total } = many.search.bestFirst(many.toQuery(query));
     expect({ hits: marked(hits), total }).toEqual(many.reference.bestFirst(query));
     expect(hits.length).toBeGreaterThan(0);
-    expect(marked(many.search.newestFirst(many.toQuery(query)))).toEqual(many.reference.newestFirst(query));
   });
 
   test("every mail with all words is counted in total, however few are listed", () => {
     const { hits, total } = many.search.bestFirst(many.toQuery(ask("meeting", { limit: 5 })));
     expect({ listed: hits.length, total }).toEqual({ listed: 5, total: 300 });
   });
-});
-
-test("a word that is too common to be counted weighs as if a quarter of the mailbox held it", () => {
-  const huge = corpusOf(
-    Array.from({ length: 5_200 }, (_, i) =>
-      mail(`h${10_000 + i}`, {
-        body: `${"contract ".repeat(1 + (i % 7))}${i % 80 === 9 ? "zebra ".repeat(1 + (i % 3)) : ""}${"x ".repeat(i % 50)}`,
-        date: new Date(Date.UTC(2001, 0, 1, 0, i)).toISOString().replace(".000", ""),
-      }),
-    ),
-  );
-  const query = ask("contract zebra", { limit: 50 });
-  expect(marked(huge.search.bestFirst(huge.toQuery(query)).hits)).toEqual(huge.reference.bestFirst(query).hits);
 });
 
 test("a search that was opened before an import weighs words as one that was opened after it", () => {
@@ -196,7 +168,7 @@ test("a search that was opened before an import finds the mails that stand elsew
     limit: 9,
     askedAt: null,
   };
-  const found = (search: typeof before) => search.newestFirst(asked).map(({ messageId }) => messageId);
+  const found = (search: typeof before) => withAllWords(search, asked).map(({ messageId }) => messageId);
   expect(found(before)).toEqual(["june", "may"].map((name) => `<${name}@plains.example>`));
   fill(db, [about("july", 62), about("between", 20)]);
   const all = ["july", "june", "between", "may"].map((name) => `<${name}@plains.example>`);

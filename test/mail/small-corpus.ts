@@ -1,7 +1,7 @@
 import { updateFingerprint } from "../../src/mail/corpus.js";
 import type { FiledEmail } from "../../src/mail/email.js";
 import { listOwners, setOwnerAddress } from "../../src/mail/import-owners.js";
-import type { MailQuery } from "../../src/mail/search.js";
+import type { MailHit, MailQuery, MailSearch } from "../../src/mail/search.js";
 import { openAddressBook } from "../../src/mail/search-query.js";
 import { rebuildCorpusIndex } from "../../src/mail/store/corpus-index.js";
 import { type InsertOutcome, openCorpusWriter, toStorableMail } from "../../src/mail/store/corpus-writer.js";
@@ -74,6 +74,15 @@ export function addressId(db: Db, address: string): number {
 /** A query of everybody's mail of all times. */
 export function query(words: string, changes: Partial<MailQuery> = {}): MailQuery {
   return { words, inboxId: null, fromIds: null, toIds: null, period: ALWAYS, limit: 10, askedAt: null, ...changes };
+}
+
+/** The emails with every content word of a query, newest first, whatever its limit. */
+export function withAllWords(search: MailSearch, asked: MailQuery): MailHit[] {
+  const { hits } = search.bestFirst({ ...asked, limit: 1_000 });
+  const dateOf = (hit: MailHit) => hit.date ?? "";
+  return hits
+    .filter(({ match }) => match === "all_words")
+    .sort((a, b) => (dateOf(a) === dateOf(b) ? 0 : dateOf(a) > dateOf(b) ? -1 : 1));
 }
 
 /** As `mail` was given them. */

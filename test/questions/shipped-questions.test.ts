@@ -288,28 +288,41 @@ describe("demo", () => {
 
 const FOLDER = join(import.meta.dirname, "../../fixtures/search");
 
-const labelledSchema = questionSchema.extend({
-  equivalent_ids: z.array(z.string()),
+const PARTS = ["tune", "test"] as const;
+type Part = (typeof PARTS)[number];
+const SPLITS = { tune: "train", test: "test" } as const;
+
+const citedSchema = questionSchema.extend({ equivalent_ids: z.array(z.string()) });
+type CitedQuestion = z.output<typeof citedSchema>;
+
+const labelledSchema = citedSchema.extend({
   question_kind: z.string(),
   mail_kind: z.string(),
   wording: z.string(),
   hard: z.boolean(),
 });
-
 type LabelledQuestion = z.output<typeof labelledSchema>;
 
-const fileOf = (part: "tune" | "test") => join(FOLDER, `hand-written-${part}.jsonl`);
+const STYLES = ["close", "paraphrased", "vague"] as const;
+const styledSchema = citedSchema.extend({ style: z.enum(STYLES) });
+type StyledQuestion = z.output<typeof styledSchema>;
 
-const questionsOf = (part: "tune" | "test"): LabelledQuestion[] =>
-  readFileSync(fileOf(part), "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => labelledSchema.strict().parse(JSON.parse(line)));
+const fileOf = (name: string, part: Part) => join(FOLDER, `${name}-${part}.jsonl`);
 
-const tune = questionsOf("tune");
-const test = questionsOf("test");
-const all = [...tune, ...test];
-/** Longer passages than this are quoted, not told in other words. */
+function readParts<T>(name: string, schema: z.ZodType<T>): Record<Part, T[]> {
+  const questionsOf = (part: Part) =>
+    readFileSync(fileOf(name, part), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => schema.parse(JSON.parse(line)));
+  return { tune: questionsOf("tune"), test: questionsOf("test") };
+}
+
+const { tune, test } = readParts("hand-written", labelledSchema.strict());
+const all: LabelledQuestion[] = [...tune, ...test];
+const styles: Record<Part, StyledQuestion[]> = readParts("styles", styledSchema.strict());
+const styled = [...styles.tune, ...styles.test];
+/** Longer passages than this are quotations. */
 const PASSAGE_WORDS = 8;
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
 
@@ -320,12 +333,43 @@ function quotes(text: string): Set<string> {
   return new Set(words.slice(length - 1).map((_, i) => words.slice(i, i + length).join(" ")));
 }
 
+describe("the questions in three styles", () => {
+  it.each(PARTS)("of the part %s load as a dataset of their split", async (part) => {
+    const set = await loadQuestionFile(fileOf("styles", part), undefined, new AbortController().signal);
+    expect(set.split).toBe(SPLITS[part]);
+    expect(set.questions.map(({ id }) => id)).toEqual(styles[part].map(({ id }) => id));
+  });
+
+  it("are 25 per style in each part", () => {
+    for (const part of PARTS) {
+      const counts = STYLES.map((style) => styles[part].filter((one) => one.style === style).length);
+      expect(counts, part).toEqual([25, 25, 25]);
+    }
+  });
+
+  it("repeat no id, question or gold email, also of the hand-written ones", () => {
+    const both: CitedQuestion[] = [...styled, ...all];
+    expect(new Set(both.map(({ id }) => id)).size).toBe(both.length);
+    expect(new Set(both.map(({ question }) => question)).size).toBe(both.length);
+    const cited = styled.flatMap(({ message_ids, equivalent_ids }) => [...message_ids, ...equivalent_ids]);
+    expect(new Set(cited).size).toBe(cited.length);
+    const handWritten = new Set(all.flatMap(({ message_ids, equivalent_ids }) => [...message_ids, ...equivalent_ids]));
+    expect(cited.filter((id) => handWritten.has(id))).toEqual([]);
+    for (const { id, message_ids } of styled) expect(message_ids.length, String(id)).toBeGreaterThan(0);
+  });
+
+  it("share no mailbox between the parts", () => {
+    const tuned = new Set(styles.tune.map((one) => one.inbox_address));
+    expect(styles.test.filter((one) => tuned.has(one.inbox_address))).toEqual([]);
+  });
+});
+
 describe("the hand-written questions", () => {
   it.each([
     ["tune", "train", tune],
     ["test", "test", test],
   ] as const)("of the part %s load as a dataset of the split %s", async (part, split, questions) => {
-    const set = await loadQuestionFile(fileOf(part), undefined, new AbortController().signal);
+    const set = await loadQuestionFile(fileOf("hand-written", part), undefined, new AbortController().signal);
     expect(set.split).toBe(split);
     expect(set.questions.map(({ id }) => id)).toEqual(questions.map(({ id }) => id));
     expect(set.questions).toHaveLength(50);
@@ -375,18 +419,18 @@ const DOUBTED: ReadonlyMap<number, string> = new Map([
   [920046, "the number 5097545045 of the answer stands in no cited mail"], // a space is missing in the mail
 ]);
 
-describe("the hand-written questions, beside the real mail", needs("real-mail"), () => {
+describe("the questions about real mail, checked against it", needs("real-mail"), () => {
   const { emptyDb } = importFolder();
   let db: Db;
   let mailboxOf: (address: string) => QuestionMailbox;
 
-  const goldOf = ({ inbox_address, message_ids }: LabelledQuestion) =>
+  const goldOf = ({ inbox_address, message_ids }: CitedQuestion) =>
     message_ids.map((messageId) => {
       const found = mailboxOf(inbox_address).get(messageId);
       return { messageId, mail: found?.mail ?? null, isInInbox: found?.isInInbox ?? false };
     });
 
-  const goldMails = (question: LabelledQuestion): Email[] => goldOf(question).flatMap(({ mail }) => mail ?? []);
+  const goldMails = (question: CitedQuestion): Email[] => goldOf(question).flatMap(({ mail }) => mail ?? []);
 
   beforeAll(async () => {
     db = emptyDb();
@@ -394,13 +438,17 @@ describe("the hand-written questions, beside the real mail", needs("real-mail"),
     mailboxOf = questionMailboxes(db);
   }, 60_000);
 
-  it("cite mails of their mailbox, none later than the question, that hold the answer's numbers and dates", () => {
+  it("have the numbers and dates of a hand-written answer in a cited email", () => {
     const doubts = all.flatMap((question) => {
       const { passed, reason } = checkGold(question, goldOf(question));
       return passed ? [] : [[question.id, reason] as const];
     });
     expect(new Map(doubts)).toEqual(DOUBTED);
-    for (const question of all) {
+  });
+
+  it("cite emails of their mailbox that are not later than the question", () => {
+    for (const question of [...all, ...styled]) {
+      for (const { messageId, isInInbox } of goldOf(question)) expect(isInInbox, messageId).toBe(true);
       const dates = goldMails(question).map(({ date }) => date?.slice(0, 10) ?? "none");
       expect(dates, String(question.id)).toHaveLength(question.message_ids.length);
       for (const date of dates) expect(date <= question.query_date, `${question.id}: ${date}`).toBe(true);
@@ -411,14 +459,14 @@ describe("the hand-written questions, beside the real mail", needs("real-mail"),
     const copies = db
       .prepare("SELECT copy.message_id FROM messages JOIN messages copy USING (mail_id) WHERE messages.message_id = ?")
       .pluck();
-    for (const question of all) {
+    for (const question of [...all, ...styled]) {
       const ids = question.message_ids.flatMap((id) => copies.all(id) as string[]);
       expect([...question.message_ids, ...question.equivalent_ids].sort(), String(question.id)).toEqual(ids.sort());
     }
   });
 
   it("are in words of their own, question and answer", () => {
-    for (const question of all) {
+    for (const question of [...all, ...styled]) {
       const written = goldMails(question).map(({ subject, body }) => quotes(`${subject}\n${body}`));
       const repeated = [question.question, question.answer].flatMap((text) =>
         [...quotes(text)].filter((quote) => written.some((mail) => mail.has(quote))),

@@ -64,7 +64,6 @@ export async function importInto(file: string, mail: string): Promise<Db> {
     limit: 0,
     batchSize: 1000,
     ownerMap: new Map(),
-    parallelIndex: null,
     strict: true,
     onSkipped: () => undefined,
   };

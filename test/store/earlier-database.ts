@@ -13,6 +13,13 @@ import { openCorpus } from "../mail/small-corpus.js";
 const SQL = join(import.meta.dirname, "../../sql");
 const TABLES = ["imports", "mails", "owners", "messages", "filings", "addresses", "mail_order", "corpus_state"];
 
+/** Columns that later versions have replaced, made from their present tables. */
+const REPLACED_COLUMNS: Readonly<Record<string, string>> = {
+  parties: `(SELECT group_concat('in' || address_id || iif(is_sender, ' from' || address_id, '') ||
+                                 iif(is_recipient, ' to' || address_id, ''), ' ')
+             FROM mailboxes WHERE mailboxes.position = mail_order.position)`,
+};
+
 export function writeEarlierFile(path: string, mails: readonly FiledEmail[]): void {
   const now = openCorpus(mails);
   const db = new Database(path);
@@ -34,7 +41,8 @@ export function writeEarlierFile(path: string, mails: readonly FiledEmail[]): vo
   }
   for (const table of TABLES) {
     // Later versions have added columns.
-    const columns = db.prepare("SELECT name FROM pragma_table_info(?)").pluck().all(table).join(", ");
+    const names = db.prepare("SELECT name FROM pragma_table_info(?)").pluck().all(table) as string[];
+    const columns = names.map((name) => REPLACED_COLUMNS[name] ?? name).join(", ");
     const rows = now.prepare(`SELECT ${columns} FROM ${table}`).raw().all() as unknown[][];
     for (const row of rows) db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).run(...row);
   }

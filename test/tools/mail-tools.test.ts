@@ -166,7 +166,7 @@ describe("email search", () => {
         query: "meter statement January 2002 preliminary",
         to: "joanne.petrosky@kestrelplains.example",
       });
-      expect(cc.emails[0]?.subject).toBe("Monthly meter statement - January 2002");
+      expect(cc.emails.map(({ subject }) => subject)).toContain("Monthly meter statement - January 2002");
       const none = await search({ query: "umpire", to: "amontero@merriwellgas.example" });
       expect(idsOf(none)).not.toContain(DUES);
     });

@@ -35,13 +35,10 @@ export const importCommand = defineCommand(
       .boolean()
       .default(false)
       .meta({ description: "Stop at the first mail that cannot be used, and import nothing" }),
-    singleIndex: z.boolean().default(false).meta({
-      description: "Index all mail in emails_fts, for your own SQL; much mail is else indexed on two threads as two",
-    }),
   }),
   async (flags, context) => {
     const { settings, out, letSignalsEnd } = context;
-    const { source, csvPath, limit, batchSize, filter, ownerMap, strict, singleIndex } = flags;
+    const { source, csvPath, limit, batchSize, filter, ownerMap, strict } = flags;
     if (source.length > 0 && csvPath !== undefined && source.join() !== csvPath) {
       throw contradiction(
         `SOURCE ${source.join(" ")} and --csv-path ${csvPath} name different sources.`,
@@ -51,7 +48,7 @@ export const importCommand = defineCommand(
     const sources = csvPath === undefined ? source : [csvPath];
     const { importMail } = await import("../../mail/import-command.js");
     const outcome = await importMail(
-      { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict, singleIndex },
+      { sources, format: flags.format ?? null, limit, batchSize, filter, ownerMap, strict },
       context,
       { ...importBars(settings), letSignalsEnd },
     );

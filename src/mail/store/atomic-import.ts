@@ -15,16 +15,10 @@ import { UserError } from "../../platform/errors.js";
 import { isBusy } from "../../store/database-error.js";
 import { connect, hasSqliteHeader } from "../../store/database-file.js";
 import { checkDatabaseFile, type Db, openDatabaseFile, openStore, sleepSync } from "../../store/open-store.js";
-import { indexFiles, type WhileReadable } from "./parallel-index.js";
 
 /** A database being imported into. The caller ends with `finish` or `abandon`. */
 export interface AtomicImport {
   readonly db: Db;
-  /**
-   * Of a new file: lets threads of this process open `db.name` and read what is committed. Nobody sees that before
-   * `finish`. Null: an existing file, in which a commit is visible.
-   */
-  readonly whileReadable: WhileReadable | null;
   finish(): void;
   abandon(): void;
 }
@@ -62,7 +56,7 @@ function importInPlace(path: string): AtomicImport {
   }
   // An import touches the whole file: mapped pages would count as memory.
   db.pragma("mmap_size = 0");
-  return { db, whileReadable: null, finish: () => db.close(), abandon: () => db.close() };
+  return { db, finish: () => db.close(), abandon: () => db.close() };
 }
 
 function importBeside(path: string): AtomicImport {
@@ -74,7 +68,6 @@ function importBeside(path: string): AtomicImport {
   db.pragma("foreign_keys = OFF");
   return {
     db,
-    whileReadable: (use) => unlockForReaders(db, partial, path, use),
     finish() {
       try {
         // Switching to WAL here syncs the file, and spares the first reader the switch.
@@ -115,26 +108,6 @@ function openPartial(partial: string, path: string): Db {
     }
   }
   throw busy(partial, path);
-}
-
-/** Holds a read lock in place of the exclusive one. */
-async function unlockForReaders(db: Db, partial: string, path: string, use: () => Promise<void>): Promise<void> {
-  const made = inode(partial);
-  const readAnything = db.prepare("SELECT count(*) FROM sqlite_schema");
-  db.pragma("locking_mode = NORMAL");
-  // The end of the first read releases the exclusive lock, the second takes the read lock.
-  readAnything.get();
-  db.exec("BEGIN");
-  try {
-    readAnything.get();
-    // Between the two another import may have deleted the file as left over.
-    if (inode(partial) !== made) throw busy(partial, path);
-    await use();
-  } finally {
-    // From the next write on the lock is exclusive again; until then the read lock stays.
-    db.pragma("locking_mode = EXCLUSIVE");
-    db.exec("COMMIT");
-  }
 }
 
 function createEmptyFile(partial: string, path: string): number {
@@ -194,7 +167,7 @@ function removeLeftOver(partial: string, path: string): void {
     lockLeftOver(db, partial, path);
     // SQLite does not delete its side files once the database is gone.
     const sideFiles = ["-journal", "-wal", "-shm"].map((end) => partial + end);
-    for (const name of [partial, ...sideFiles, ...Object.values(indexFiles(partial))]) rmSync(name, { force: true });
+    for (const name of [partial, ...sideFiles]) rmSync(name, { force: true });
   } finally {
     db.close();
   }

@@ -1,67 +1,47 @@
 import type { Db } from "../../store/open-store.js";
+import { nameText } from "../../text/name-words.js";
 import { bigramText } from "../../text/tokenizer.js";
-import { FTS_TABLES, PARTY } from "../search-query.js";
 
 /** Mails indexed between two calls of the listener. */
 const CHUNK = 5_000;
 
+/** The text of the mail, and the names and character pairs by which it is also found. */
+export const FTS_TABLES = ["emails_fts", "mail_words"] as const;
+
 export type FtsTable = (typeof FTS_TABLES)[number];
 
-/** The tables in which FTS5 stores an index; copied as they are, they are the index. */
+/** The tables in which FTS5 stores an index. A copy of these is a copy of the index. */
 export function ftsStorageTables(table: FtsTable): string[] {
   return ["data", "idx", "docsize", "config"].map((name) => `${table}_${name}`);
-}
-
-export interface IndexBuilder {
-  /** Indexes the mails at these positions, both included, after those indexed before. */
-  add(first: number, last: number): void;
-  /** Merges what was added; the index is complete then. */
-  finish(): void;
 }
 
 export type IndexProgress = (done: number, total: number) => void;
 
 /**
- * Rebuilds the mail order and the full-text index, completely each time, so that the rowids of the index are in date
- * order. Runs inside the caller's transaction.
+ * Rebuilds the mail order, the mailboxes and the full-text index, completely each time, so that the rowids of the index
+ * are in date order. Runs inside the caller's transaction.
  */
 export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
-  rebuildIndex(db, rebuildMailOrder(db), onProgress);
-}
-
-/** Rebuilds the index of the mails in order, as one table. */
-export function rebuildIndex(db: Db, total: number, onProgress: IndexProgress): void {
-  db.exec("UPDATE corpus_state SET older_from = NULL");
-  for (const table of FTS_TABLES) ftsCommand(db, table, "delete-all");
-  const index = openIndexBuilder(db, "emails_fts", "indexed_mails");
-  for (const { first, last } of chunksOf(1, total)) {
-    index.add(first, last);
+  for (const table of FTS_TABLES) prepareForBulkLoad(db, table);
+  const total = rebuildMailOrder(db);
+  const add = db.prepare(
+    `INSERT INTO emails_fts (rowid, subject, body)
+     SELECT position, subject, body FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
+  );
+  for (let first = 1; first <= total; first += CHUNK) {
+    const last = Math.min(first + CHUNK - 1, total);
+    add.run(first, last);
     onProgress(last, total);
   }
-  index.finish();
+  for (const table of FTS_TABLES) ftsCommand(db, table, "optimize");
 }
 
-/** Consecutive ranges of positions from `first` to `last`, both included. */
-export function* chunksOf(first: number, last: number): Generator<{ readonly first: number; readonly last: number }> {
-  for (let from = first; from <= last; from += CHUNK) yield { first: from, last: Math.min(from + CHUNK - 1, last) };
-}
-
-/** Builds an empty index from `mails`, a view that holds every position. */
-export function openIndexBuilder(db: Db, table: FtsTable, mails: string): IndexBuilder {
-  // One pass over sorted rows: large batches in memory, one merge at the end.
+/** Empties an index. Large batches in memory and one merge at the end suit a single pass over sorted rows. */
+function prepareForBulkLoad(db: Db, table: FtsTable): void {
+  ftsCommand(db, table, "delete-all");
   ftsCommand(db, table, "hashsize", 16 * 1024 * 1024);
   ftsCommand(db, table, "automerge", 0);
   ftsCommand(db, table, "crisismerge", 1999);
-  const add = db.prepare(
-    `INSERT INTO ${table} (rowid, subject, body, parties, bigrams)
-     SELECT position, subject, body, parties, bigrams FROM ${mails} WHERE position BETWEEN ? AND ? ORDER BY position`,
-  );
-  return {
-    add(first, last) {
-      add.run(first, last);
-    },
-    finish: () => ftsCommand(db, table, "optimize"),
-  };
 }
 
 /** Rebuilds the character bigrams of all mail; an import adds those of new mail. */
@@ -104,39 +84,75 @@ export function copyTables(db: Db, from: string, tables: readonly string[]): voi
   }
 }
 
-type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null];
+type MailRow = readonly [
+  id: number,
+  sender: string,
+  recipients: string,
+  date: string | null,
+  names: string,
+  bytes: number,
+];
 
-/**
- * Rebuilds the mail order: by date, newest first, with the parties of each mail. Runs inside the caller's transaction.
- * Returns the number of mails.
- */
-export function rebuildMailOrder(db: Db): number {
+/** What an address is on an email of its mailbox, as bits; 0: only its owner filed it. */
+const IS_SENDER = 1;
+const IS_RECIPIENT = 2;
+
+/** Rebuilds the mail order (by date, newest first), the mailboxes and `mail_words`. Returns the number of emails. */
+function rebuildMailOrder(db: Db): number {
   db.exec("DELETE FROM mail_order");
   const addressId = openAddressIds(db);
   const ownerIds = readFilings(db, addressId);
+  const bigrams = new Map(db.prepare("SELECT mail_id, bigrams FROM mail_bigrams").raw().all() as [number, string][]);
   const mails = db
-    .prepare("SELECT id, sender, recipients, date FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC")
+    .prepare(
+      `SELECT id, sender, recipients, date, names, octet_length(subject) + octet_length(body)
+       FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC`,
+    )
     .raw();
-  const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, parties) VALUES (?, ?, ?, ?)");
+  const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, bytes) VALUES (?, ?, ?, ?)");
+  const addWords = db.prepare("INSERT INTO mail_words (rowid, names, bigrams) VALUES (CAST(? AS INTEGER), ?, ?)");
+  const mailboxes = new Map<number, MailboxRows>();
   // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
-  order.forEach(([id, sender, recipients, date], i) => {
-    const senders = sender === "" ? [] : [addressId(sender)];
-    const addressed = (JSON.parse(recipients) as string[]).map(addressId);
-    add.run(i + 1, id, date, partiesText(senders, addressed, ownerIds.get(id) ?? []));
+  order.forEach(([id, sender, recipients, date, names, bytes], i) => {
+    const position = i + 1;
+    const addresses = JSON.parse(recipients) as string[];
+    add.run(position, id, date, bytes);
+    addWords.run(position, nameText(sender, addresses, names), bigrams.get(id) ?? null);
+    const roles = new Map((ownerIds.get(id) ?? []).map((owner) => [owner, 0]));
+    if (sender !== "") addRole(roles, addressId(sender), IS_SENDER);
+    for (const address of addresses) addRole(roles, addressId(address), IS_RECIPIENT);
+    for (const [address, role] of roles) {
+      const rows = mailboxes.get(address) ?? { positions: [], roles: [] };
+      mailboxes.set(address, rows);
+      rows.positions.push(position);
+      rows.roles.push(role);
+    }
   });
+  storeMailboxes(db, mailboxes);
   return order.length;
 }
 
-function partiesText(senders: readonly number[], recipients: readonly number[], owners: readonly number[]): string {
-  const inboxes = new Set(senders);
-  for (const id of recipients) inboxes.add(id);
-  for (const id of owners) inboxes.add(id);
-  let text = "";
-  for (const id of inboxes) text += `${PARTY.in(id)} `;
-  for (const id of senders) text += `${PARTY.from(id)} `;
-  for (const id of recipients) text += `${PARTY.to(id)} `;
-  return text.trimEnd();
+function addRole(roles: Map<number, number>, address: number, role: number): void {
+  roles.set(address, (roles.get(address) ?? 0) | role);
+}
+
+interface MailboxRows {
+  readonly positions: number[];
+  readonly roles: number[];
+}
+
+function storeMailboxes(db: Db, mailboxes: ReadonlyMap<number, MailboxRows>): void {
+  db.exec("DELETE FROM mailboxes");
+  const add = db.prepare("INSERT INTO mailboxes (address_id, position, is_sender, is_recipient) VALUES (?, ?, ?, ?)");
+  // In the order of the primary key, so that each row is appended.
+  for (const address of [...mailboxes.keys()].sort((a, b) => a - b)) {
+    const { positions, roles } = mailboxes.get(address) as MailboxRows;
+    positions.forEach((position, i) => {
+      const role = roles[i] as number;
+      add.run(address, position, role & IS_SENDER ? 1 : 0, role & IS_RECIPIENT ? 1 : 0);
+    });
+  }
 }
 
 function openAddressIds(db: Db): (address: string) => number {

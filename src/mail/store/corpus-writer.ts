@@ -4,8 +4,7 @@ import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { type Db, openDatabaseFile } from "../../store/open-store.js";
 import { bigramText } from "../../text/tokenizer.js";
 import type { CorpusFormat, Email, FiledEmail } from "../email.js";
-import { FTS_TABLES } from "../search-query.js";
-import { copyTables, ftsStorageTables } from "./corpus-index.js";
+import { copyTables, FTS_TABLES, ftsStorageTables } from "./corpus-index.js";
 
 /**
  * `new` content; a `copy` of known content under a new Message-ID; `known`: both are in the file already; `renamed`:
@@ -140,6 +139,7 @@ const MAIL_TABLES = [
   "addresses",
   "mail_order",
   "mail_bigrams",
+  "mailboxes",
   "corpus_state",
   // The index as it is: building it anew takes as long as an import.
   ...FTS_TABLES.flatMap(ftsStorageTables),

@@ -1,6 +1,5 @@
-import { openPostings } from "../../../src/mail/search-postings.js";
+import { openSearchIndex } from "../../../src/mail/search-postings.js";
 import { openAddressBook } from "../../../src/mail/search-query.js";
-import { RANKING_SIGNALS } from "../../../src/mail/search-signals.js";
 import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
 import { type GoldRank, reciprocalRank } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
@@ -65,23 +64,17 @@ function mrrOf(ranks: readonly GoldRank[]): number {
 function measurePair(set: Pick<QuestionSet, "questions" | "db">, misspelling: Misspelling | null) {
   const others = TERM_CORRECTORS.filter(({ name }) => name !== misspelling?.corrector);
   return {
-    before: measureWith(RANKING_SIGNALS, [])(set),
-    after: measureWith(RANKING_SIGNALS)(set),
-    without: measureWith(RANKING_SIGNALS, others)(set),
+    before: measureWith([])(set),
+    after: measureWith()(set),
+    without: measureWith(others)(set),
   };
 }
 
 function misspellSet({ questions, db }: QuestionSet, misspelling: Misspelling): Pick<QuestionSet, "questions" | "db"> {
   const random = seeded(SEED);
   const addresses = openAddressBook(db);
-  const postingsFor = openPostings(db);
-  const holds = (inboxId: number | null, words: string) =>
-    postingsFor({
-      inboxId,
-      fromIds: null,
-      toIds: null,
-      range: { first: 0, last: Number.MAX_SAFE_INTEGER },
-    }).postingsOf(words).length > 0;
+  const index = openSearchIndex(db)();
+  const holds = (inboxId: number | null, words: string) => index.postingsOf(words, inboxId).rowids.length > 0;
   return {
     db,
     questions: questions.flatMap((question) => {

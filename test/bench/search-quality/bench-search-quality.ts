@@ -1,6 +1,5 @@
 import { questionQuery } from "../../../src/mail/mail-lookup.js";
 import { openMailSearch } from "../../../src/mail/search.js";
-import { RANKING_SIGNALS, type RankingSignal } from "../../../src/mail/search-signals.js";
 import { TERM_CORRECTORS } from "../../../src/mail/search-spelling.js";
 import { measureSearch, reciprocalRank, type SearchQuality } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
@@ -29,38 +28,28 @@ export interface SearchQualityBench {
   readonly differences: readonly QualityDifference[];
 }
 
-/** The search, without each of its signals, without any, and plain bm25, over sets of questions about real mail. */
+/** The search and plain bm25 over sets of questions about real mail. */
 export function benchSearchQuality(sets: readonly QuestionSet[]): SearchQualityBench {
-  const rivals = [
-    ...RANKING_SIGNALS.map(({ name }) => ({
-      name: `without ${name}`,
-      measure: measureWith(RANKING_SIGNALS.filter((signal) => signal.name !== name)),
-    })),
-    { name: "words alone", measure: measureWith([]) },
-    { name: "plain bm25, any word", measure: measurePlain },
+  const measured = sets.map((set) => ({ set, quality: measureWith()(set) }));
+  const pairs = measured.map(({ set, quality }) => ({ set, ranks: pairRanks(quality, measurePlain(set)) }));
+  const over = (sets: string, isIn: (set: QuestionSet) => boolean) =>
+    toDifference(
+      "plain bm25, any word",
+      sets,
+      pairs.filter(({ set }) => isIn(set)).flatMap(({ ranks }) => ranks),
+    );
+  const differences = [
+    ...sets.map((one) => over(`${one.name} (${one.part})`, (set) => set === one)),
+    over("all of tune", ({ part }) => part === "tune"),
+    over("all of test", ({ part }) => part === "test"),
   ];
-  const measured = sets.map((set) => ({ set, quality: measureWith(RANKING_SIGNALS)(set) }));
-  const differences = rivals.flatMap(({ name, measure }) => {
-    const pairs = measured.map(({ set, quality }) => ({ set, ranks: pairRanks(quality, measure(set)) }));
-    const over = (sets: string, isIn: (set: QuestionSet) => boolean) =>
-      toDifference(
-        name,
-        sets,
-        pairs.filter(({ set }) => isIn(set)).flatMap(({ ranks }) => ranks),
-      );
-    return [
-      ...sets.map((one) => over(`${one.name} (${one.part})`, (set) => set === one)),
-      over("all of tune", ({ part }) => part === "tune"),
-      over("all of test", ({ part }) => part === "test"),
-    ];
-  });
   return { sets: measured.map(({ set: { name, part }, quality }) => ({ set: name, part, quality })), differences };
 }
 
-export function measureWith(signals: readonly RankingSignal[], correctors = TERM_CORRECTORS) {
+export function measureWith(correctors = TERM_CORRECTORS) {
   return ({ questions, db }: Pick<QuestionSet, "questions" | "db">): SearchQuality => {
     const { mails, addresses } = openMailbox(db);
-    const search = openMailSearch(db, signals, correctors);
+    const search = openMailSearch(db, correctors);
     return measureSearch(
       questions,
       (question) => search.bestFirst(questionQuery(question, addresses)).hits.map(({ messageId }) => messageId),
@@ -71,7 +60,7 @@ export function measureWith(signals: readonly RankingSignal[], correctors = TERM
 
 function measurePlain({ questions, db }: QuestionSet): SearchQuality {
   const { mails, addresses } = openMailbox(db);
-  const search = openPlainBm25(db);
+  const search = openPlainBm25(db, { recency: false });
   return measureSearch(
     questions,
     (question) => search(questionQuery(question, addresses)),

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { rebuildCorpusIndex } from "../../../src/mail/store/corpus-index.js";
 import { type Db, openStore } from "../../../src/store/open-store.js";
 import { type Question, questionSchema } from "../../../src/tasks/question.js";
 
@@ -18,6 +20,48 @@ export interface QuestionSet {
   readonly db: Db;
 }
 
+export const STYLES = ["close", "paraphrased", "vague"] as const;
+
+const styledQuestionSchema = questionSchema.extend({ style: z.enum(STYLES) });
+
+/** `plain`: mailboxes as they are. `padded`: the mail of every owner is filed into each mailbox. */
+export const LAYOUTS = ["plain", "padded"] as const;
+export type Layout = (typeof LAYOUTS)[number];
+
+export interface StyledSet {
+  readonly layout: Layout;
+  readonly part: Part;
+  readonly questions: readonly z.output<typeof styledQuestionSchema>[];
+  readonly db: Db;
+}
+
+/** The questions in three styles (`fixtures/search`), in both layouts. Imports the mail once per folder. */
+export function openStyledSets(enron: string, folder: string): StyledSet[] {
+  const real = importReal(enron, folder);
+  const files = { plain: real, padded: padMailboxes(real, join(folder, "quality-padded.db")) };
+  return LAYOUTS.flatMap((layout) => {
+    const db = openStore(files[layout], { mustExist: true });
+    return (["tune", "test"] as const).map((part) => {
+      const file = join(ROOT, `fixtures/search/styles-${part}.jsonl`);
+      return { layout, part, questions: readQuestions(file, styledQuestionSchema), db };
+    });
+  });
+}
+
+function padMailboxes(from: string, to: string): string {
+  if (existsSync(to)) return to;
+  const partial = `${to}.partial`;
+  copyFileSync(from, partial);
+  const db = openStore(partial, { mustExist: true });
+  db.transaction(() => {
+    db.exec("INSERT OR IGNORE INTO filings (mail_id, owner_id) SELECT m.id, o.id FROM mails m, owners o");
+    rebuildCorpusIndex(db, () => {});
+  })();
+  db.close();
+  renameSync(partial, to);
+  return to;
+}
+
 /** Mailboxes of the hand-written questions; those made by patterns are cut in the same way. */
 const MAILBOXES: Readonly<Record<Part, readonly string[]>> = {
   tune: ["sean.crandall", "steven.south", "susan.scott", "chris.germany", "bill.iii"],
@@ -26,20 +70,24 @@ const MAILBOXES: Readonly<Record<Part, readonly string[]>> = {
 
 /** Imports the mail and makes the questions, once for a folder that is kept. */
 export function openSets(enron: string, folder: string): QuestionSet[] {
-  const real = importMail(join(folder, "quality-real.db"), [
-    join(enron, "maildir.tar.gz"),
-    join(enron, "folders.tar.gz"),
-  ]);
+  const real = importReal(enron, folder);
   const demo = importMail(join(folder, "quality-demo.db"), [join(ROOT, "fixtures/demo/maildir")]);
   const realDb = openStore(real, { mustExist: true });
-  const written = (part: Part) => readQuestions(join(ROOT, `fixtures/search/hand-written-${part}.jsonl`));
-  const made = (part: Part) => readQuestions(makeQuestions(real, join(folder, `quality-${part}.jsonl`), part));
+  const written = (part: Part) =>
+    readQuestions(join(ROOT, `fixtures/search/hand-written-${part}.jsonl`), questionSchema);
+  const made = (part: Part) =>
+    readQuestions(makeQuestions(real, join(folder, `quality-${part}.jsonl`), part), questionSchema);
   return [
-    { name: "shared 60", part: "tune", questions: readQuestions(join(enron, "questions.jsonl")), db: realDb },
+    {
+      name: "shared 60",
+      part: "tune",
+      questions: readQuestions(join(enron, "questions.jsonl"), questionSchema),
+      db: realDb,
+    },
     {
       name: "demo",
       part: "tune",
-      questions: readQuestions(join(ROOT, "fixtures/demo/questions.jsonl")),
+      questions: readQuestions(join(ROOT, "fixtures/demo/questions.jsonl"), questionSchema),
       db: openStore(demo, { mustExist: true }),
     },
     { name: "hand-written", part: "tune", questions: written("tune"), db: realDb },
@@ -47,6 +95,10 @@ export function openSets(enron: string, folder: string): QuestionSet[] {
     { name: "hand-written", part: "test", questions: written("test"), db: realDb },
     { name: "patterns", part: "test", questions: made("test"), db: realDb },
   ];
+}
+
+function importReal(enron: string, folder: string): string {
+  return importMail(join(folder, "quality-real.db"), [join(enron, "maildir.tar.gz"), join(enron, "folders.tar.gz")]);
 }
 
 function importMail(db: string, sources: readonly string[]): string {
@@ -66,7 +118,7 @@ function runProgram(...args: readonly string[]): void {
   execFileSync(process.execPath, [join(ROOT, "bin/art-e.js"), ...args], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
-function readQuestions(file: string): Question[] {
+function readQuestions<T extends z.ZodType>(file: string, schema: T): z.output<T>[] {
   const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => questionSchema.parse(JSON.parse(line)));
+  return lines.map((line) => schema.parse(JSON.parse(line)));
 }
