@@ -11,8 +11,8 @@ type Body = Readonly<Record<string, JsonValue>>;
 
 const { artE, readJson } = workFolder({ mail: MAIL });
 
-let provider: FakeProvider;
-afterEach(() => provider.close());
+const providers: FakeProvider[] = [];
+afterEach(() => Promise.all(providers.splice(0).map((provider) => provider.close())));
 
 const raw = (body: JsonValue): Answer => ({ fail: "body", body });
 const FINAL = { name: "return_final_answer", arguments: JSON.stringify({ answer: "42", sources: [] }) };
@@ -24,10 +24,11 @@ function completion(message: Record<string, JsonValue>, more: Record<string, Jso
 }
 
 async function run(model: string, path: string, reply: (body: Body, n: number) => Answer) {
-  provider = await startFakeProvider(() => {
+  const provider: FakeProvider = await startFakeProvider(() => {
     const n = provider.requests.length;
     return reply(provider.requests.at(-1)?.body as Body, n);
   });
+  providers.push(provider);
   const line = `run -a email-search --dataset ${QUESTIONS} --ids 1 --no-judge --model-provider openai --model-id ${model}`;
   const { code } = await artE(`${line} --base-url ${provider.url}${path} -o results.json`, {
     OPENAI_API_KEY: "the-key",
