@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
 import { firstIssue } from "./json.js";
-import { proxiedFetch } from "./proxies.js";
+import { proxiedFetch } from "./proxied-fetch.js";
 import { type RetryPolicy, retry } from "./retry-delay.js";
 
 /** The address of a server: http or https, without user name or password. Null for any other text. */

@@ -34,15 +34,3 @@ function proxyUrl(env: Readonly<Record<string, string | undefined>>, name: strin
     `Correct or unset ${name}, or exclude hosts with NO_PROXY.`,
   );
 }
-
-/** The platform's fetch, through the proxy if one is set. */
-export async function proxiedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-  if (proxySettings() === null) return fetch(url, init);
-  const undici = await import("undici");
-  const { openConnections } = await import("./connections.js");
-  shared ??= openConnections({});
-  return undici.fetch(url, { ...(init as object), dispatcher: shared }) as unknown as Promise<Response>;
-}
-
-/** Connections of `proxiedFetch`. */
-let shared: InstanceType<typeof import("undici").Dispatcher> | undefined;

@@ -11,7 +11,7 @@ import {
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
-import { proxiedFetch } from "../platform/proxies.js";
+import { proxiedFetch } from "../platform/proxied-fetch.js";
 import { redact } from "../platform/secrets.js";
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });

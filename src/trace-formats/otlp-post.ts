@@ -6,7 +6,7 @@ import { chunk } from "../platform/async.js";
 import { UserError } from "../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
-import { proxiedFetch } from "../platform/proxies.js";
+import { proxiedFetch } from "../platform/proxied-fetch.js";
 import { retry } from "../platform/retry-delay.js";
 import { redact } from "../platform/secrets.js";
 import { stripControls } from "../platform/strings.js";
