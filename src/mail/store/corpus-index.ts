@@ -84,14 +84,7 @@ export function copyTables(db: Db, from: string, tables: readonly string[]): voi
   }
 }
 
-type MailRow = readonly [
-  id: number,
-  sender: string,
-  recipients: string,
-  date: string | null,
-  names: string,
-  bytes: number,
-];
+type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null, bytes: number];
 
 /** What an address is on an email of its mailbox, as bits; 0: only its owner filed it. */
 const IS_SENDER = 1;
@@ -105,7 +98,7 @@ function rebuildMailOrder(db: Db): number {
   const bigrams = new Map(db.prepare("SELECT mail_id, bigrams FROM mail_bigrams").raw().all() as [number, string][]);
   const mails = db
     .prepare(
-      `SELECT id, sender, recipients, date, names, octet_length(subject) + octet_length(body)
+      `SELECT id, sender, recipients, date, octet_length(subject) + octet_length(body)
        FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC`,
     )
     .raw();
@@ -114,11 +107,11 @@ function rebuildMailOrder(db: Db): number {
   const mailboxes = new Map<number, MailboxRows>();
   // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
-  order.forEach(([id, sender, recipients, date, names, bytes], i) => {
+  order.forEach(([id, sender, recipients, date, bytes], i) => {
     const position = i + 1;
     const addresses = JSON.parse(recipients) as string[];
     add.run(position, id, date, bytes);
-    addWords.run(position, nameText(sender, addresses, names), bigrams.get(id) ?? null);
+    addWords.run(position, nameText(sender, addresses), bigrams.get(id) ?? null);
     const roles = new Map((ownerIds.get(id) ?? []).map((owner) => [owner, 0]));
     if (sender !== "") addRole(roles, addressId(sender), IS_SENDER);
     for (const address of addresses) addRole(roles, addressId(address), IS_RECIPIENT);
