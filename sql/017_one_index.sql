@@ -1,8 +1,5 @@
 -- One full-text index over all mail, with the text alone: whose mail it is, and names, are in tables of their own.
--- name_text() and indexed() are the program's: words of the names and addresses on an email, and progress.
-
--- Display names of the sender and the recipients, one per line. Empty for mail of an earlier version.
-ALTER TABLE mails ADD COLUMN names TEXT NOT NULL DEFAULT '';
+-- name_text() and indexed() are the program's: the names in the addresses of an email, and progress.
 
 -- The mail in the mailbox of an address: sent by it, sent to it, or filed by its owner.
 CREATE TABLE mailboxes (
@@ -55,7 +52,7 @@ INSERT INTO mail_words (mail_words, rank) VALUES ('hashsize', 16777216), ('autom
 INSERT INTO emails_fts (rowid, subject, body)
 SELECT position, subject, body FROM indexed_mails WHERE indexed(position) ORDER BY position;
 INSERT INTO mail_words (rowid, names, bigrams)
-SELECT o.position, name_text(m.sender, m.recipients, m.names), b.bigrams
+SELECT o.position, name_text(m.sender, m.recipients), b.bigrams
 FROM mail_order o JOIN mails m ON m.id = o.mail_id LEFT JOIN mail_bigrams b ON b.mail_id = m.id ORDER BY o.position;
 INSERT INTO emails_fts (emails_fts) VALUES ('optimize');
 INSERT INTO mail_words (mail_words) VALUES ('optimize');

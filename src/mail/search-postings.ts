@@ -34,7 +34,7 @@ const NAMES = 0;
 const BIGRAMS = 1;
 
 /** Positions in all remembered lists together, six bytes each. */
-const MAX_KEPT_POSITIONS = 500_000;
+const MAX_KEPT_POSITIONS = 1_000_000;
 
 /** Search results, some 5 KB each. */
 const MAX_KEPT_RESULTS = 250;

@@ -14,7 +14,7 @@ const K1 = 1.2;
 const B = 0.75;
 
 /** UTF-8 length of an average email. Fixed, so that other people's mail does not change a ranking. */
-const AVERAGE_BYTES = 1_200;
+const AVERAGE_BYTES = 1_600;
 
 export interface Term {
   readonly word: string;

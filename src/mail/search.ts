@@ -1,5 +1,6 @@
 import type { Db } from "../store/open-store.js";
 import type { PositionSet } from "./mailbox-positions.js";
+import { joinedCompounds, joinNumbers, numberPhrases } from "./other-spellings.js";
 import { distinctTerms, snippet, termMatcher } from "./search-matches.js";
 import { openSearchIndex, type SearchIndex } from "./search-postings.js";
 import {
@@ -12,6 +13,7 @@ import {
 } from "./search-query.js";
 import {
   explainScore,
+  mergePostings,
   type RankedMail,
   type RankedMails,
   type RankedQuery,
@@ -115,7 +117,13 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       ...(fromIds === null ? [] : [index.mail.withParty(fromIds, "sender")]),
       ...(toIds === null ? [] : [index.mail.withParty(toIds, "recipient")]),
     ];
-    const typed = distinctTerms(contentTokens(query.words));
+    const typed = distinctTerms(contentTokens(joinNumbers(query.words)));
+    const compounds = joinedCompounds(query.words.slice(0, MAX_QUERY_CHARS));
+    const postingsOf = (word: string) =>
+      [...numberPhrases(word), ...(compounds.get(word) ?? [])].reduce(
+        (sum, spelling) => mergePostings(sum, index.postingsOf(spelling, inboxId)),
+        index.postingsOf(word, inboxId),
+      );
     const { words, terms, corrections } = correctTerms(query.words, typed, correctors, {
       isKnown: (term) => hasAny(index.postingsOf(term, inboxId).rowids, { ...range, last: Number.MAX_SAFE_INTEGER }),
       mailsWith: (term) => positionsIn(index.postingsOf(term, inboxId).rowids, range, filters),
@@ -127,7 +135,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
     });
     const all = [...terms, ...quotedPhrases(query.words)];
     const ranked = {
-      terms: all.map((word) => ({ word, postings: index.postingsOf(word, inboxId) })),
+      terms: all.map((word) => ({ word, postings: postingsOf(word) })),
       mailbox: index.mail.mailbox(inboxId),
       range,
       filters,
@@ -139,7 +147,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
   };
 
   const openHits = ({ ranked, corrections }: PreparedQuery) => {
-    const find = termMatcher(ranked.terms.map(({ word }) => word));
+    const find = termMatcher(ranked.terms.flatMap(({ word }) => [word, ...numberPhrases(word)]));
     return ({ position, hasAllTerms }: RankedMail): MailHit => {
       const [mailId, subject, body, sender, date] = readAt(position);
       const inBody = find(body.slice(0, SNIPPET_BODY_CHARS));

@@ -11,8 +11,8 @@ export interface SeenMail {
 
 const MAX_ANSWER = 200;
 
-/** How much better a lower-ranked mail must fit: the search's order is strong evidence itself. */
-const CLEARLY_BETTER = 1.3;
+/** How much better a passage of a lower-ranked mail must fit: the search's order is strong evidence itself. */
+const CLEARLY_BETTER = 1.6;
 
 /** What a question of a kind wants to see in its answer. The first kind that fits is taken. */
 const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
@@ -59,13 +59,13 @@ export function pickPassage(
 ): { mail: SeenMail; passage: string } | null {
   const weights = weigh(question, mails, background);
   const wants = KINDS.find(({ asks }) => asks.test(question))?.wants;
-  let best: { mail: SeenMail; fit: number } | null = null;
+  let best: { mail: SeenMail; found: FoundPassage } | null = null;
   for (const mail of mails) {
-    const fit = coverage(`${mail.subject}\n${mail.text}`, weights);
-    if (best === null || fit > best.fit * CLEARLY_BETTER) best = { mail, fit };
+    const found = bestPassage(mail, weights, wants);
+    // Passages are compared, not emails: a long email contains more of the words somewhere.
+    if (best === null || found.fit > best.found.fit * CLEARLY_BETTER) best = { mail, found };
   }
-  if (best === null) return null;
-  return { mail: best.mail, passage: shorten(bestPassage(best.mail, weights, wants), weights, wants) };
+  return best === null ? null : { mail: best.mail, passage: shorten(best.found.passage, weights, wants) };
 }
 
 /** Stem -> weight; a word that few of the texts hold says more. */
@@ -84,10 +84,17 @@ function coverage(text: string, weights: ReadonlyMap<string, number>): number {
   return sum;
 }
 
-function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
+interface FoundPassage {
+  readonly passage: string;
+  /** Weights of the question's words in the subject, in the passage and near it. */
+  readonly fit: number;
+}
+
+function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): FoundPassage {
   const passages = splitPassages(mail.text);
   const total = [...weights.values()].reduce((a, b) => a + b, 0);
   const own = passages.map((passage) => coverage(passage, weights));
+  const ofSubject = coverage(mail.subject, weights);
   let best = { passage: mail.subject, score: 0 };
   for (const [i, passage] of passages.entries()) {
     // A table or a list has the question's words in the line above the answer.
@@ -96,7 +103,7 @@ function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants
     const score = (own[i] ?? 0) + around + kind;
     if (score > best.score) best = { passage, score };
   }
-  return best.passage;
+  return { passage: best.passage, fit: ofSubject + best.score };
 }
 
 const DAY_POINT = "(?<![\\p{L}\\p{N}])\\d{1,2}\\.";

@@ -2,7 +2,13 @@ import type { Email } from "../mail/email.js";
 import { stemsOf } from "../models/answer-passage.js";
 import type { Question } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
-import { matchesDay, parseDatesAndTimes, parseNumbers } from "../text/dates-and-numbers.js";
+import {
+  type CalendarDay,
+  matchesDay,
+  parseDatesAndTimes,
+  parseNumbers,
+  resolveDaysOfMonth,
+} from "../text/dates-and-numbers.js";
 import type { QuestionCheck } from "./provenance.js";
 
 export interface CheckerAnswer {
@@ -58,7 +64,8 @@ function goldProblem({ question, answer, query_date }: Question, cited: readonly
   if (late !== undefined) return `${late.messageId} is later than the question`;
   const text = mails.map(textOf).join("\n");
   // What the question itself says is not what it asks for.
-  const absent = valueNotIn(answer, `${question}\n${text}`);
+  const relative = mails.flatMap(({ body, date }) => (date === null ? [] : resolveDaysOfMonth(body, date)));
+  const absent = valueNotIn(answer, `${question}\n${text}`, relative);
   if (absent !== null) return `${absent} of the answer stands in no cited mail`;
   return foreignWords(question, answer, text);
 }
@@ -93,11 +100,12 @@ function sharesNone(stems: ReadonlySet<string>, others: ReadonlySet<string>): bo
   return stems.size > 0 && ![...stems].some((stem) => others.has(stem));
 }
 
-/** A number, day or time of `answer` that `text` does not hold in any spelling; null: it holds all. */
-function valueNotIn(answer: string, text: string): string | null {
+/** A number, day or time of `answer` that neither `text` in any spelling nor `days` contains; null if all are there. */
+function valueNotIn(answer: string, text: string, days: readonly CalendarDay[]): string | null {
   const wanted = parseDatesAndTimes(answer);
   const there = parseDatesAndTimes(text);
-  if (wanted.days.some((day) => !there.days.some((other) => matchesDay(day, other)))) return "a date";
+  const daysThere = [...there.days, ...days];
+  if (wanted.days.some((day) => !daysThere.some((other) => matchesDay(day, other)))) return "a date";
   if (wanted.times.some((time) => !there.times.some((other) => [...time].some((minute) => other.has(minute))))) {
     return "a time";
   }

@@ -140,14 +140,25 @@ export function attemptOf({ ending, answer }: Pick<Trace, "ending" | "answer">):
   return ending === "dont_know" || isDontKnow(answer) ? "abstained" : "answered";
 }
 
+/** Two rates, as an agent that never abstains is right on every answerable question. */
 export const abstention: ScorerEntry = {
   score(trace) {
-    const attempt = attemptOf(trace);
-    if (attempt === "nothing") return { value: 0, explanation: "no answer was given" };
-    return { value: (attempt === "abstained") === isUnanswerable(trace.task) ? 1 : 0 };
+    if (!isUnanswerable(trace.task)) return { value: null, explanation: "the question can be answered" };
+    return { value: attemptOf(trace) === "abstained" ? 1 : 0 };
   },
   label: "Abstention",
   kind: "rate",
   better: "higher",
-  meaning: 'The agent said "I don\'t know" where the question cannot be answered, and tried to answer where it can.',
+  meaning: 'The agent said "I don\'t know" to a question that cannot be answered. Measured on these questions only.',
+};
+
+export const falseAbstention: ScorerEntry = {
+  score(trace) {
+    if (isUnanswerable(trace.task)) return { value: null, explanation: "the question cannot be answered" };
+    return { value: attemptOf(trace) === "abstained" ? 1 : 0 };
+  },
+  label: "False abstention",
+  kind: "rate",
+  better: "lower",
+  meaning: 'The agent said "I don\'t know" to a question that can be answered. Measured on these questions only.',
 };

@@ -22,6 +22,7 @@ import { artReward } from "./art-rubric.js";
 import {
   abstention,
   attemptOf,
+  falseAbstention,
   foundAt1,
   foundAt5,
   foundAt10,
@@ -287,6 +288,7 @@ export const SCORERS = {
   goldRank,
   readGold,
   abstention,
+  falseAbstention,
   hallucination,
   judgeCorrect,
   judgeScore,

@@ -60,8 +60,8 @@ function addFunctions(db: Database.Database, mails: number): void {
     hasReported = true;
     return bigramText(subject as string, body as string);
   });
-  db.function("name_text", (sender: unknown, recipients: unknown, displayNames: unknown) =>
-    nameText(sender as string, JSON.parse(recipients as string) as string[], displayNames as string),
+  db.function("name_text", (sender: unknown, recipients: unknown) =>
+    nameText(sender as string, JSON.parse(recipients as string) as string[]),
   );
   db.function("indexed", (position: unknown) => {
     if ((position as number) % REPORT_EVERY === 0 || position === mails) listener(position as number, mails);

@@ -121,7 +121,7 @@ export const MONTH_NAMES =
 
 const MONTH = `(${MONTH_NAMES})\\.?`;
 // "May 12,500" and "may 4.5" are a word and a number.
-const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?![\\d:]|[a-z]|,\\d{3}(?!\\d)|\\.\\d)";
+const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?!:?\\d|[a-z]|,\\d{3}(?!\\d)|\\.\\d)";
 const YEAR = "(\\d{4}|'\\d{2})(?!\\d)";
 const HOUR_MINUTE = "(\\d{1,2})(?:[:.](\\d{2}))?";
 const AM_PM = "([ap])\\.?m\\b\\.?";
@@ -178,6 +178,26 @@ export function parseDatesAndTimes(text: string): DatesAndTimes {
   for (const [pattern, read] of TIME_PATTERNS) rest = extractMatches(rest, pattern, read, times);
   return { days, times, rest };
 }
+
+/** Days without a month ("Tuesday, the 13th"), as the next such day from the date of the text on (`YYYY-MM-DD...`). */
+export function resolveDaysOfMonth(text: string, date: string): CalendarDay[] {
+  const [year = 0, month = 0, today = 0] = date.slice(0, 10).split("-").map(Number);
+  return [...text.matchAll(DAY_OF_MONTH)].flatMap(([, digits]) => {
+    const day = Number(digits);
+    const isNextMonth = day < today;
+    const resolved = {
+      year: isNextMonth && month === 12 ? year + 1 : year,
+      month: isNextMonth ? (month % 12) + 1 : month,
+    };
+    return validDay(resolved.year, resolved.month, day) ?? [];
+  });
+}
+
+/** With its weekday or its article, and not followed by a month. */
+const DAY_OF_MONTH = new RegExp(
+  `\\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|the)\\s+(\\d{1,2})(?:st|nd|rd|th)\\b(?!\\s+(?:of\\s+)?(?:${MONTH_NAMES})\\b)`,
+  "gi",
+);
 
 /** Appends the matches of a pattern to `found` and returns the text with them masked. */
 function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, found: T[]): string {

@@ -1,13 +1,8 @@
-/** An email to more recipients than this is not found by their names. */
+/** An email to more recipients than this is not found by the names of the others. */
 const MAX_NAMED_RECIPIENTS = 50;
 
-/** The searchable names of an email: words of the addresses before and after the @, and display names. */
-export function nameText(sender: string, recipients: readonly string[], displayNames: string): string {
-  const words = new Set<string>();
-  for (const address of [sender, ...recipients.slice(0, MAX_NAMED_RECIPIENTS)]) {
-    const [local = "", domain = ""] = address.split("@");
-    words.add(local);
-    words.add(domain.split(".").slice(0, -1).join(" "));
-  }
-  return `${[...words].join(" ")} ${displayNames}`;
+/** The searchable names on an email: its addresses without their domains. */
+export function nameText(sender: string, recipients: readonly string[]): string {
+  const addresses = [sender, ...recipients.slice(0, MAX_NAMED_RECIPIENTS)];
+  return [...new Set(addresses.map((address) => address.split("@")[0] ?? ""))].join(" ");
 }

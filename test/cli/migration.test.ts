@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { checkHealth } from "../../src/mail/integrity.js";
 import { onMigrationIndexing } from "../../src/store/migrate.js";
 import { openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
@@ -40,6 +41,38 @@ it("a file of an earlier version is indexed anew by the first command that opens
     const { stdout, stderr } = await artE(["search", BEN, words, "--db", db]);
     expect({ stdout, stderr }).toEqual({ stdout: expect.stringContaining(`<${found}@plains.example>`), stderr: "" });
   }
+});
+
+it("the two indexes of a large import become one", () => {
+  const file = path("two-indexes.db");
+  writeEarlierFile(file, MAILS, "one_index");
+  const before = new Database(file);
+  before.exec(`
+    UPDATE corpus_state SET older_from = 3;
+    INSERT INTO emails_fts (emails_fts) VALUES ('rebuild');
+    INSERT INTO emails_fts_older (emails_fts_older) VALUES ('rebuild');
+  `);
+  const inOlder = before.prepare("SELECT count(*) FROM emails_fts_older_docsize").pluck().get();
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  const ids = (match: string) =>
+    db
+      .prepare("SELECT message_id FROM emails e JOIN emails_fts f ON e.rowid = f.rowid WHERE emails_fts MATCH ?")
+      .pluck()
+      .all(match);
+  expect(inOlder).toBe(2);
+  for (const [words, found] of [
+    ["spread", "dash"],
+    ["müller", "umlaut"],
+    ["price", "plain"],
+  ] as const) {
+    expect(ids(words)).toEqual([`<${found}@plains.example>`]);
+  }
+  // Tokens of the former column of mailboxes.
+  for (const token of ["in1", "from*", "in*"]) expect(ids(token)).toEqual([]);
+  expect(db.prepare("SELECT count(*) FROM mailboxes").pluck().get()).toBe(2 * MAILS.length);
+  expect([...checkHealth(db)].filter(({ ok }) => !ok)).toEqual([]);
+  db.close();
 });
 
 it("doctor --repair brings it to this version, and finds everything well", async () => {

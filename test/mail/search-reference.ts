@@ -46,7 +46,7 @@ interface ReadMail {
   readonly mail: PlainMail;
   readonly subject: readonly Word[];
   readonly body: readonly Word[];
-  /** Words of the addresses, without top-level domains. */
+  /** Words of the addresses before the @. */
   readonly names: readonly Word[];
 }
 
@@ -56,7 +56,7 @@ export function referenceSearch(mails: readonly PlainMail[], stopWords: Readonly
       mail,
       subject: wordsOf(mail.subject),
       body: wordsOf(mail.body),
-      names: [mail.sender, ...mail.recipients].flatMap((address) => wordsOf(address.replace(/\.[^.@]*$/, ""))),
+      names: [mail.sender, ...mail.recipients].flatMap((address) => wordsOf(address.replace(/@.*/, ""))),
     }),
   );
   read.sort((a, b) => (isNewer(a.mail, b.mail) ? -1 : 1));
@@ -193,10 +193,10 @@ function isNewer(a: PlainMail, b: PlainMail): boolean {
   return b.date === null || (a.date !== null && a.date > b.date);
 }
 
-/** BM25 over the entire email with k1 = 1.2, b = 0.75 and an average length of 1,200 bytes. */
+/** BM25 over the entire email with k1 = 1.2, b = 0.75 and an average length of 1,600 bytes. */
 function score(one: ReadMail, terms: readonly Phrase[], weights: readonly number[]): number {
   const bytes = Buffer.byteLength(one.mail.subject) + Buffer.byteLength(one.mail.body);
-  const length = 1.2 * (0.25 + (0.75 * bytes) / 1_200);
+  const length = 1.2 * (0.25 + (0.75 * bytes) / 1_600);
   return sum(
     terms.map((term, i) => ((weights[i] ?? 0) * frequency(one, term) * 2.2) / (frequency(one, term) + length)),
   );

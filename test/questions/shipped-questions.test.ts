@@ -484,7 +484,7 @@ const MAIL = {
   cc: [],
   bcc: [],
   date: "2001-11-03T10:00:00Z",
-  body: "The call with the CAISO is on Tuesday, November 6, at 10 AM. Dues are $1,250. 会議は火曜日です。",
+  body: "The call with the CAISO is on Tuesday, November 6, at 10 AM. Dues are $1,250, by February 1: please write. Slides by COB Tuesday, the 13th, notes on the 2nd. 会議は火曜日です。",
 } as unknown as Email;
 
 const problemOf = (question: string, answer: string) =>
@@ -508,6 +508,10 @@ it.each([
   ["Is there a call with the CAISO?", "Yes", "it holds together"],
   ["CAISOとの電話はいつですか", "火曜日", "it holds together"],
   ["How high are the dues?", "1250 bucks", "it holds together"],
+  ["When are the dues due?", "February 1", "it holds together"],
+  ["When are the slides due?", "November 13, 2001", "it holds together"],
+  ["When are the notes due?", "December 2", "it holds together"],
+  ["When are the slides due?", "December 13, 2001", "a date of the answer stands in no cited mail"],
   ["How high are the dues?", "$1,300", "the number 1300 of the answer stands in no cited mail"],
   ["When is the call?", "On November 8", "a date of the answer stands in no cited mail"],
   ["When is the call?", "At 11:30 AM", "a time of the answer stands in no cited mail"],

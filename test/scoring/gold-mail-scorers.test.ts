@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   abstention,
+  falseAbstention,
   foundAt1,
   foundAt5,
   foundAt10,
@@ -152,23 +153,19 @@ describe("precision, recall and F1 of the sources", () => {
 
 const UNANSWERABLE = { answer: "I don't know", message_ids: [] };
 
-describe("abstention is", () => {
-  test.each<[string, Partial<Unscored>, Parameters<typeof trace>[1], number]>([
-    ["right where the question cannot be answered", { answer: "I don't know" }, UNANSWERABLE, 1],
-    ["right in other words", { answer: "The mailbox does not contain that." }, UNANSWERABLE, 1],
-    ["wrong where it can", { answer: "I don't know" }, {}, 0],
-    ["not made where an answer is tried", { answer: "$41" }, {}, 1],
-    ["missed where the question cannot be answered", { answer: "$41" }, UNANSWERABLE, 0],
-    ["no more made by running out of turns", { answer: null, ending: "out_of_turns" }, UNANSWERABLE, 0],
-    ["nor is an answer tried by it", { answer: null, ending: "out_of_turns" }, {}, 0],
-    [
-      "right where there is neither gold answer nor gold mail",
-      { answer: "Unknown." },
-      { answer: "", message_ids: [] },
-      1,
-    ],
-  ])("%s", (_, changes, task, value) => {
-    expect(abstention.score(trace(changes, task), itself).value).toBe(value);
+describe("abstention and false abstention", () => {
+  test.each<[string, Partial<Unscored>, Parameters<typeof trace>[1], number | null, number | null]>([
+    ["are 1 and none for an unanswerable question", { answer: "I don't know" }, UNANSWERABLE, 1, null],
+    ["count other words too", { answer: "The mailbox does not contain that." }, UNANSWERABLE, 1, null],
+    ["are none and 1 for an answerable question", { answer: "I don't know" }, {}, null, 1],
+    ["are none and 0 if an answer is tried", { answer: "$41" }, {}, null, 0],
+    ["are 0 and none if an unanswerable question is answered", { answer: "$41" }, UNANSWERABLE, 0, null],
+    ["do not count running out of turns", { answer: null, ending: "out_of_turns" }, UNANSWERABLE, 0, null],
+    ["do not count it for an answerable question either", { answer: null, ending: "out_of_turns" }, {}, null, 0],
+    ["need neither gold answer nor gold mail", { answer: "Unknown." }, { answer: "", message_ids: [] }, 1, null],
+  ])("%s", (_, changes, task, right, wrong) => {
+    expect(abstention.score(trace(changes, task), itself).value).toBe(right);
+    expect(falseAbstention.score(trace(changes, task), itself).value).toBe(wrong);
   });
 });
 

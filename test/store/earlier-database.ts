@@ -5,24 +5,24 @@ import type { FiledEmail } from "../../src/mail/email.js";
 import { Database } from "../../src/store/sqlite.js";
 import { openCorpus } from "../mail/small-corpus.js";
 
-/**
- * A file as a version before `NNN_unicode_words.sql` left it: tables of that time, and an index whose words were
- * ASCII.
- */
+/** A file as a version before a migration left it, with the tables and the index of that time. */
 
 const SQL = join(import.meta.dirname, "../../sql");
 const TABLES = ["imports", "mails", "owners", "messages", "filings", "addresses", "mail_order", "corpus_state"];
 
 /** Columns that later versions have replaced, made from their present tables. */
 const REPLACED_COLUMNS: Readonly<Record<string, string>> = {
+  older_from: "NULL",
   parties: `(SELECT group_concat('in' || address_id || iif(is_sender, ' from' || address_id, '') ||
                                  iif(is_recipient, ' to' || address_id, ''), ' ')
              FROM mailboxes WHERE mailboxes.position = mail_order.position)`,
 };
 
-export function writeEarlierFile(path: string, mails: readonly FiledEmail[]): void {
+export function writeEarlierFile(path: string, mails: readonly FiledEmail[], before = "unicode_words"): void {
   const now = openCorpus(mails);
   const db = new Database(path);
+  // Functions of the program that migrations call while there is no mail.
+  for (const name of ["bigram_text", "indexed"]) db.function(name, { varargs: true }, () => null);
   db.pragma("application_id = 0x61727465");
   db.exec(
     "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)",
@@ -30,7 +30,7 @@ export function writeEarlierFile(path: string, mails: readonly FiledEmail[]): vo
   const names = readdirSync(SQL).sort();
   for (const name of names.slice(
     0,
-    names.findIndex((file) => file.endsWith("_unicode_words.sql")),
+    names.findIndex((file) => file.endsWith(`_${before}.sql`)),
   )) {
     const sql = readFileSync(join(SQL, name), "utf8");
     db.exec(sql);

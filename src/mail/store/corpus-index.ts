@@ -23,7 +23,7 @@ export type IndexProgress = (done: number, total: number) => void;
  */
 export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
   for (const table of FTS_TABLES) prepareForBulkLoad(db, table);
-  const total = rebuildMailOrder(db);
+  const { total, mailboxes } = rebuildMailOrder(db);
   const add = db.prepare(
     `INSERT INTO emails_fts (rowid, subject, body)
      SELECT position, subject, body FROM indexed_mails WHERE position BETWEEN ? AND ? ORDER BY position`,
@@ -34,6 +34,8 @@ export function rebuildCorpusIndex(db: Db, onProgress: IndexProgress): void {
     onProgress(last, total);
   }
   for (const table of FTS_TABLES) ftsCommand(db, table, "optimize");
+  // Last, as it fills the pages that merging has freed: 26 MB of a file of 1 GB.
+  storeMailboxes(db, mailboxes);
 }
 
 /** Empties an index. Large batches in memory and one merge at the end suit a single pass over sorted rows. */
@@ -84,28 +86,21 @@ export function copyTables(db: Db, from: string, tables: readonly string[]): voi
   }
 }
 
-type MailRow = readonly [
-  id: number,
-  sender: string,
-  recipients: string,
-  date: string | null,
-  names: string,
-  bytes: number,
-];
+type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null, bytes: number];
 
 /** What an address is on an email of its mailbox, as bits; 0: only its owner filed it. */
 const IS_SENDER = 1;
 const IS_RECIPIENT = 2;
 
-/** Rebuilds the mail order (by date, newest first), the mailboxes and `mail_words`. Returns the number of emails. */
-function rebuildMailOrder(db: Db): number {
-  db.exec("DELETE FROM mail_order");
+/** Rebuilds the mail order (by date, newest first) and `mail_words`. */
+function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes: ReadonlyMap<number, MailboxRows> } {
+  db.exec("DELETE FROM mail_order; DELETE FROM mailboxes");
   const addressId = openAddressIds(db);
   const ownerIds = readFilings(db, addressId);
   const bigrams = new Map(db.prepare("SELECT mail_id, bigrams FROM mail_bigrams").raw().all() as [number, string][]);
   const mails = db
     .prepare(
-      `SELECT id, sender, recipients, date, names, octet_length(subject) + octet_length(body)
+      `SELECT id, sender, recipients, date, octet_length(subject) + octet_length(body)
        FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC`,
     )
     .raw();
@@ -114,11 +109,11 @@ function rebuildMailOrder(db: Db): number {
   const mailboxes = new Map<number, MailboxRows>();
   // better-sqlite3 runs no other statement during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
-  order.forEach(([id, sender, recipients, date, names, bytes], i) => {
+  order.forEach(([id, sender, recipients, date, bytes], i) => {
     const position = i + 1;
     const addresses = JSON.parse(recipients) as string[];
     add.run(position, id, date, bytes);
-    addWords.run(position, nameText(sender, addresses, names), bigrams.get(id) ?? null);
+    addWords.run(position, nameText(sender, addresses), bigrams.get(id) ?? null);
     const roles = new Map((ownerIds.get(id) ?? []).map((owner) => [owner, 0]));
     if (sender !== "") addRole(roles, addressId(sender), IS_SENDER);
     for (const address of addresses) addRole(roles, addressId(address), IS_RECIPIENT);
@@ -129,8 +124,7 @@ function rebuildMailOrder(db: Db): number {
       rows.roles.push(role);
     }
   });
-  storeMailboxes(db, mailboxes);
-  return order.length;
+  return { total: order.length, mailboxes };
 }
 
 function addRole(roles: Map<number, number>, address: number, role: number): void {
@@ -143,7 +137,6 @@ interface MailboxRows {
 }
 
 function storeMailboxes(db: Db, mailboxes: ReadonlyMap<number, MailboxRows>): void {
-  db.exec("DELETE FROM mailboxes");
   const add = db.prepare("INSERT INTO mailboxes (address_id, position, is_sender, is_recipient) VALUES (?, ?, ?, ?)");
   // In the order of the primary key, so that each row is appended.
   for (const address of [...mailboxes.keys()].sort((a, b) => a - b)) {
