@@ -83,6 +83,21 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     }
   });
 
+  it("keeps every paid token if the refusal outlasts the locks of the tasks", { tags: ["slow"] }, async () => {
+    await workers.close();
+    both = ["f", "g"].map((name) => workers.start(name, "--concurrency 4 --lock 2", variables()));
+    const before = provider.requests.length;
+    const run = start(`${LINE} -o long.json`, variables());
+    await provider.received(before + 20);
+    const accept = await REFUSALS.OOM?.(redis.client);
+    await delay(3 * REFUSED_MS);
+    await accept?.();
+    expect((await run.ended).code).toBe(0);
+    const { usage } = readJson("long.json");
+    expect(usage.inputTokens + usage.outputTokens).toBe((provider.requests.length - before) * TOKENS_PER_CALL);
+    expect(provider.requests.length - before).toBe(2 * TASKS);
+  });
+
   describe("when a signal comes while Redis is away", () => {
     /** Waits until the run has paid calls, and kills Redis while further tasks run. */
     const loseRedis = async () => {
