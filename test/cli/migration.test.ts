@@ -75,6 +75,38 @@ it("the two indexes of a large import become one", () => {
   db.close();
 });
 
+it("a suite run keeps the folder of its suite, and its tasks become relative to it", () => {
+  const file = path("suite-run.db");
+  writeEarlierFile(file, MAILS, "occurrences");
+  const root = "/home/ann/suites/flowbook";
+  const task = {
+    id: "t1",
+    instruction: "Sort it.",
+    folder: `${root}/examples/excel/t1`,
+    suite: { name: "flowbook", root },
+  };
+  const before = new Database(file);
+  before.exec(`
+    INSERT INTO datasets (id, source, revision, sha256) VALUES ('d1', '${root}', NULL, 'abc'), ('d2', 'acme/questions', 'f00d', 'def');
+    INSERT INTO suite_tasks (dataset_id, id, task) VALUES ('d1', 't1', '${JSON.stringify(task)}');
+  `);
+  const run = before.prepare(
+    `INSERT INTO runs (id, agent_id, model, dataset_id, split, settings, corpus_fingerprint, total_tasks, status, started_at)
+     VALUES (?, 'noop', 'offline/noop', ?, ?, '{}', '', 1, 'completed', '2026-01-01T00:00:00.000Z')`,
+  );
+  run.run("run_suite", "d1", "suite");
+  run.run("run_questions", "d2", "test");
+  before.close();
+  const db = openStore(file, { mustExist: true });
+  expect(db.prepare("SELECT id, source, revision FROM runs ORDER BY id").all()).toEqual([
+    { id: "run_questions", source: "acme/questions", revision: "f00d" },
+    { id: "run_suite", source: root, revision: null },
+  ]);
+  const stored = db.prepare("SELECT task FROM suite_tasks").pluck().get() as string;
+  expect(JSON.parse(stored)).toEqual({ id: "t1", instruction: "Sort it.", folder: "examples/excel/t1" });
+  db.close();
+});
+
 it("doctor --repair brings it to this version, and finds everything well", async () => {
   const { code, stdout } = await artE(["doctor", "--repair", "--db", earlier("doctor.db")]);
   expect(code).toBe(0);
