@@ -40,7 +40,7 @@ import { WorkersWatch } from "./status.js";
  */
 const TASKS_AHEAD = 5_000;
 
-/** Maximum milliseconds that a run which has ended waits for Redis to remove it from the queue. */
+/** Maximum milliseconds to wait for Redis to remove a finished run from the queue. */
 const CLOSING_MS = 5_000;
 
 /** Answers the tasks of a run by the workers of a queue. Throws a UserError where the queue cannot be used. */
@@ -55,7 +55,7 @@ export async function queueAnswerer(
   // Before connecting: a connection would stay open if this fails.
   const manifest = await manifestOf(plan, options, signal);
   const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
-  // Results that are on the queue then wait there for a resume.
+  // Results on the queue wait there for a resume.
   const endPatience = () => redis.endPatience();
   signal.addEventListener("abort", endPatience, { once: true });
   let tasks: DispatchedTasks | null = null;

@@ -4,9 +4,9 @@ import { redact } from "../platform/secrets.js";
 
 /**
  * The connection to a queue. Its commands wait while Redis refuses them (out of memory, failover, loading, a changed
- * password), as ioredis lets them wait while the connection is lost. Art-e and BullMQ send all commands through it, so
- * neither sees a refusal that passes. Commands inside MULTI are not covered, because one of them cannot be sent again by
- * itself.
+ * password), just as ioredis lets them wait while the connection is lost. art-e and BullMQ send all commands through
+ * it, so neither of them sees a temporary refusal. Transactions (MULTI) are not covered, because a single command of
+ * a transaction cannot be sent again.
  */
 
 /** Where the queue is. `url` may hold a password; `shown` never does. */
@@ -23,19 +23,21 @@ export interface ConnectionListener {
   restored(): void;
 }
 
-/**
- * The first sentence of a reply that a server gives only for a while, and its error code. Redis 6 puts its own text
- * before the code if it refused a script.
- */
-const REFUSAL =
-  /^(?:ERR Error running script .* -)?((OOM|READONLY|NOAUTH|WRONGPASS|LOADING|MISCONF|BUSY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|UNBLOCKED|ERR max number of clients)\b.*?)(?:\.\s|\.?$)/s;
+/** Error codes of temporary refusals. */
+const TEMPORARY = [
+  ...["OOM", "READONLY", "NOAUTH", "WRONGPASS", "LOADING", "MISCONF", "BUSY", "NOREPLICAS", "UNBLOCKED"],
+  ...["MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ERR max number of clients"],
+];
+
+/** The first sentence of a refusal, and its code. Redis 6 puts its own text before the code if it refused a script. */
+const REFUSAL = new RegExp(`^(?:ERR Error running script .* -)?((${TEMPORARY.join("|")})\\b.*?)(?:\\.\\s|\\.?$)`, "s");
 
 interface Refusal {
   readonly code: string;
   readonly why: string;
 }
 
-/** Null if the error does not pass by itself. */
+/** Returns null if the error is not temporary. */
 function refusalOf({ message }: Error): Refusal | null {
   const [, why = "", code = ""] = REFUSAL.exec(message) ?? [];
   return code === "" ? null : { code, why };
@@ -60,7 +62,7 @@ const OPTIONS: RedisOptions = {
 const CLOSED = "Connection is closed.";
 
 export class QueueConnection extends Redis {
-  /** Commands without a reply. ioredis forgets some of them if a reconnected server refuses the handshake. */
+  /** Commands without a reply. ioredis does not reject all of them when a connection ends after failed attempts. */
   private readonly unanswered = new Set<Command>();
   private readonly refused = new Set<Command>();
   private readonly copies = new Set<QueueConnection>();

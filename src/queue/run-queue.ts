@@ -18,13 +18,13 @@ interface TaskWorkerOptions {
   answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null>;
   /** A result that came too late: another worker has the task. */
   onDropped(taskId: string): void;
-  /** Receives faults of Redis that do not pass. */
+  /** Receives permanent Redis errors. */
   onFault(error: UserError): void;
 }
 
 /**
- * Renews the lock of a task, also if it has expired, unless the task was given to another worker. Locks expire while
- * Redis refuses to renew them or is away.
+ * Renews a task's lock, even after it expired, unless another worker has the task. Locks expire while Redis is away or
+ * refuses to renew them.
  */
 const RENEW_LOCK = `
 local holder = redis.call("GET", KEYS[1])
@@ -37,7 +37,7 @@ export class TaskWorker {
   private readonly worker: Worker;
   /** Results that Redis has not confirmed. */
   private readonly sent = new Set<string>();
-  /** Tokens that prove the right to answer a task, by task. */
+  /** BullMQ's lock tokens of the running tasks, by task id. */
   private readonly tokens = new Map<string, string>();
   private isPaused = false;
 
@@ -58,9 +58,9 @@ export class TaskWorker {
     this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
     this.worker.on("error", (error) => {
       if (error instanceof UserError) return options.onFault(error);
-      // BullMQ has no other sign of it. What concerns the connection is reported by whoever opened it.
+      // BullMQ has no other sign of a refused result. Connection faults are reported by whoever opened the connection.
       const [, id = ""] = /\bjob (\S+?)\.? /i.exec(`${error.message} `) ?? [];
-      this.drop(id);
+      if ("code" in error && typeof error.code === "number") this.drop(id);
     });
     this.worker.on("lockRenewalFailed", (ids) => {
       for (const id of ids) void this.renewLock(id).catch(() => undefined);

@@ -18,7 +18,7 @@ interface SharedLimitsOptions {
   /** Of the run as a whole; null: no limit. */
   readonly rpm: number | null;
   readonly tpm: number | null;
-  /** Receives faults of Redis. They must not end a task whose calls are already paid. */
+  /** Receives permanent Redis errors. They must not end a task whose calls are already paid. */
   onFault(error: unknown): void;
 }
 
@@ -54,7 +54,7 @@ export class SharedLimits implements SharedLimiter {
     return { waiting, why: waiting > 0 ? this.waitingFor : null };
   }
 
-  /** Throws a `BudgetReached` if Redis has a fault: the call is not made, and the task is left for a resume. */
+  /** Throws a `BudgetReached` on a permanent Redis error, so that the call is not made and the task can be resumed. */
   async enter(signal: AbortSignal): Promise<void> {
     await this.gate(async () => {
       for (;;) {

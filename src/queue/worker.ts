@@ -117,7 +117,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   }
 }
 
-/** Throws a fault of Redis that does not pass. */
+/** Throws permanent Redis errors. */
 async function takeTasks(runs: RunsOfWorker, signal: AbortSignal): Promise<void> {
   const stopped = once(signal, "abort");
   while (!signal.aborted) {
@@ -137,7 +137,7 @@ function stoppingText(tasks: number, grace: number): string {
   return `Stopping: ${what} under way may be finished within ${grace} s; once more to give them back now.`;
 }
 
-/** Maximum milliseconds that a worker which stops waits for Redis to take back its tasks. */
+/** Maximum milliseconds that a stopping worker waits for Redis to take back its tasks. */
 const GIVE_BACK_MS = 3_000;
 
 /** Slots of a worker whose `auto` finds out what a server takes. */
@@ -195,10 +195,7 @@ class RunsOfWorker {
     if (this.fault !== null) throw this.fault;
   }
 
-  /**
-   * Lets running tasks end, and gives back those that do not in time. Never throws, and waits for Redis no longer than
-   * for the tasks.
-   */
+  /** Lets running tasks finish within the grace period and gives back the others. Never throws or waits for Redis. */
   async stop(graceMs: number, stopNow: AbortSignal): Promise<void> {
     const { redis } = this.shared;
     this.isStopping = true;
@@ -230,10 +227,11 @@ class RunsOfWorker {
   }
 
   private async close(): Promise<void> {
-    const runs = [...this.joined.values()];
-    await Promise.all([...runs.map((run) => run.close()), ...this.leaving.values()]);
+    const leaving = [...this.leaving.keys()];
+    const joined = [...this.joined.values()];
+    await Promise.all([...joined.map((run) => run.close()), ...this.leaving.values()]);
     await this.looking.catch(() => undefined);
-    this.unsent = runs.reduce((sum, run) => sum + run.unconfirmed, 0);
+    this.unsent = [...joined, ...leaving].reduce((sum, run) => sum + run.unconfirmed, 0);
     await removeWorker(this.shared.redis, this.id).catch(() => undefined);
   }
 
@@ -454,7 +452,7 @@ class WorkerRun {
     });
   }
 
-  /** @param onFault receives faults of Redis that do not pass, which end the worker */
+  /** @param onFault receives permanent Redis errors, which end the worker */
   static async open(
     manifest: RunManifest,
     attempt: string,
@@ -470,7 +468,7 @@ class WorkerRun {
     return this.watch.fault;
   }
 
-  /** Number of tasks that are answered, or whose result Redis has not confirmed. */
+  /** Number of running tasks, including those whose result Redis has not confirmed. */
   get underWay(): number {
     return this.active + this.unconfirmed;
   }
@@ -529,7 +527,7 @@ class WorkerRun {
       });
       if (limit !== null && limit.flag !== "--max-failures") throw new BudgetReached(limit.why);
     },
-    // The reply is paid: a fault of Redis must not lose it.
+    // The call is already paid, so a Redis error must not lose its reply.
     afterCall: (spending) => addCall(this.shared.redis, this.manifest.runId, spending).catch(this.onFault),
   };
 
