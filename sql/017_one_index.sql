@@ -75,3 +75,7 @@ JOIN mails m ON m.id = x.mail_id
 LEFT JOIN mail_order o ON o.mail_id = m.id
 JOIN imports i ON i.id = x.import_id
 LEFT JOIN owners w ON w.id = x.owner_id;
+
+UPDATE tools SET description =
+  'Search one mailbox. Returns the mails that match the words of the query best, best first; "match" says whether a mail has all of them. Words in double quotes count more where they stand together. Returns message_id, subject, sender, date and a snippet of each mail; use email_get to read one whole.'
+WHERE id = 'email_search';

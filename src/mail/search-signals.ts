@@ -17,7 +17,7 @@ export interface NamedMonth {
   readonly words: ReadonlySet<string>;
 }
 
-/** The months that a query names, in any spelling: "September 2000", "8/27", "in July". Without a year, of each year. */
+/** The months that a query names in any spelling: "September 2000", "8/27", "in July". Without a year, in each year. */
 export function namedMonths(query: string, years: Iterable<number>): NamedMonth[] {
   const { days, rest } = parseDatesAndTimes(query);
   const lone = [...(rest.match(LONE_MONTH) ?? []), ...(query.match(LONE_MAY_OR_MARCH) ?? [])];
@@ -45,7 +45,7 @@ function monthOfYear(year: number, month: number): NamedMonth {
 /** An email of a named month scores half as much again. Fitted on the questions made by patterns. */
 export const NAMED_MONTH_RAISE = 0.5;
 
-/** Fitted on the tuning half of fixtures/search: an email of the same day scores 1.8 times as much as a very old one. */
+/** Fitted on the tuning half of fixtures/search. An email of the same day scores 1.8 times as much as an old one. */
 const RECENCY_RAISE = 0.8;
 const RECENCY_DAYS = 60;
 

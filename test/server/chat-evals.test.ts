@@ -23,7 +23,7 @@ async function scoresOfChat(answer: string, sources: readonly string[]) {
   provider.push({ toolCalls: [{ name: "return_final_answer", arguments: { answer, sources: [...sources] } }] });
   const response = await openChat(server.url, "email-search", {
     modelId: "openai/test",
-    ...says("How much are the club dues?"),
+    ...says("How much are the softball dues?"),
     variables: { inbox_address: MARCUS, query_date: "2001-12-31" },
   });
   const events = await eventsOf(response);

@@ -4,7 +4,7 @@ import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
 import { MARCUS, RUTH } from "../runs/demo-setup.js";
 import { eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
 
-const DUES = "How much are the club dues?";
+const DUES = "How much are the softball dues?";
 
 const provider = await startFakeProvider();
 const server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });

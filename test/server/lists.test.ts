@@ -147,10 +147,10 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await first.getByLabel("Agent").selectOption("baseline");
     await first.getByLabel("Mailbox").fill(MARCUS);
     await first.getByLabel("Day").fill("2001-12-31");
-    await ask(first, "How much are the club dues?");
+    await ask(first, "How much are the softball dues?");
 
     const page = await open("chats");
-    const row = page.getByRole("row").filter({ hasText: "How much are the club dues?" });
+    const row = page.getByRole("row").filter({ hasText: "How much are the softball dues?" });
     expect(await row.textContent()).toContain(MARCUS);
     await row.getByRole("link").click();
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
@@ -160,7 +160,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.reload();
     await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
     expect((await demo.ask("GET", "/api/sessions")).body.sessions).toMatchObject([
-      { chats: 2, inbox_address: MARCUS, question: "How much are the club dues?" },
+      { chats: 2, inbox_address: MARCUS, question: "How much are the softball dues?" },
     ]);
 
     // The mails of an answer can be opened: those that it found and those that it names.

@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const dues = {
   model: "baseline",
-  messages: [{ role: "user" as const, content: "How much are the club dues?" }],
+  messages: [{ role: "user" as const, content: "How much are the softball dues?" }],
   metadata: { inbox_address: MARCUS, query_date: "2001-12-31" },
 };
 

@@ -60,7 +60,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
   async function askBaseline(page: Page) {
     await page.getByLabel("Agent").selectOption("baseline");
     await page.getByLabel("Mailbox").fill(MARCUS);
-    await page.getByRole("textbox", { name: "Question" }).fill("How much are the club dues?");
+    await page.getByRole("textbox", { name: "Question" }).fill("How much are the softball dues?");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
   }
@@ -81,7 +81,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Good answer" }).click();
     await page.getByText("it is kept with the trace").waitFor();
     const { body } = await demo.ask("GET", "/api/traces?rating=positive");
-    expect(body.traces).toMatchObject([{ question: "How much are the club dues?", agent_id: "baseline" }]);
+    expect(body.traces).toMatchObject([{ question: "How much are the softball dues?", agent_id: "baseline" }]);
 
     await page.getByRole("link", { name: "Open the trace" }).click();
     await page.getByRole("heading", { name: "What was said and done" }).waitFor();
@@ -135,7 +135,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     const [{ id }] = (await demo.ask("GET", "/api/sessions")).body.sessions;
     demo.db.prepare("DELETE FROM traces WHERE session_id = ?").run(id);
     await page.reload();
-    await page.getByRole("textbox", { name: "Question" }).fill("How much are the club dues?");
+    await page.getByRole("textbox", { name: "Question" }).fill("How much are the softball dues?");
     await page.getByLabel("Mailbox").fill(MARCUS.replace("marcus", "markus"));
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     expect(await page.getByRole("alert").textContent()).toContain(MARCUS);

@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 const metadata = { inbox_address: MARCUS, query_date: "2001-12-31" };
-const dues = { model: "baseline", input: "How much are the club dues?", metadata };
+const dues = { model: "baseline", input: "How much are the softball dues?", metadata };
 const DUES = "The league added an umpire fee so dues are $40, not 35.";
 
 /** What the model was sent last, without the system prompt. */

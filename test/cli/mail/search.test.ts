@@ -32,15 +32,14 @@ describe("search and show", () => {
       const asked = ["search", MARCUS, "What price did I give Alice in January?", "-l", "3", "--cutoff", "2001-01-15"];
       const [shown, json] = await Promise.all([artE([...asked, "--explain"]), artE([...asked, "--explain", "--json"])]);
       expect([shown.code, shown.stderr]).toEqual([0, ""]);
-      expect(shown.stdout).toMatch(/^ {4}score \d+\.\d\d = words \d+\.\d\d x signals 1\.\d\d$/m);
-      expect(shown.stdout).toMatch(/^ {4}word +idf +in subject +in body +in quoted mail +score$/m);
-      expect(shown.stdout).toMatch(/^ {4}\+0\.25 sent_month: sent in a month that is named$/m);
+      expect(shown.stdout).toMatch(/^ {4}score \d+\.\d\d = words \d+\.\d\d x recency 1\.\d\d x month 1\.50$/m);
+      expect(shown.stdout).toMatch(/^ {4}word +idf +occurrences +score$/m);
       const { emails } = JSON.parse(json.stdout);
       expect(emails).toHaveLength(3);
       for (const { score } of emails) {
         const words = score.words.reduce((sum: number, word: { score: number }) => sum + word.score, 0);
-        const raised = score.signals.reduce((sum: number, signal: { raise: number }) => sum + signal.raise, 1);
-        expect(score.score).toBeCloseTo(words * raised, 6);
+        const { recency, namedMonth } = score.raises;
+        expect(score.score).toBeCloseTo(words * (1 + recency) * (1 + namedMonth), 6);
       }
       const { stdout } = await artE([...asked, "--json"]);
       expect(JSON.parse(stdout).emails.map((mail: Hit) => mail.message_id)).toEqual(

@@ -50,7 +50,7 @@ describe("art-e serve", () => {
   it("gives a run what a run in the process gives, writes a line of JSON a request, and ends when it is told to", async () => {
     const { url, started } = await serve("");
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
-    const chat = { ...says("How much are the club dues?"), variables: { inbox_address: MARCUS } };
+    const chat = { ...says("How much are the softball dues?"), variables: { inbox_address: MARCUS } };
     const events = await eventsOf(await openChat(url, "baseline", chat));
     expect(events.map((event) => event.type ?? event)).toEqual(
       expect.arrayContaining(["finish", "session-info", "[DONE]"]),
@@ -72,7 +72,7 @@ describe("art-e serve", () => {
     expect(log[0]).toMatchObject({ level: "info", method: "POST", status: 200, ending: "answered", trace_id: traceId });
     expect(log.filter(({ method }) => method === "POST")).toHaveLength(1 + 2 * 8);
     // What was said over HTTP is there for the other commands too.
-    expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the club dues?");
+    expect((await artE(["show", traceId])).stdout).toContain("Question: How much are the softball dues?");
   });
 
   it("takes its token from a file", async () => {

@@ -212,13 +212,13 @@ describe("live otlp", () => {
         child.stdout?.on("data", (text: string) => resolve(/http:\S+/.exec(text)?.[0] ?? ""));
         ended.then(({ stderr }) => reject(new Error(stderr)));
       });
-      const chat = { ...says("How much are the club dues?"), variables: { inbox_address: MARCUS } };
+      const chat = { ...says("How much are the softball dues?"), variables: { inbox_address: MARCUS } };
       await eventsOf(await openChat(url, "baseline", chat));
       child.kill("SIGTERM");
       const { code, stderr } = await ended;
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/art-e: \d+ spans sent to/) });
       const [root] = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
-      expect(root?.attributes["input.value"]).toBe("How much are the club dues?");
+      expect(root?.attributes["input.value"]).toBe("How much are the softball dues?");
     });
   });
 });
