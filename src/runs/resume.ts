@@ -3,7 +3,7 @@ import { getVersion } from "../agents/registry-store.js";
 import { readFingerprint } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/async.js";
-import { flagName } from "../platform/command-line.js";
+import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkWritable } from "../platform/files.js";
 import { artESuite } from "../questions/dataset.js";
@@ -46,7 +46,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     throw new UserError(
       "run_differs",
       `Run ${run.id} cannot go on as it was begun: ${changes.join("; ")}.`,
-      "Leave out the flags that differ, or add --force to this command to continue anyway and record the difference.",
+      `Leave out the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
     );
   }
   const settings =

@@ -437,7 +437,12 @@ describe("hostile import", () => {
     "words.": mail("words", `X-To: ${"=?utf-8?q?".repeat(100_000)}\n`, "=?".repeat(500_000)),
   };
 
-  const LINKS = mail("links", "Content-Type: text/html\n", `<p>${"<a href='".repeat(40_000)}`);
+  /** Every line gets as many quote marks as there are open quotes. */
+  const QUOTES = mail(
+    "quotes",
+    "Content-Type: text/html\n",
+    `${"<blockquote>".repeat(2_000)}${"x<br>".repeat(72_000)}`,
+  );
 
   describe("one mail does not hold an import up", () => {
     it("whatever its headers and its body repeat", { timeout: 60_000 }, async () => {
@@ -466,7 +471,7 @@ describe("hostile import", () => {
     beforeAll(() => {
       mkdirSync(path("html/own-o/inbox"), { recursive: true });
       write("html/own-o/inbox/1.", mail("before", "Content-Type: text/html\n", "<p>Before</p>"));
-      write("html/own-o/inbox/2.", LINKS);
+      write("html/own-o/inbox/2.", QUOTES);
       write("html/own-o/inbox/3.", mail("behind", "Content-Type: text/html\n", "<p>Caf&eacute;</p>"));
     });
 

@@ -80,8 +80,9 @@ describe("env export --format harbor", () => {
     const inboxes = new Map<string, string[]>();
     withReadOnly(path("art-e.db"), (db) => {
       const rows = db.prepare(
-        `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = o.mail_id) FROM mail_order o
-         WHERE o.date < ? AND ' ' || o.parties || ' ' LIKE '% in' || (SELECT id FROM addresses WHERE address = ?) || ' %'`,
+        `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = o.mail_id)
+         FROM mail_order o JOIN mailboxes b ON b.position = o.position JOIN addresses a ON a.id = b.address_id
+         WHERE o.date < ? AND a.address = ?`,
       );
       for (const question of demoQuestions) {
         const ids = rows.pluck().all(`${question.query_date}T24`, question.inbox_address) as string[];
