@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
@@ -143,6 +143,40 @@ describe("a run beside another program's SQLite", () => {
       expect({ codes, ...stored(file) }).toEqual({ codes: [0, 0], results: 73 + 60, integrity: "ok" });
       expect((await artE(`runs list --db ${file}`)).stdout.match(/completed/g)).toHaveLength(2);
     }
+  });
+
+  it("stops with an error when its -wal file is deleted", async () => {
+    const file = newDatabase();
+    const provider = await startProvider();
+    provider.allow(20);
+    const { ended } = startRun(file, 73, provider);
+    await expect.poll(() => readCount(file)).toBe(20);
+    rmSync(`${file}-wal`);
+    provider.allow(Number.POSITIVE_INFINITY);
+    const { code, stderr } = await ended;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("separated from its -wal file") });
+    expect(stderr).not.toContain("bug in art-e");
+  });
+
+  it("does not import its own database as mail, and names it", async () => {
+    const file = path("mail/own-o/inbox/art-e.db");
+    mkdirSync(path("mail/own-o/inbox"), { recursive: true });
+    writeFileSync(path("mail/own-o/inbox/1."), "Message-ID: <a@x>\nFrom: a@x.example\nTo: b@x.example\n\nText\n");
+    copyFileSync(inject("demoDatabase"), file);
+    const { code, stdout } = await artE(`import mail --json --db ${file}`);
+    const summary = JSON.parse(stdout);
+    expect({ code, stored: summary.stored }).toEqual({ code: 0, stored: 1 });
+    expect(Object.keys(summary.skipped.reasons)).toEqual(["it is the database of this import"]);
+    expect(stored(file)).toMatchObject({ integrity: "ok" });
+  });
+
+  it("refuses its own database as a dataset", async () => {
+    const file = newDatabase();
+    const { code, stderr } = await artE(`run -a baseline --dataset ${file} --db ${file}`);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("it is the database that this command uses"),
+    });
   });
 
   /** By this process, whose locks are of no concern to the program. */
