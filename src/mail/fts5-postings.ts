@@ -1,3 +1,4 @@
+import { DamagedRowError } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { stemOf } from "../text/porter.js";
 
@@ -33,7 +34,10 @@ interface Segment {
 const STRUCTURE_ID = 10;
 const PAGE_ID_BITS = 37;
 
-/** Valid until the index is written to. */
+/**
+ * Valid until the index is written to.
+ * @throws DamagedRowError, also from `read`, if a record is not as FTS5 writes it
+ */
 export function openFts5Postings(db: Db, table: string): Fts5Postings {
   const block = db.prepare(`SELECT block FROM ${table}_data WHERE id = ?`).pluck();
   const leafOf = db
@@ -41,7 +45,18 @@ export function openFts5Postings(db: Db, table: string): Fts5Postings {
     .pluck();
   const readPage = ({ id, lastPage }: Segment, page: number) =>
     page > lastPage ? null : ((block.get(id * 2 ** PAGE_ID_BITS + page) as Buffer | undefined) ?? null);
-  const segments = readSegments(block.get(STRUCTURE_ID) as Buffer);
+  const decode = <T>(row: number, use: () => T): T => {
+    try {
+      return use();
+    } catch (cause) {
+      // From an offset outside the record, or a record that is missing or not a BLOB.
+      if (!(cause instanceof RangeError || cause instanceof TypeError)) throw cause;
+      throw new DamagedRowError({ table: `${table}_data`, row, column: "block" }, "it is not an FTS5 record", {
+        cause,
+      });
+    }
+  };
+  const segments = decode(STRUCTURE_ID, () => readSegments(block.get(STRUCTURE_ID) as Buffer));
 
   const find = (segment: Segment, key: Buffer): Doclist | null => {
     // The lowest bit tells whether the leaf has a doclist index.
@@ -59,7 +74,9 @@ export function openFts5Postings(db: Db, table: string): Fts5Postings {
       const found = new PostingsBuilder();
       // Every term of the main index begins with "0".
       const key = Buffer.from(`0${stemOf(word)}`, "latin1");
-      for (const segment of segments) find(segment, key)?.read(members, column, found);
+      for (const segment of segments) {
+        decode(segment.id * 2 ** PAGE_ID_BITS, () => find(segment, key)?.read(members, column, found));
+      }
       return found.build(segments.length > 1);
     },
   };
@@ -75,7 +92,9 @@ function readSegments(record: Buffer): Segment[] {
   for (let level = 0; level < levels; level++) {
     reader.next(); // segments being merged
     const count = reader.next();
+    if (reader.at > record.length) throw new RangeError("the record ends within a level");
     for (let i = 0; i < count; i++) {
+      if (reader.at >= record.length) throw new RangeError("the record ends within a segment");
       const id = reader.next();
       reader.next(); // first page
       segments.push({ id, lastPage: reader.next() });

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openFts5Postings } from "../../src/mail/fts5-postings.js";
+import { DamagedRowError } from "../../src/store/damaged-row.js";
 import { Database } from "../../src/store/sqlite.js";
 import { stemOf } from "../../src/text/porter.js";
 import { below, seeded } from "../bench/random.js";
@@ -27,6 +28,28 @@ function openIndex({ rows, pageBytes, merged }: { rows: number; pageBytes: numbe
   if (merged) db.exec("INSERT INTO f (f) VALUES ('optimize')");
   return { db, lastRowid: rowid };
 }
+
+describe("openFts5Postings over a damaged index", () => {
+  const damaged: readonly [string, string][] = [
+    ["without its structure record", "DELETE FROM f_data WHERE id = 10"],
+    [
+      "with a structure record of endless levels",
+      "UPDATE f_data SET block = x'00000000ffffffffffffff7f0000' WHERE id = 10",
+    ],
+    ["with endless segments", "UPDATE f_data SET block = x'0000000001010000ffffffff7f' WHERE id = 10"],
+    ["with short pages", "UPDATE f_data SET block = x'00' WHERE id > 10"],
+    ["with text in place of its pages", "UPDATE f_data SET block = 'text' WHERE id > 10"],
+    ["with terms longer than a page", "UPDATE f_data SET block = x'000000084000ffff7f004007' WHERE id > 10"],
+  ];
+
+  it.each(damaged)("throws an error that names the record: %s", (_, sql) => {
+    const { db } = openIndex({ rows: 50, pageBytes: 4050, merged: true });
+    db.unsafeMode();
+    db.exec(sql);
+    expect(() => openFts5Postings(db, "f").read("gas", { has: () => true })).toThrow(DamagedRowError);
+    db.close();
+  });
+});
 
 describe.each([
   { rows: 1, pageBytes: 4050, merged: true },
