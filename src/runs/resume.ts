@@ -50,9 +50,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     );
   }
   const settings =
-    changes.length + moved.length === 0
-      ? run.settings
-      : { ...requested, changes: [...(run.settings.changes ?? []), ...changes, ...moved] };
+    changes.length + moved.length === 0 ? run.settings : { ...requested, ...withChanges(run, changes, moved) };
   noteServers(moved, run, request, context);
   const limits = limitsOf(request, run.limits);
   const output = outputToKeep(request.output) ?? run.output;
@@ -74,6 +72,16 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
         ...{ retryFailed: request.retryFailed, worker: owner, waiting },
       }),
   };
+}
+
+/** The field for what a run records as changed, earlier changes first. */
+function withChanges(
+  { settings }: RunRow,
+  changes: readonly string[],
+  moved: readonly string[],
+): Pick<RunRow["settings"], "changes"> {
+  const all = [...(settings.changes ?? []), ...changes, ...moved];
+  return all.length === 0 ? {} : { changes: all };
 }
 
 function noteServers(moved: readonly string[], run: RunRow, request: RunRequest, context: AppContext): void {
@@ -132,9 +140,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     ...requested,
     concurrency,
     repeats: run.id,
-    ...(changes.length + moved.length === 0
-      ? {}
-      : { changes: [...(run.settings.changes ?? []), ...changes, ...moved] }),
+    ...withChanges(run, changes, moved),
   };
   noteServers(moved, run, request, context);
   const tasks: PlannedTask[] = [];

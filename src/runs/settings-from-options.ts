@@ -103,25 +103,28 @@ export function differences(stored: RunSettings, requested: RunSettings): string
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
 }
 
-/** Servers at another address than before. This is no difference between answers: a local server gets another port. */
+/** The servers of a run that are at another address than before. This does not change the answers. */
 export function movedServers(stored: RunSettings, requested: RunSettings): string[] {
-  const [before, now] = [addressesOf(stored), addressesOf(requested)];
-  return Object.entries(now).flatMap(([server, address]) => {
+  const before = addressesOf(stored);
+  const shown = (address: string | null) => address ?? "the provider's own address";
+  return Object.entries(addressesOf(requested)).flatMap(([server, address]) => {
     const old = before[server as keyof typeof before];
-    return address === old ? [] : [`${server} was at ${old ?? "its own address"} and is at ${address}`];
+    if (old === undefined || address === undefined || old === address) return [];
+    return [`${server} was at ${shown(old)} and is at ${shown(address)}`];
   });
 }
 
+/** Null is the provider's own address. Undefined if the run has no such server. */
 function addressesOf({ baseUrl, judge, elsewhere }: RunSettings) {
   return {
-    "the model server": baseUrl,
-    "the judge's server": judge?.baseUrl ?? null,
+    "the model server": elsewhere === undefined ? baseUrl : undefined,
+    "the judge's server": judge?.baseUrl,
     "the agent's server": urlOf(elsewhere),
   };
 }
 
-function urlOf(elsewhere: AgentTarget | undefined): string | null {
-  return elsewhere === undefined || elsewhere.kind === "command" ? null : elsewhere.url;
+function urlOf(elsewhere: AgentTarget | undefined): string | undefined {
+  return elsewhere === undefined || elsewhere.kind === "command" ? undefined : elsewhere.url;
 }
 
 /** The requested settings with the stored addresses of the same servers. */
@@ -132,7 +135,7 @@ function withAddressesOf(stored: RunSettings, requested: RunSettings): RunSettin
     ...requested,
     baseUrl: stored.baseUrl,
     ...(judge === null || stored.judge === null ? {} : { judge: { ...judge, baseUrl: stored.judge.baseUrl } }),
-    ...(elsewhere === undefined || elsewhere.kind === "command" || url === null
+    ...(elsewhere === undefined || elsewhere.kind === "command" || url === undefined
       ? {}
       : { elsewhere: { ...elsewhere, url } }),
   };

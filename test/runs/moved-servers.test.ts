@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { differences, movedServers } from "../../src/runs/settings-from-options.js";
+import type { RunSettings } from "../../src/traces/run-settings.js";
+
+const A = "http://127.0.0.1:1/v1";
+const B = "http://127.0.0.1:2/v1";
+
+const JUDGE = { model: "openai/judge", protocol: "verdict", version: 1, votes: 1 } as const;
+
+function settings(changes: Partial<RunSettings>): RunSettings {
+  return { baseUrl: null, judge: null, ...changes } as RunSettings;
+}
+
+describe("movedServers", () => {
+  it.each<[string, Partial<RunSettings>, Partial<RunSettings>, string[]]>([
+    ["the model server", { baseUrl: A }, { baseUrl: B }, [`the model server was at ${A} and is at ${B}`]],
+    [
+      "the provider's own server",
+      { baseUrl: null },
+      { baseUrl: B },
+      [`the model server was at the provider's own address and is at ${B}`],
+    ],
+    [
+      "the judge's server",
+      { judge: { ...JUDGE, baseUrl: A } },
+      { judge: { ...JUDGE, baseUrl: B } },
+      [`the judge's server was at ${A} and is at ${B}`],
+    ],
+    [
+      "the agent's server",
+      { elsewhere: { kind: "endpoint", url: A } },
+      { elsewhere: { kind: "endpoint", url: B } },
+      [`the agent's server was at ${A} and is at ${B}`],
+    ],
+  ])("names %s, which is no difference", (_, before, now, moved) => {
+    expect(movedServers(settings(before), settings(now))).toEqual(moved);
+    expect(differences(settings(before), settings(now))).toEqual([]);
+  });
+
+  it("names no server that only one of the two has", () => {
+    const judged = settings({ judge: { ...JUDGE, baseUrl: A } });
+    expect(movedServers(judged, settings({}))).toEqual([]);
+    expect(movedServers(settings({}), judged)).toEqual([]);
+    expect(differences(judged, settings({}))).toEqual([expect.stringMatching(/^judge was .+ and would be null$/)]);
+  });
+});
