@@ -28,9 +28,8 @@ export const responseIdSchema = nameSchema.transform((responseId) => (responseId
 
 /**
  * One attempt: `send` sends the request and returns the parsed reply within its time, `read` checks its body. `tools`
- * are those that were sent. Rejects
- * with the signal's reason, or with a ModelError that has no key in it. The error of a reply that was billed has its
- * usage. Any other throw is a fault of this program and is passed on unchanged.
+ * are those that were sent. Rejects with the signal's reason, or with a ModelError that has no key in it and, if the
+ * reply was billed, its usage. Any other throw is a fault of this program and is passed on unchanged.
  */
 export async function attempt(
   apiKey: string,
@@ -55,7 +54,7 @@ export async function attempt(
     if (signal.aborted) throw signal.reason;
     const failure = withBilled(toModelError(error, apiKey), reported);
     if (failure instanceof ModelError && failure.kind === "refused") {
-      return refusedReply(failure.message, performance.now() - startedAt);
+      return { ...refusedReply(failure.message, performance.now() - startedAt), ...reported };
     }
     throw failure;
   }

@@ -174,6 +174,12 @@ describe("the cost of a reply", () => {
   });
 });
 
+it("a refusal that arrives as an error with status 200 has the usage that its server reports", async () => {
+  const body = { error: { code: "content_filter", message: "declined" }, usage: { prompt_tokens: 90, cost: 0.5 } };
+  const { reply } = await exchange("openai-chat", openaiChatModel, "m", { fail: "status", status: 200, body });
+  expect(reply).toMatchObject({ finishReason: "refusal", usage: { inputTokens: 90 }, costUsd: 0.5 });
+});
+
 describe("a reply that broke off", () => {
   const policy = { attempts: 3, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 };
   const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0 };
