@@ -343,9 +343,16 @@ const TRIAL_MS = 2_000;
 const QUOTA_TRIAL_MS = 10_000;
 const MANY_REFUSALS = 8;
 
-/** Growth after a clean trial. It doubles with each further one, so a rate that was cut by accident recovers soon. */
-const SMALLEST_STEP = 0.02;
+/**
+ * Growth after the first clean trial of a rate, which is larger for the longer trials of a quota. It doubles with each
+ * further one, so a rate that was cut by accident recovers soon.
+ */
+const SMALLEST_STEP = 0.025;
+const SMALLEST_QUOTA_STEP = 0.03;
 const LARGEST_STEP = 0.16;
+
+/** A refusal by a quota cuts the rate by this share or more. */
+const SMALLEST_CUT = 0.02;
 
 /** A smaller refused share is not worth a cut. */
 const NEGLIGIBLE = 0.01;
@@ -371,8 +378,8 @@ export class AdaptiveRate {
   private firstAt: number | null = null;
   private step = SMALLEST_STEP;
   private trial: Trial = newTrial(Number.NEGATIVE_INFINITY);
-  /** The trial that ended in a cut, until the next one shows whether the cut helped. */
-  private before: { readonly perMs: number; readonly share: number } | null = null;
+  /** The rate before the last cut, until the next trial shows whether the cut helped. */
+  private before: CutRate | null = null;
   private tolerated = 0;
   private trialMs = TRIAL_MS;
 
@@ -423,10 +430,17 @@ export class AdaptiveRate {
     if (ended < EVIDENCE && !blocked) return 1;
     this.trial = newTrial(now);
     const share = trial.refused / ended;
-    if (trial.pauseMs >= TRIAL_MS) return this.followQuota(trial, share, now);
-    if (share <= 1.5 * this.tolerated + NEGLIGIBLE) return this.grow();
-    if (this.before !== null && share > this.before.share / 2 && share <= LARGEST_NOISE) return this.restore(share);
-    return this.cut(trial, share, now);
+    const isQuota = trial.pauseMs >= TRIAL_MS;
+    if (!isQuota && share <= 1.5 * this.tolerated + NEGLIGIBLE) return this.grow();
+    const { before } = this;
+    if (!isQuota && before !== null && share > before.share / 2 && share <= LARGEST_NOISE) {
+      return this.restore(before, share);
+    }
+    if (this.successes.length >= EVIDENCE) {
+      if (isQuota) this.followQuota(trial, now);
+      else this.cut(trial, share, now);
+    }
+    return shrink(share);
   }
 
   private grow(): number {
@@ -437,45 +451,37 @@ export class AdaptiveRate {
     return 1;
   }
 
-  private restore(share: number): number {
-    const { before } = this;
-    if (before === null) return 1;
+  private restore(before: CutRate, share: number): number {
     this.before = null;
     this.tolerated = share;
     this.change(before.perMs);
     return 1 / shrink(before.share);
   }
 
-  private cut(trial: Trial, share: number, now: number): number {
-    if (this.successes.length >= EVIDENCE) {
-      const sent = trial.started / Math.max(now - trial.since, 1);
-      const perMs = Math.min(this.perMs ?? sent, sent);
-      const succeeded = this.successRate(now, trial.pauseMs);
-      const paused = trial.pauseMs > 0 && succeeded < perMs;
-      this.before = { perMs, share };
-      this.lower(paused ? succeeded : Math.max(perMs * (1 - share), succeeded / 2), TRIAL_MS);
-    }
-    return shrink(share);
+  private cut(trial: Trial, share: number, now: number): void {
+    const sent = trial.started / Math.max(now - trial.since, 1);
+    const perMs = Math.min(this.perMs ?? sent, sent);
+    const succeeded = this.successRate(now, trial.pauseMs);
+    const isPaused = trial.pauseMs > 0 && succeeded < perMs;
+    this.before = { perMs, share };
+    this.lower(isPaused ? succeeded : Math.max(perMs * (1 - share), succeeded / 2), TRIAL_MS);
   }
 
-  /** What succeeded per minute is the quota, and must last until the requested wait is over. */
-  private followQuota(trial: Trial, share: number, now: number): number {
-    if (this.successes.length >= EVIDENCE) {
-      const succeeded = this.successRate(now, trial.pauseMs);
-      const { perMs } = this;
-      this.before = null;
-      this.lower(
-        perMs === null ? succeeded : Math.min(perMs * (1 - SMALLEST_STEP), Math.max(succeeded, perMs * 0.7)),
-        QUOTA_TRIAL_MS,
-      );
-    }
-    return shrink(share);
+  /** The successes per minute are the quota, and must last until the requested wait is over. */
+  private followQuota(trial: Trial, now: number): void {
+    const { perMs } = this;
+    const succeeded = this.successRate(now, trial.pauseMs);
+    this.before = null;
+    this.lower(
+      perMs === null ? succeeded : Math.min(perMs * (1 - SMALLEST_CUT), Math.max(succeeded, perMs * 0.7)),
+      QUOTA_TRIAL_MS,
+    );
   }
 
   private lower(perMs: number, trialMs: number): void {
     this.change(perMs);
     this.credit = Math.min(this.credit, 0);
-    this.step = SMALLEST_STEP;
+    this.step = trialMs === TRIAL_MS ? SMALLEST_STEP : SMALLEST_QUOTA_STEP;
     this.tolerated /= 2;
     this.trialMs = trialMs;
   }
@@ -508,6 +514,12 @@ interface Trial {
   refused: number;
   /** The longest requested wait, in milliseconds. */
   pauseMs: number;
+}
+
+/** A rate that was cut because this share of its calls was refused. */
+interface CutRate {
+  readonly perMs: number;
+  readonly share: number;
 }
 
 const newTrial = (since: number): Trial => ({ since, started: 0, accepted: 0, refused: 0, pauseMs: 0 });
