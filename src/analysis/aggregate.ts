@@ -1,5 +1,13 @@
 import { isEvalScore } from "../evals/definition.js";
-import { type AnsweredBy, addReplies, addUsage, answeredByField, NO_USAGE, type Usage } from "../models/model.js";
+import {
+  type AnsweredBy,
+  addCost,
+  addReplies,
+  addUsage,
+  answeredByField,
+  NO_USAGE,
+  type Usage,
+} from "../models/model.js";
 import { type Estimate, NO_ESTIMATE, type Scale } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { passAtK, passHatK } from "../statistics/significance.js";
@@ -8,7 +16,7 @@ import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { addCost, repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
+import { repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;

@@ -1,6 +1,6 @@
 import { foldText } from "../text/tokenizer.js";
 
-/** Other spellings of the numbers and compounds of a query, as the index has them. */
+/** Query expansion: the numbers and compounds of a query in the other spellings that the index contains. */
 
 /** `(713) 853-0101`, `713.853.0101` */
 const TELEPHONE = /(?<!\d)\(?(\d{3})\)?[-. ]{0,2}(\d{3})[-. ](\d{4})(?!\d)/g;

@@ -1,6 +1,6 @@
 import type { Db } from "../store/open-store.js";
 import type { PositionSet } from "./mailbox-positions.js";
-import { joinedCompounds, joinNumbers, numberPhrases } from "./other-spellings.js";
+import { joinedCompounds, joinNumbers, numberPhrases } from "./query-expansion.js";
 import { distinctTerms, snippet, termMatcher } from "./search-matches.js";
 import { openSearchIndex, type SearchIndex } from "./search-postings.js";
 import {

@@ -130,11 +130,15 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   { kind: "server", consequence: "retried", codes: [], statuses: [409, 424, 425] },
 ];
 
-const SERVER: FailureClass = { kind: "server", consequence: "retried", codes: [], statuses: [] };
 const BAD_REQUEST: FailureClass = { kind: "bad_request", consequence: "fails", codes: [], statuses: [] };
 const NO_ERROR: FailureClass = { kind: "protocol", consequence: "fails", codes: [], statuses: [] };
 
 const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => one.kind === kind) ?? BAD_REQUEST;
+
+/** Whether every other call of the run would fail alike. */
+export function stopsRun(kind: ModelErrorKind): boolean {
+  return classOf(kind).consequence === "stops";
+}
 
 /** A provider's error, as far as it tells what kind of failure it is. */
 export interface ProviderFailure {
@@ -158,7 +162,7 @@ export function classifyFailure({ status, message, codes, isDeclined, quotas }: 
     FAILURE_CLASSES.find((one) => codes.some((code) => one.codes.some((name) => matches(code, name)))) ??
     FAILURE_CLASSES.find(({ words }) => words?.statuses.includes(status) && words.pattern.test(message)) ??
     FAILURE_CLASSES.find(({ statuses }) => statuses.includes(status)) ??
-    (status >= 500 ? SERVER : status >= 400 ? BAD_REQUEST : NO_ERROR)
+    (status >= 500 ? classOf("server") : status >= 400 ? BAD_REQUEST : NO_ERROR)
   );
 }
 

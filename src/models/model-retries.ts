@@ -1,6 +1,6 @@
 import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../platform/retry-delay.js";
 import {
-  addCosts,
+  addCost,
   addUsage,
   type CallProgress,
   type Completion,
@@ -97,6 +97,6 @@ export function costWithRetries<T extends Pick<Completion, "usage" | "costUsd">>
   if (billed === null) return costUsd === undefined ? { usage } : { usage, costUsd };
   return {
     usage: usage === null ? null : addUsage(usage, billed.usage),
-    ...(costUsd === undefined ? {} : { costUsd: addCosts(costUsd, billed.costUsd) }),
+    ...(costUsd === undefined ? {} : { costUsd: addCost(costUsd, billed.costUsd) }),
   };
 }

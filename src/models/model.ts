@@ -257,30 +257,26 @@ export const MODEL_ERROR_KINDS = [
 
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
-interface ModelErrorDetails {
-  readonly status: number | null;
-  /** Worth another attempt: 408, 409, 429, 5xx, resets, time-outs, cut-off bodies. */
-  readonly retryable: boolean;
-  /** No connection was established: no request was sent. */
-  readonly unreachable: boolean;
-  /** Wait requested by the server, in ms. */
-  readonly retryAfterMs: number | null;
-  /** Earlier failed attempts; set by the retry middleware. */
-  readonly retries: readonly Retry[];
-  /** For a reply that was billed but is unusable. */
-  readonly billed: Billed | null;
-}
+type ModelErrorDetails = Pick<
+  ModelError,
+  "status" | "retryable" | "unreachable" | "retryAfterMs" | "retries" | "billed"
+>;
 
 type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErrorKind; readonly message?: string };
 
 /** A call without a usable reply. The message never holds a key or a request body. */
-export class ModelError extends Error implements ModelErrorDetails {
+export class ModelError extends Error {
   override readonly name = "ModelError";
   readonly status: number | null;
+  /** Worth another attempt: 408, 409, 429, 5xx, resets, timeouts, truncated bodies. */
   readonly retryable: boolean;
+  /** No connection was established: no request was sent. */
   readonly unreachable: boolean;
+  /** Wait requested by the server, in milliseconds. */
   readonly retryAfterMs: number | null;
+  /** Earlier failed attempts; set by the retry middleware. */
   readonly retries: readonly Retry[];
+  /** For a reply that was billed but is unusable. */
   readonly billed: Billed | null;
 
   constructor(
@@ -316,11 +312,12 @@ export class ModelError extends Error implements ModelErrorDetails {
 export function sumBilled(attempts: readonly (Billed | null | undefined)[]): Billed | null {
   return attempts.reduce<Billed | null>((sum, billed) => {
     if (!billed || sum === null) return billed ?? sum;
-    return { usage: addUsage(sum.usage, billed.usage), costUsd: addCosts(sum.costUsd, billed.costUsd) };
+    return { usage: addUsage(sum.usage, billed.usage), costUsd: addCost(sum.costUsd, billed.costUsd) };
   }, null);
 }
 
-export function addCosts(a: number | null, b: number | null): number | null {
+/** Null if any cost is unknown: a partial sum would look complete. */
+export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b;
 }
 

@@ -2,9 +2,9 @@ import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { openConnections } from "../platform/connections.js";
 import { openDeadline } from "../platform/deadline.js";
 import { parseJsonOrNull } from "../platform/json.js";
+import { openConnections } from "../platform/outgoing-connections.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
 
 /** An HTTP status of 400 or above, with the members that the SDKs' errors have. */
@@ -89,9 +89,6 @@ const MAX_REDIRECTS = 5;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** As many connections as open calls. Each call has its own deadline, so undici's are off. */
-const openPool = () => openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
-
 /** Opened at the first call, which is where an unusable proxy is reported. */
 let connections: Dispatcher | undefined;
 
@@ -151,7 +148,8 @@ function redirectTarget(from: string, location: string, status: number, redirect
 /** Resolves when the headers have arrived. */
 function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
   const { origin, pathname, search } = new URL(url);
-  connections ??= openPool();
+  // As many connections as open calls. Each call has its own deadline, so undici's are off.
+  connections ??= openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const pool = connections;
   return new Promise((resolve, reject) => {
     const handler = new ReplyHandler(options, resolve, reject);

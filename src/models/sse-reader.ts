@@ -1,7 +1,7 @@
 import { createParser } from "eventsource-parser";
 import { type Dispatcher, request } from "undici";
-import { openConnections } from "../platform/connections.js";
 import { parseJsonOrNull } from "../platform/json.js";
+import { openConnections } from "../platform/outgoing-connections.js";
 import { redactStart } from "../platform/secrets.js";
 import { ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";

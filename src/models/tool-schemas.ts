@@ -130,7 +130,8 @@ const ACCEPTED_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** The same schema with acceptable names of properties, at any depth. */
 function rename(schema: JsonSchema, depth = 0): { readonly schema: JsonSchema; readonly isRenamed: boolean } {
-  let isRenamed = false;
+  const names = acceptedNames(isJsonObject(schema.properties) ? schema.properties : {});
+  let isRenamed = [...names].some(([name, accepted]) => name !== accepted);
   const visit = (value: JsonValue): JsonValue => {
     if (Array.isArray(value)) return value.map(visit);
     if (!isJsonObject(value) || depth > MAX_DEPTH) return value;
@@ -140,14 +141,11 @@ function rename(schema: JsonSchema, depth = 0): { readonly schema: JsonSchema; r
   };
   const entries = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
     if (key !== "properties" || !isJsonObject(value)) return [key, VALUES.has(key) ? value : visit(value)];
-    const names = acceptedNames(value);
-    isRenamed ||= Object.keys(value).some((name) => names.get(name) !== name);
     return [
       key,
       Object.fromEntries(Object.entries(value).map(([name, inner]) => [names.get(name) ?? name, visit(inner)])),
     ];
   });
-  const names = isJsonObject(schema.properties) ? acceptedNames(schema.properties) : new Map<string, string>();
   const required = Array.isArray(schema.required)
     ? { required: schema.required.map((name) => names.get(String(name)) ?? name) }
     : {};

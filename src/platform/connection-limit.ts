@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
  */
 export function limitConnections(server: Server, max: number): void {
   const open = new Set<Socket>();
-  /** Connections without a complete request header, the oldest first. */
+  /** Connections that are not serving a request, the oldest first. */
   const idle = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     if (open.size >= max) {

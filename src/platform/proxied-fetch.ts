@@ -7,7 +7,7 @@ let connections: Dispatcher | undefined;
 /** The platform's fetch, through the proxy if one is set. */
 export async function proxiedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
   if (proxySettings() === null) return fetch(url, init);
-  const [undici, { openConnections }] = await Promise.all([import("undici"), import("./connections.js")]);
+  const [undici, { openConnections }] = await Promise.all([import("undici"), import("./outgoing-connections.js")]);
   connections ??= openConnections({});
   return undici.fetch(url, { ...(init as object), dispatcher: connections }) as unknown as Promise<Response>;
 }

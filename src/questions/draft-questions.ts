@@ -1,5 +1,6 @@
 import type { Email } from "../mail/email.js";
 import { CostLimitReached } from "../models/call-budget.js";
+import { stopsRun } from "../models/failure-classes.js";
 import { type Model, ModelError } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
 import type { NamedCounts } from "../statistics/intervals.js";
@@ -151,7 +152,7 @@ export async function callOrFailure<T>(call: () => Promise<T>): Promise<T | Mode
   } catch (error) {
     if (error instanceof CostLimitReached) return error;
     if (!(error instanceof ModelError)) throw error;
-    if (!["auth", "not_found", "unavailable"].includes(error.kind) && !error.unreachable) return error;
+    if (!stopsRun(error.kind) && !error.unreachable) return error;
     throw new UserError(
       "model_failed",
       `Nothing was written, as no call can succeed: ${error.message}`,

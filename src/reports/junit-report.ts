@@ -1,17 +1,11 @@
 import type { RunHead } from "../analysis/paired-comparison.js";
-import { type Gate, type ScoreDirection, type TaskOutcome, taskOutcome } from "../traces/score.js";
+import { type Gate, type OutcomeScore, type TaskOutcome, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { gateText } from "./run-text.js";
 import { runTitle } from "./wording.js";
 
 /** Characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;
-
-/** A score that a run is checked by. */
-interface CheckedScore {
-  readonly scorer: string;
-  readonly direction: ScoreDirection;
-}
 
 /**
  * Writes a run as JUnit XML, in chunks: a test suite with one test case per gate, and for each score a test suite with
@@ -20,16 +14,16 @@ interface CheckedScore {
  */
 export function* junit(
   run: RunHead,
-  scores: readonly CheckedScore[],
+  scores: readonly OutcomeScore[],
   gates: readonly Gate[],
   results: () => Iterable<TaskResult>,
 ): Generator<string> {
-  const suites = scores.map((score) => ({ ...score, counts: { right: 0, wrong: 0, failed: 0, unscored: 0 } }));
+  const suites = scores.map((score) => ({ score, counts: { right: 0, wrong: 0, failed: 0, unscored: 0 } }));
   const gateCounts = { right: 0, wrong: 0, failed: 0, unscored: 0 };
   for (const { passed } of gates) gateCounts[passed ? "right" : "wrong"]++;
   let ms = 0;
   for (const task of results()) {
-    for (const { scorer, direction, counts } of suites) counts[taskOutcome(task, scorer, direction)]++;
+    for (const { score, counts } of suites) counts[taskOutcome(task, score)]++;
     ms += task.executionTimeMs;
   }
   const all = [gateCounts, ...suites.map(({ counts }) => counts)];
@@ -41,11 +35,12 @@ export function* junit(
     for (const gate of gates) yield gateCase(gate);
     yield "  </testsuite>\n";
   }
-  for (const { scorer, direction, counts } of suites) {
+  for (const { score, counts } of suites) {
+    const { scorer } = score;
     const name = escapeAttribute(`${runTitle(run)}, ${scorer}`);
     const id = escapeAttribute(suites.length === 1 ? run.runId : `${run.runId} ${scorer}`);
     yield `  <testsuite name="${name}" id="${id}" ${sumsOf([counts], ms)}>\n`;
-    for (const task of results()) yield testCase(task, scorer, taskOutcome(task, scorer, direction));
+    for (const task of results()) yield testCase(task, scorer, taskOutcome(task, score));
     yield "  </testsuite>\n";
   }
   yield "</testsuites>\n";

@@ -1,7 +1,7 @@
 import type { RunHead } from "../analysis/paired-comparison.js";
 import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
-import { type Gate, type ScoreDirection, taskOutcome } from "../traces/score.js";
+import { type Gate, type OutcomeScore, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
@@ -26,7 +26,7 @@ const SHOWN_TEXT = 200;
 export function stepSummary(
   run: RunHead,
   gates: readonly Gate[],
-  { scorer, direction }: { readonly scorer: string; readonly direction: ScoreDirection },
+  score: OutcomeScore,
   results: Iterable<TaskResult>,
 ): string {
   const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
@@ -44,15 +44,15 @@ export function stepSummary(
       ({ label, value, low, high, n }) =>
         `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
     ),
-    ...wrongTasks(scorer, direction, results),
+    ...wrongTasks(score, results),
   ].join("\n")}\n\n`;
 }
 
-function wrongTasks(scorer: string, direction: ScoreDirection, results: Iterable<TaskResult>): string[] {
+function wrongTasks(score: OutcomeScore, results: Iterable<TaskResult>): string[] {
   const rows: string[] = [];
   let wrong = 0;
   for (const task of results) {
-    const outcome = taskOutcome(task, scorer, direction);
+    const outcome = taskOutcome(task, score);
     if (outcome !== "wrong" && outcome !== "failed") continue;
     wrong++;
     if (rows.length === SHOWN_TASKS) continue;
@@ -64,7 +64,7 @@ function wrongTasks(scorer: string, direction: ScoreDirection, results: Iterable
   const which = wrong > rows.length ? `, the first ${rows.length}` : "";
   return [
     "",
-    `<details><summary>${count(wrong)} wrong or failed by ${escapeSummary(scorer)}${which}</summary>`,
+    `<details><summary>${count(wrong)} wrong or failed by ${escapeSummary(score.scorer)}${which}</summary>`,
     "",
     "| task | question | answer | gold |",
     "| ---: | --- | --- | --- |",

@@ -1,5 +1,6 @@
 import pLimit from "p-limit";
 import { z } from "zod";
+import { addCost } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
@@ -17,7 +18,6 @@ import type { Estimate } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";
 import { count } from "../text/format.js";
 import type { Calibration, Label, LabelledVerdict } from "../traces/score.js";
-import { addCost } from "../traces/task-result.js";
 import type { Judge } from "../traces/trace.js";
 
 export async function calibrateJudge(options: JudgeOptions & { readonly labels: string }, context: AppContext) {

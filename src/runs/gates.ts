@@ -21,7 +21,15 @@ import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import { type Gate, METRIC_ALIASES, scaleOf, scaleText, scorerOfMetric, type Threshold } from "../traces/score.js";
+import {
+  type Gate,
+  METRIC_ALIASES,
+  type OutcomeScore,
+  scaleOf,
+  scaleText,
+  scorerOfMetric,
+  type Threshold,
+} from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 
@@ -82,15 +90,15 @@ class Gates {
     const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
     const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
     const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
-    const withDirection = (name: string) => ({
+    const outcomeScore = (name: string): OutcomeScore => ({
       scorer: name,
-      direction: { better: head.scores[name]?.better ?? "higher", ...SCORES[name] } as const,
+      ...(SCORES[name] ?? { better: head.scores[name]?.better ?? "higher" }),
     });
     const { junit: path } = this.options;
-    const scores = [scorer, ...others].map(withDirection);
+    const scores = [scorer, ...others].map(outcomeScore);
     if (path !== undefined) await writeFileAtomically(path, junit(head, scores, gates, results));
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
-    if (summary) appendSummary(summary, stepSummary(head, gates, withDirection(scorer), results()), this.context);
+    if (summary) appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
     return gates;
   }
 

@@ -1,5 +1,5 @@
 import { estimateOf, sumsOf } from "../analysis/aggregate.js";
-import type { TaskActivity } from "../models/model.js";
+import { addCost, type TaskActivity } from "../models/model.js";
 import { chunk, yieldBetween } from "../platform/async.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
@@ -11,7 +11,7 @@ import { attemptsSavedAfter, dataVersion, type SavedAttempt } from "../traces/re
 import { headlineScorer } from "../traces/run-totals.js";
 import { getRun } from "../traces/runs-store.js";
 import type { ScoreDescription } from "../traces/score.js";
-import { addCost, type TaskResult } from "../traces/task-result.js";
+import type { TaskResult } from "../traces/task-result.js";
 import type { RunActivity } from "./answer-task.js";
 
 /** The lists of a state are cut there: a page need not show more. */

@@ -7,6 +7,7 @@ import { listEvals } from "../evals/store.js";
 import { evalsWithoutModels } from "../evals/use-evals.js";
 import { resolveInbox } from "../mail/mail-lookup.js";
 import { endOfDay } from "../mail/search-query.js";
+import { stopsRun } from "../models/failure-classes.js";
 import { type Message, type Model, ModelError } from "../models/model.js";
 import { API_KEY_VARIABLES, DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
 import { answeringModelOf, baseUrlOf, connectionOf, noteReplies } from "../models/open-model.js";
@@ -149,7 +150,7 @@ function dayBefore(day: string): string {
 /** Throws if there is nothing to keep: the key is refused, the account is empty, or the user has stopped it. */
 function storable({ trace, failure }: AnsweredChat, { modelId }: AskOptions): ChatTrace {
   if (trace.ending === "interrupted") throw new Interrupted("stopped.");
-  if (failure !== null && ["auth", "not_found", "unavailable"].includes(failure.kind)) {
+  if (failure !== null && stopsRun(failure.kind)) {
     const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
     throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
   }

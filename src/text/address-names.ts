@@ -1,3 +1,5 @@
+/** The names by which an email is found without its header: those in the addresses of its sender and recipients. */
+
 /** An email to more recipients than this is not found by the names of the others. */
 const MAX_NAMED_RECIPIENTS = 50;
 

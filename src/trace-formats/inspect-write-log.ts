@@ -1,11 +1,11 @@
-import { addUsage, NO_USAGE, type Usage } from "../models/model.js";
+import { addCost, addUsage, NO_USAGE, type Usage } from "../models/model.js";
 import { programVersion } from "../platform/installation.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunRow } from "../traces/runs-store.js";
-import { addCost, type RunStatus, sumCost, sumUsage } from "../traces/task-result.js";
+import { type RunStatus, sumCost, sumUsage } from "../traces/task-result.js";
 import {
   type BinaryFormat,
   type ExportContext,

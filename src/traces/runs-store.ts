@@ -65,14 +65,16 @@ export function pageOfRuns(
      FROM results WHERE run_id = ? AND superseded = 0`,
   );
   const runs = found.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
-    const counted = counts.get(run.id) as Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;
+    const counted = counts.get(run.id) as RunCounts;
     return { ...run, ...counted, totalTasks, tags: JSON.parse(tags) as string[] };
   });
   return { runs, total: found.length };
 }
 
+type RunCounts = Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;
+
 /** `tags` is a JSON array. */
-interface FoundRun extends Omit<ListedRun, "tasks" | "completedTasks" | "failedTasks" | "tags"> {
+interface FoundRun extends Omit<ListedRun, keyof RunCounts | "tags"> {
   readonly tags: string;
   readonly worker: string | null;
 }

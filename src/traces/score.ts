@@ -7,14 +7,16 @@ import type { JudgeCase, QuestionTrace, Verdict } from "./trace.js";
 
 export type TaskOutcome = "right" | "wrong" | "failed" | "unscored";
 
-/** The direction of a score and, if known, its scale. */
-export type ScoreDirection = Pick<ScoreDescription, "better" | "scale">;
+/** A score by which tasks are right or wrong. */
+export interface OutcomeScore extends Pick<ScoreDescription, "better" | "scale"> {
+  readonly scorer: string;
+}
 
 /**
  * Whether a task is right by one score: from 0.5 on, below 0.5 if lower is better, or if the value is the best one of
  * the scale (a gold rank of 1). `unscored`: the task has no value of that score.
  */
-export function taskOutcome(task: TaskResult, scorer: string, { better, scale }: ScoreDirection): TaskOutcome {
+export function taskOutcome(task: TaskResult, { scorer, better, scale }: OutcomeScore): TaskOutcome {
   const value = task.scores[scorer] ?? null;
   // A task of a suite may be graded though its time ran out.
   if (value === null) return isFailure(task.ending) ? "failed" : "unscored";

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  addCost,
   addUsage,
   answeredByField,
   answeredBySchema,
@@ -120,11 +121,6 @@ export function sumUsage(turns: readonly Pick<Turn, "usage">[]): Usage {
 
 export function sumCost(turns: readonly Pick<Turn, "costUsd">[]): number | null {
   return turns.reduce<number | null>((sum, { costUsd }) => addCost(sum, costUsd), 0);
-}
-
-/** Null if any cost is unknown: a partial sum would look complete. */
-export function addCost(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : a + b;
 }
 
 const mark = z.boolean().nullable();

@@ -61,7 +61,7 @@ describe("a report as CSV", () => {
   });
 });
 
-const EXACT_MATCH = { scorer: "exactMatch", direction: { better: "higher" } } as const;
+const EXACT_MATCH = { scorer: "exactMatch", better: "higher" } as const;
 
 const xml = (...results: TaskResult[]) => [...junit(head(), [EXACT_MATCH], [], () => results)].join("");
 
@@ -101,13 +101,13 @@ describe("JUnit XML", () => {
   });
 
   it("takes 1 for wrong where lower is better", () => {
-    const score = { ...EXACT_MATCH, direction: { better: "lower" } } as const;
+    const score = { ...EXACT_MATCH, better: "lower" } as const;
     const text = [...junit(head(), [score], [], () => FOUR.slice(0, 2))].join("");
     expect(text).toMatch(/name="1 Who\?".+>\n +<failure/);
   });
 
   it("passes a gold rank of 1, the best of its scale", () => {
-    const score = { scorer: "goldRank", direction: { better: "lower", scale: { min: 1 } } } as const;
+    const score = { scorer: "goldRank", better: "lower", scale: { min: 1 } } as const;
     const tasks = [task(1, { goldRank: 1 }), task(2, { goldRank: 2 })];
     expect([...junit(head(), [score], [], () => tasks)].join("")).toContain('tests="2" failures="1"');
   });

@@ -23,7 +23,7 @@ const schema = questionsSchema.extend({
   model: text.default("policy").meta({ description: "What the trained model is called in traces" }),
   reward: oneOf(REWARDS)
     .default("semanticScore")
-    .meta({ description: `What the answer is paid by: art (ART's reward), or a scorer: ${SCORER_NAMES.join(", ")}` }),
+    .meta({ description: `Reward of an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")}` }),
   ...judgeShape,
   judge: judgeShape.judge.meta({
     description: "Model that judges the answers: provider/model, art or art:provider/model [default: none]",

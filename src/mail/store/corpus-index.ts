@@ -1,5 +1,5 @@
 import type { Db } from "../../store/open-store.js";
-import { nameText } from "../../text/name-words.js";
+import { nameText } from "../../text/address-names.js";
 import { bigramText } from "../../text/tokenizer.js";
 
 /** Mails indexed between two calls of the listener. */
