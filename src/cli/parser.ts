@@ -1,3 +1,4 @@
+import wrapAnsi from "wrap-ansi";
 import yargs, { type Argv } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
@@ -350,7 +351,10 @@ function commandHelp(usage: string, describe: string, flags: Flags, help: Comman
   const sections = groups.map(({ title, rows }) =>
     [
       `${title}:`,
-      ...rows.map(([flag, text]) => `  ${flag.padEnd(width)}  ${wrap(text, room).join(`\n${" ".repeat(width + 4)}`)}`),
+      ...rows.map(
+        ([flag, text]) =>
+          `  ${flag.padEnd(width)}  ${wrapAnsi(text, room).replaceAll("\n", `\n${" ".repeat(width + 4)}`)}`,
+      ),
     ].join("\n"),
   );
   const examples = help.examples.map(([line, what]) => `  # ${what}\n  ${line}`).join("\n");
@@ -363,14 +367,4 @@ function written(name: string, options: Flags[string], help: CommandHelp): strin
   const short = aliases.find((alias) => alias.length === 1);
   const long = [name, ...aliases.filter((alias) => alias.length > 1)].map((each) => `--${each}`);
   return `${short === undefined ? "   " : `-${short},`} ${long.join(", ")}${placeholderOf(name, options, help)}`;
-}
-
-function wrap(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }
