@@ -11,16 +11,16 @@ import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Setti
 
 /** The flags that every command takes. */
 export const GLOBAL_FLAGS: Flags = {
-  db: { type: "string", requiresArg: true, describe: `The database [ART_E_DB, art-e.yaml, default: ${DEFAULT_DB}]` },
+  db: { type: "string", requiresArg: true, describe: `Database file [ART_E_DB, art-e.yaml, default: ${DEFAULT_DB}]` },
   "cache-dir": {
     type: "string",
     requiresArg: true,
-    describe: `For downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
+    describe: `Folder for downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
   },
-  json: { type: "boolean", describe: "Results as JSON on stdout, and nothing else there" },
-  quiet: { type: "boolean", describe: "No progress and no notes" },
-  "no-progress": { type: "boolean", describe: "No progress" },
-  verbose: { type: "boolean", describe: "Errors with their stack" },
+  json: { type: "boolean", describe: "Print results as JSON, and nothing else, on stdout" },
+  quiet: { type: "boolean", describe: "Print no progress and no notes" },
+  "no-progress": { type: "boolean", describe: "Print no progress" },
+  verbose: { type: "boolean", describe: "Print errors with their stack" },
 };
 
 /** The scripts of `art-e completion` call the program with this, and the words typed so far. */

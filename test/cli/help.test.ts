@@ -102,159 +102,156 @@ describe("help", () => {
 
   it("art-e search looks like this", async () => {
     expect((await printed("search", "--help")).replace(GLOBAL, "")).toMatchInlineSnapshot(`
-    "art-e search <inbox_address> <words..>
+      "art-e search <inbox_address> <words..>
 
-    Search a mailbox as an agent would
+      Search a mailbox like an agent
 
-    Positionals:
-      inbox_address  The mailbox: its email address                                                      [string] [required]
-      words          What to look for; a whole question is fine                             [array] [required] [default: []]
+      Positionals:
+        inbox_address  Email address of the mailbox                                                        [string] [required]
+        words          Words to search for, or an entire question                             [array] [required] [default: []]
 
-    Options:
-      -l, --limit    Mails to show, 1-50 [default: 10]                                                              [number]
-          --order    best (email_search), newest (search_emails: all words) [default: best]                         [string]
-          --from     Only mail sent by this address                                                                 [string]
-          --to       Only mail to, cc or bcc this address                                                           [string]
-          --after    Only mail sent on or after this day                                                            [string]
-          --before   Only mail sent before this day                                                                 [string]
-          --cutoff   As for a question of this day: later mail is invisible                                         [string]
-          --explain  Show where each hit's score comes from, and which words were corrected                        [boolean]
-    "
-  `);
+      Options:
+        -l, --limit    Number of emails, from 1 to 50 [default: 10]                                                   [number]
+            --order    Order: best (email_search), or newest (search_emails, all words) [default: best]               [string]
+            --from     Only emails from this address                                                                  [string]
+            --to       Only emails to, cc or bcc this address                                                         [string]
+            --after    Only emails sent on or after this date                                                         [string]
+            --before   Only emails sent before this date                                                              [string]
+            --cutoff   Search like for a question with this date (later emails are hidden)                            [string]
+            --explain  Show the parts of each score, and corrected words                                             [boolean]
+      "
+    `);
   });
 
   it("art-e run looks like this", async () => {
     const text = await printed("run", "--help");
     expect(text.slice(0, text.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
-    "art-e run
+      "art-e run
 
-    Let an agent answer the questions, and score its answers
+      Let an agent answer the questions, and score its answers
 
-    Examples:
-      # 100 questions of the test split, with the agent's own model
-      art-e run -a email-search -l 100 -o results.json
-      # what it would cost with another model; nothing is spent
-      art-e run -a email-search --model-id openai/gpt-5.1 --dry-run
-      # go on where a run stopped, and try its failed tasks again
-      art-e run --resume latest --retry-failed
+      Examples:
+        # 100 questions of the test split, with the agent's own model
+        art-e run -a email-search -l 100 -o results.json
+        # what it would cost with another model; nothing is spent
+        art-e run -a email-search --model-id openai/gpt-5.1 --dry-run
+        # go on where a run stopped, and try its failed tasks again
+        art-e run --resume latest --retry-failed
 
-    What to run:
-      -a, --agent ID                  Agent to test (art-e agents list); required
-          --name NAME                 Name the new run, which can then be asked for by it
-          --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
-                                      the database, if there is one]
-          --only NAME,NAME            Only these of the runs in the file of settings, separated by commas
-          --watch                     Serve a page on this machine that shows the run as it goes on
-          --resume RUN                Go on with a run: its id, the beginning of it, or latest
-          --repeat RUN                A new run that asks what RUN asked, with the agent and the settings it had
-          --retry-failed              With --resume: answer the failed tasks again too
-          --force                     With --resume, --repeat: go on though something has changed, and record what differs
-          --dry-run                   Estimate tokens, cost and time, and spend nothing
-          --stats                     Show the dataset's statistics and exit
+      What to run:
+        -a, --agent ID                  Agent to test (art-e agents list). Required for a new run
+            --name NAME                 Name for the new run, usable in place of its id
+            --config FILE               Config file, or off. Flags override it [default: art-e.yaml here or next to the
+                                        database, if it exists]
+            --only NAME,NAME            Only these runs from the config file, separated by commas
+            --watch                     Show the run on a web page on this machine
+            --resume RUN                Continue a run: its id, the start of its id, or latest
+            --repeat RUN                Start a new run with the questions, agent and settings of RUN
+            --retry-failed              With --resume: also answer failed tasks again
+            --force                     With --resume, --repeat: continue despite changes, and record the differences
+            --dry-run                   Estimate tokens, cost and time without calling a model
+            --stats                     Show dataset statistics and exit
 
-    Questions:
-      -s, --split SPLIT               Dataset split: train or test [default: test, or the file's only split]
-      -l, --limit N                   Max tasks to run; 0 = all [default: 10]
-          --ids ID,ID                 Only these task ids, separated by commas
-          --inbox ADDRESS             Only questions about this mailbox
-          --min-realism N             Only questions at least so realistic, 0-1
-          --max-sources N             Only questions with at most so many gold mails (ART: 1)
-          --exclude-known-bad         Leave out the questions ART found to be wrong
-          --shuffle                   In random order, by --seed
-          --seed N                    Seed of --shuffle [default: 1]
-          --epochs N                  Ask every question so many times [default: 1]
-          --protocol NAME             art: as the published ART-E figures were made: agent art-e, the first 100 test
-                                      questions with one gold mail, known bad ones left out, no cutoff, its judge; flags
-                                      beside it win
-          --dataset, --csv-path FILE  A file of questions (Parquet, CSV, JSON, JSONL) instead of
-                                      corbt/enron_emails_sample_questions
-          --use-json                  Load by the JSON rows API instead of the Parquet file
-          --revision COMMIT           Revision of the dataset [default: abc84674]
-          --partial-inboxes           Also ask about mailboxes that are not imported as such
-          --cutoff WHICH              query_date (later mail is invisible) or off [default: query_date]
+      Questions:
+        -s, --split SPLIT               Dataset split: train or test [default: test, or the file's only split]
+        -l, --limit N                   Maximum number of tasks (0 = all) [default: 10]
+            --ids ID,ID                 Only these task ids, separated by commas
+            --inbox ADDRESS             Only questions about this mailbox
+            --min-realism N             Minimum realism of the questions, from 0 to 1
+            --max-sources N             Maximum number of gold emails per question (ART: 1)
+            --exclude-known-bad         Leave out the questions that ART found to be wrong
+            --shuffle                   Ask in random order (see --seed)
+            --seed N                    Seed for --shuffle [default: 1]
+            --epochs N                  Number of times to ask each question [default: 1]
+            --protocol NAME             art: the conditions of the published ART-E figures (agent art-e, the first 100 test
+                                        questions with one gold email, no known bad ones, no cutoff, ART's judge). Other flags
+                                        override it
+            --dataset, --csv-path FILE  File of questions (Parquet, CSV, JSON, JSONL) instead of
+                                        corbt/enron_emails_sample_questions
+            --use-json                  Load the questions with the JSON rows API instead of the Parquet file
+            --revision COMMIT           Dataset revision [default: abc84674]
+            --partial-inboxes           Also ask about mailboxes that were not imported as such
+            --cutoff WHICH              Hide later emails: query_date or off [default: query_date]
 
-    Tasks of a suite:
-          --suite FOLDER              A task suite's folder: its tasks instead of questions about mailboxes
-          --task ID,ID                Task ids, or their beginnings, separated by commas
-          --tool FOLDER               Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter
-          --tag TAG,TAG               Tasks with all of these tags, separated by commas
-          --index FILE                Tasks that an index file lists, such as test_one.json
-          --counterparts WHICH        both: whole pairs, counterparts added; abstract or verbose: one of each pair
-          --runnable                  Only tasks that can be run here
-          --oracle FILE               Oracle file for the agent oracle [default: the suite's oracle.jsonl]
-          --functions FILE            A module of your own set-up and evaluation functions; it runs with your rights
-          --account-settings FOLDER   A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's
-                                      settings/]
+      Tasks of a suite:
+            --suite FOLDER              Task suite folder. Runs its tasks instead of questions about mailboxes
+            --task ID,ID                Task ids, or starts of ids, separated by commas
+            --tool FOLDER               Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter
+            --tag TAG,TAG               Only tasks with all of these tags, separated by commas
+            --index FILE                Only tasks listed in this index file, such as test_one.json
+            --counterparts WHICH        Pairs of tasks: both (add counterparts), abstract or verbose (one of each pair)
+            --runnable                  Only tasks that can run on this machine
+            --oracle FILE               Oracle file for the oracle agent [default: the suite's oracle.jsonl]
+            --functions FILE            Module with custom setup and evaluation functions. It runs with your permissions
+            --account-settings FOLDER   Folder with VENDOR/settings.json, for tasks tagged account [default: the suite's
+                                        settings/]
 
-    Model:
-          --model-id PROVIDER/NAME    The model, as provider/name or name [default: the agent's own, else
-                                      anthropic/claude-sonnet-5-5]
-          --model-provider NAME       anthropic, openai, google, offline, replay [default: as the model's name tells]
-          --base-url URL              Address of a compatible server
-          --wire-api API              chat or responses, for openai [default: by server]
-          --temperature N             0-2 [default: the agent's, else the provider's]
-          --max-turns N               Model calls a task [default: the agent's, 10]
-          --max-tokens N              Tokens of one reply [default: the agent's, 2048]
-          --reasoning-tokens N        Tokens for reasoning beside them [default: the agent's, else by the model]
-          --price IN,OUT              IN,OUT[,CACHED]: US dollars for a million tokens
-          --cache                     Keep the model's replies in the cache folder, and answer from them
-          --record FILE               Keep the model's replies in FILE, for --model-id replay/FILE
+      Model:
+            --model-id PROVIDER/NAME    Model, as provider/name or name [default: the agent's, otherwise
+                                        anthropic/claude-sonnet-5-5]
+            --model-provider NAME       Provider: anthropic, openai, google, offline, replay [default: from the model name]
+            --base-url URL              URL of a compatible server
+            --wire-api API              Wire format for openai: chat or responses [default: depends on the server]
+            --temperature N             Temperature from 0 to 2 [default: the agent's, otherwise the provider's]
+            --max-turns N               Maximum model calls per task [default: the agent's, 10]
+            --max-tokens N              Maximum tokens per reply [default: the agent's, 2048]
+            --reasoning-tokens N        Additional tokens for reasoning [default: the agent's, otherwise depends on the model]
+            --price IN,OUT              Price in US dollars per million tokens: IN,OUT[,CACHED]
+            --cache                     Cache the model's replies, and answer from the cache
+            --record FILE               Record the model's replies in FILE, for --model-id replay/FILE
 
-    An agent elsewhere:
-          --agent-url URL             The agent is the model --agent of this OpenAI-compatible address, and runs its own
-                                      tools
-          --agent-command COMMAND     The agent is a program: questions as JSON lines on its stdin, answers on its stdout
-          --tell-task                 With --api-url: put mailbox and day into the question too
-          --api-url URL               The agent is one of this server with the playground API [API_URL]
-      -w, --workspace ID              With --api-url: the workspace [WORKSPACE_ID]
+      An agent elsewhere:
+            --agent-url URL             OpenAI-compatible endpoint that runs the agent with its own tools (--agent is the
+                                        model)
+            --agent-command COMMAND     Program that runs the agent: JSON Lines on stdin and stdout
+            --tell-task                 With --api-url: add the mailbox and date to the question
+            --api-url URL               Server with the playground API that runs the agent [API_URL]
+        -w, --workspace ID              With --api-url: workspace [WORKSPACE_ID]
 
-    Speed:
-          --concurrency N             Tasks under way at once, or auto: as many as the server takes [default: auto]
-          --rpm N                     At most so many requests a minute
-          --tpm N                     At most so many tokens a minute, in and out
-          --queue URL                 Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT
-                                      [ART_E_QUEUE_URL]
-          --request-timeout SECONDS   Seconds a model call may take before it is tried again [default: 180]
-          --task-timeout SECONDS      Seconds a task may take [default: 600]
+      Speed:
+            --concurrency N             Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]
+            --rpm N                     Maximum requests per minute
+            --tpm N                     Maximum input and output tokens per minute
+            --queue URL                 Let the workers of a Redis server answer (art-e worker), as redis://HOST:PORT
+                                        [ART_E_QUEUE_URL]
+            --request-timeout SECONDS   Timeout per model call, in seconds [default: 180]
+            --task-timeout SECONDS      Timeout per task, in seconds [default: 600]
 
-    Limits:
-          --max-cost USD              Stop the run at so many US dollars; it can be resumed
-          --max-task-cost USD         End a task at so many US dollars
-          --max-run-tokens N          Stop the run at so many tokens, in and out
-          --max-time MINUTES          Stop the run after so many minutes
-          --max-failures N            Stop the run at so many failed tasks, or a share: 5%
-          --unsafe-host-python        Let execute_python run outside any sandbox, with your rights
+      Limits:
+            --max-cost USD              Stop the run at this cost, in US dollars (it can be resumed)
+            --max-task-cost USD         End a task at this cost, in US dollars
+            --max-run-tokens N          Stop the run after N input and output tokens
+            --max-time MINUTES          Stop the run after this time, in minutes
+            --max-failures N            Stop the run after N failed tasks, or at a percentage: 5%
+            --unsafe-host-python        Run execute_python without a sandbox, with your permissions
 
-    Scores:
-          --scorers NAME,NAME         Scorers besides the five of the results file, separated by commas; eval:NAME runs an
-                                      eval [default: all there are]
-          --judge MODEL               Model that judges the answers: provider/model, art or art:provider/model (the
-                                      published protocol), or off [default: the agent's provider's cheap model, where there
-                                      is a key]
-          --no-judge                  The same as --judge off
-          --judge-votes N             Ask the judge so many times; most votes win [default: 1]
-          --judge-base-url URL        Address of a compatible server for the judge
+      Scores:
+            --scorers NAME,NAME         Additional scorers, separated by commas (eval:NAME runs an eval) [default: all]
+            --judge MODEL               Judge: provider/model, art or art:provider/model (the published protocol), or off
+                                        [default: the cheap model of the agent's provider, if there is a key]
+            --no-judge                  Same as --judge off
+            --judge-votes N             Number of verdicts per answer (the majority wins) [default: 1]
+            --judge-base-url URL        URL of a compatible server for the judge
 
-    Results and gates:
-      -o, --output FILE               Save the results to a JSON file
-          --overwrite                 Write over an output file that is of another kind
-          --fail-under SCORE=N        accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is
-                                      better)
-          --min-coverage SHARE        With --fail-under eval:NAME: the least share of the tasks that the eval must judge
-                                      [default: 0.9]
-          --baseline RUN              A run or a results file that --metric must not be worse than
-          --no-worse-than N           With --baseline: exit with 3 unless it is surely worse by less than this [default:
-                                      0.02]
-          --metric SCORE              The score of --baseline and --junit [default: accuracy]
-          --junit FILE                Write every task as a test case to FILE (JUnit XML)
+      Results and gates:
+        -o, --output FILE               Save the results as a JSON file
+            --overwrite                 Replace an output file of another kind
+            --fail-under SCORE=N        Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). Exit
+                                        code 3 if missed
+            --min-coverage SHARE        With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover
+                                        [default: 0.9]
+            --baseline RUN              Run or results file to compare --metric with. Exit code 3 if worse
+            --no-worse-than N           With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]
+            --metric SCORE              Score for --baseline and --junit [default: accuracy]
+            --junit FILE                Write each gate and task as a test case to FILE (JUnit XML)
 
-    Traces to a server:
-          --otlp                      Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names
-          --otlp-endpoint URL         Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS
-          --scores API                Send the scores too, to the API of langfuse or phoenix at the same server
-          --no-content                Of OTLP: without what was said, called, answered and explained
-    "
-  `);
+      Traces to a server:
+            --otlp                      Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT
+            --otlp-endpoint URL         Send the traces to this OTLP endpoint, with the keys from OTEL_EXPORTER_OTLP_HEADERS
+            --scores API                Also send the scores, to the API of langfuse or phoenix at the same server
+            --no-content                With --otlp: leave out messages, calls, answers and reasons
+      "
+    `);
   });
 
   it("--version tells the version of package.json and nothing else", async () => {

@@ -15,7 +15,7 @@ const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
 /** Import, run and export on bundled mail, with the same commands that a user would type. */
 export const demoCommand = defineCommand(
   z.object({
-    output: text.default("./demo-output").meta({ description: "Folder for the files it writes", alias: "o" }),
+    output: text.default("./demo-output").meta({ description: "Output folder", alias: "o" }),
     ...overwriteShape,
   }),
   async ({ output, overwrite }, context) => {

@@ -3,9 +3,9 @@ import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clien
 import { defineCommand, oneOf, text } from "../read-flags.js";
 
 const schema = z.object({
-  for: oneOf(TRAINERS).meta({ description: "The trainer: trl, verifiers or art" }),
+  for: oneOf(TRAINERS).meta({ description: "Trainer: trl, verifiers or art" }),
   output: text.optional().meta({
-    description: "The file, for verifiers the folder, to write [default: art_e_trl.py, art_e_mail or art_e_rollout.py]",
+    description: "Output file, or output folder for verifiers [default: art_e_trl.py, art_e_mail or art_e_rollout.py]",
     alias: "o",
   }),
 });

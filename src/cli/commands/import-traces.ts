@@ -5,7 +5,9 @@ import { defineCommand, text } from "../read-flags.js";
 
 export const importTracesCommand = defineCommand(
   z.object({
-    file: text.meta({ description: "Our JSON lines, an Inspect log (.eval, .json), OTLP's JSON lines or ATIF" }),
+    file: text.meta({
+      description: "Trace file: art-e JSON Lines, an Inspect log (.eval, .json), OTLP JSON Lines, or ATIF",
+    }),
   }),
   async ({ file }, context) => {
     const { importTraces } = await import("../../runs/imported-run.js");

@@ -21,20 +21,19 @@ export const importCommand = defineCommand(
       .meta({
         description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
       }),
-    csvPath: text.optional().meta({ description: "The same as SOURCE", alias: "c" }),
-    limit: wholeNumber(0).default(0).meta({ description: "Mails to read; 0 = all", alias: "l" }),
+    csvPath: text.optional().meta({ description: "Alias of SOURCE", alias: "c" }),
+    limit: wholeNumber(0).default(0).meta({ description: "Maximum number of emails to read (0 = all)", alias: "l" }),
     batchSize: wholeNumber(1, 1_000_000)
       .default(1_000)
-      .meta({ description: "Mails per batch; Ctrl-C is checked between batches [default: 1000]", alias: "b" }),
-    filter: oneOf(FILTERS).default("none").meta({ description: "none, or art: ART's three rules" }),
+      .meta({ description: "Emails per batch. Ctrl-C takes effect between batches [default: 1000]", alias: "b" }),
+    filter: oneOf(FILTERS).default("none").meta({ description: "Filter: none, or art (ART's three rules)" }),
     format: oneOf(CORPUS_FORMATS)
       .optional()
-      .meta({ description: `The form, if not recognised: ${CORPUS_FORMATS.join(", ")}` }),
-    ownerMap: text.optional().meta({ description: "TSV of owner folder and address, over what the mail says" }),
-    strict: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Stop at the first mail that cannot be used, and import nothing" }),
+      .meta({ description: `Format, if not recognized: ${CORPUS_FORMATS.join(", ")}` }),
+    ownerMap: text
+      .optional()
+      .meta({ description: "TSV file with owner folder and address. Overrides the address found in the mail" }),
+    strict: z.boolean().default(false).meta({ description: "Stop at the first unusable email, and import nothing" }),
   }),
   async (flags, context) => {
     const { settings, out, letSignalsEnd } = context;

@@ -18,10 +18,13 @@ import { defineCommand, text } from "../read-flags.js";
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
 const schema = z.object({
-  yes: z.boolean().default(false).meta({ description: "Ask nothing: the defaults, by the API keys that are set" }),
+  yes: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Ask no questions, use defaults based on the available API keys" }),
   output: text
     .default(CONFIG_NAME)
-    .meta({ description: `Write it to FILE, which must not exist [default: ${CONFIG_NAME}]`, alias: "o" }),
+    .meta({ description: `New config file (must not exist) [default: ${CONFIG_NAME}]`, alias: "o" }),
 });
 
 export const initCommand = defineCommand(schema, async ({ yes, output }, context) => {

@@ -6,7 +6,7 @@ import { judgeShape } from "../scoring-flags.js";
 
 export const calibrateCommand = defineCommand(
   z.object({
-    labels: text.meta({ description: "JSON lines with question, gold, answer and a person's label" }),
+    labels: text.meta({ description: "JSON Lines file with question, gold, answer and a person's label" }),
     ...judgeShape,
   }),
   async (options, context) => {

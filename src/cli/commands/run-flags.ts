@@ -72,100 +72,100 @@ const WIRE_APIS = ["chat", "responses"] as const;
 const LONGEST_TIMER_S = 2_147_483;
 
 export const runSchema = questionsSchema.extend({
-  agent: text.optional().meta({ description: "Agent to test (art-e agents list); required", alias: "a" }),
-  suite: text.optional().meta({ description: "A task suite's folder: its tasks instead of questions about mailboxes" }),
+  agent: text.optional().meta({ description: "Agent to test (art-e agents list). Required for a new run", alias: "a" }),
+  suite: text
+    .optional()
+    .meta({ description: "Task suite folder. Runs its tasks instead of questions about mailboxes" }),
   ...suiteSelectionShape,
-  oracle: text.optional().meta({ description: "Oracle file for the agent oracle [default: the suite's oracle.jsonl]" }),
+  oracle: text.optional().meta({ description: "Oracle file for the oracle agent [default: the suite's oracle.jsonl]" }),
   ...suiteResourceShape,
-  limit: wholeNumber(0).default(10).meta({ description: "Max tasks to run; 0 = all", alias: "l" }),
-  stats: z.boolean().default(false).meta({ description: "Show the dataset's statistics and exit" }),
+  limit: wholeNumber(0).default(10).meta({ description: "Maximum number of tasks (0 = all)", alias: "l" }),
+  stats: z.boolean().default(false).meta({ description: "Show dataset statistics and exit" }),
   ...protocolShape,
-  modelProvider: text.optional().meta({ description: `${PROVIDERS.join(", ")} [default: as the model's name tells]` }),
+  modelProvider: text
+    .optional()
+    .meta({ description: `Provider: ${PROVIDERS.join(", ")} [default: from the model name]` }),
   modelId: text
     .optional()
-    .meta({ description: `The model, as provider/name or name [default: the agent's own, else ${DEFAULT_MODEL}]` }),
-  baseUrl: text.optional().meta({ description: "Address of a compatible server" }),
-  wireApi: oneOf(WIRE_APIS).optional().meta({ description: "chat or responses, for openai [default: by server]" }),
+    .meta({ description: `Model, as provider/name or name [default: the agent's, otherwise ${DEFAULT_MODEL}]` }),
+  baseUrl: text.optional().meta({ description: "URL of a compatible server" }),
+  wireApi: oneOf(WIRE_APIS)
+    .optional()
+    .meta({ description: "Wire format for openai: chat or responses [default: depends on the server]" }),
   concurrency: concurrency.meta({
-    description: "Tasks under way at once, or auto: as many as the server takes [default: auto]",
+    description: "Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]",
   }),
   queue: text.optional().meta({
-    description: "Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT [ART_E_QUEUE_URL]",
+    description: "Let the workers of a Redis server answer (art-e worker), as redis://HOST:PORT [ART_E_QUEUE_URL]",
   }),
-  rpm: numberAbove(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "At most so many requests a minute" }),
+  rpm: numberAbove(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Maximum requests per minute" }),
   tpm: numberAbove(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .meta({ description: "At most so many tokens a minute, in and out" }),
-  epochs: wholeNumber(1, 1_000).default(1).meta({ description: "Ask every question so many times" }),
-  resume: text.optional().meta({ description: "Go on with a run: its id, the beginning of it, or latest" }),
-  repeat: text
-    .optional()
-    .meta({ description: "A new run that asks what RUN asked, with the agent and the settings it had" }),
-  name: text.optional().meta({ description: "Name the new run, which can then be asked for by it" }),
-  retryFailed: z.boolean().default(false).meta({ description: "With --resume: answer the failed tasks again too" }),
+    .meta({ description: "Maximum input and output tokens per minute" }),
+  epochs: wholeNumber(1, 1_000).default(1).meta({ description: "Number of times to ask each question" }),
+  resume: text.optional().meta({ description: "Continue a run: its id, the start of its id, or latest" }),
+  repeat: text.optional().meta({ description: "Start a new run with the questions, agent and settings of RUN" }),
+  name: text.optional().meta({ description: "Name for the new run, usable in place of its id" }),
+  retryFailed: z.boolean().default(false).meta({ description: "With --resume: also answer failed tasks again" }),
   force: z
     .boolean()
     .default(false)
-    .meta({ description: "With --resume, --repeat: go on though something has changed, and record what differs" }),
+    .meta({ description: "With --resume, --repeat: continue despite changes, and record the differences" }),
   maxCost: numberAbove(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .meta({ description: "Stop the run at so many US dollars; it can be resumed" }),
-  maxRunTokens: wholeNumber(1).optional().meta({ description: "Stop the run at so many tokens, in and out" }),
+    .meta({ description: "Stop the run at this cost, in US dollars (it can be resumed)" }),
+  maxRunTokens: wholeNumber(1).optional().meta({ description: "Stop the run after N input and output tokens" }),
   maxTime: numberAbove(0, LONGEST_TIMER_S / 60)
     .optional()
-    .meta({ description: "Stop the run after so many minutes" }),
-  maxFailures: failures.optional().meta({ description: "Stop the run at so many failed tasks, or a share: 5%" }),
+    .meta({ description: "Stop the run after this time, in minutes" }),
+  maxFailures: failures.optional().meta({ description: "Stop the run after N failed tasks, or at a percentage: 5%" }),
   maxTaskCost: numberAbove(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .meta({ description: "End a task at so many US dollars" }),
-  price: price.optional().meta({ description: "IN,OUT[,CACHED]: US dollars for a million tokens" }),
-  dryRun: z.boolean().default(false).meta({ description: "Estimate tokens, cost and time, and spend nothing" }),
-  maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Model calls a task [default: the agent's, 10]" }),
-  maxTokens: wholeNumber(1).optional().meta({ description: "Tokens of one reply [default: the agent's, 2048]" }),
+    .meta({ description: "End a task at this cost, in US dollars" }),
+  price: price.optional().meta({ description: "Price in US dollars per million tokens: IN,OUT[,CACHED]" }),
+  dryRun: z.boolean().default(false).meta({ description: "Estimate tokens, cost and time without calling a model" }),
+  maxTurns: wholeNumber(1, 1_000)
+    .optional()
+    .meta({ description: "Maximum model calls per task [default: the agent's, 10]" }),
+  maxTokens: wholeNumber(1).optional().meta({ description: "Maximum tokens per reply [default: the agent's, 2048]" }),
   reasoningTokens: wholeNumber(0)
     .optional()
-    .meta({ description: "Tokens for reasoning beside them [default: the agent's, else by the model]" }),
-  temperature: numberBetween(0, 2).optional().meta({ description: "0-2 [default: the agent's, else the provider's]" }),
-  taskTimeout: numberAbove(0, LONGEST_TIMER_S).default(600).meta({ description: "Seconds a task may take" }),
+    .meta({ description: "Additional tokens for reasoning [default: the agent's, otherwise depends on the model]" }),
+  temperature: numberBetween(0, 2)
+    .optional()
+    .meta({ description: "Temperature from 0 to 2 [default: the agent's, otherwise the provider's]" }),
+  taskTimeout: numberAbove(0, LONGEST_TIMER_S).default(600).meta({ description: "Timeout per task, in seconds" }),
   requestTimeout: numberAbove(0, LONGEST_TIMER_S)
     .default(180)
-    .meta({ description: "Seconds a model call may take before it is tried again" }),
-  cutoff: oneOf(CUTOFFS).default("query_date").meta({ description: "query_date (later mail is invisible) or off" }),
+    .meta({ description: "Timeout per model call, in seconds" }),
+  cutoff: oneOf(CUTOFFS).default("query_date").meta({ description: "Hide later emails: query_date or off" }),
   partialInboxes: z
     .boolean()
     .default(false)
-    .meta({ description: "Also ask about mailboxes that are not imported as such" }),
-  cache: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Keep the model's replies in the cache folder, and answer from them" }),
+    .meta({ description: "Also ask about mailboxes that were not imported as such" }),
+  cache: z.boolean().default(false).meta({ description: "Cache the model's replies, and answer from the cache" }),
   unsafeHostPython: z
     .boolean()
     .default(false)
-    .meta({ description: "Let execute_python run outside any sandbox, with your rights" }),
+    .meta({ description: "Run execute_python without a sandbox, with your permissions" }),
   ...scorerShape,
   ...judgeShape,
-  record: text.optional().meta({ description: "Keep the model's replies in FILE, for --model-id replay/FILE" }),
-  watch: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Serve a page on this machine that shows the run as it goes on" }),
-  output: text.optional().meta({ description: "Save the results to a JSON file", alias: "o" }),
+  record: text.optional().meta({ description: "Record the model's replies in FILE, for --model-id replay/FILE" }),
+  watch: z.boolean().default(false).meta({ description: "Show the run on a web page on this machine" }),
+  output: text.optional().meta({ description: "Save the results as a JSON file", alias: "o" }),
   ...overwriteShape,
   ...gateShape,
   ...otlpShape,
-  workspace: text.optional().meta({ description: "With --api-url: the workspace [WORKSPACE_ID]", alias: "w" }),
-  apiUrl: text.optional().meta({ description: "The agent is one of this server with the playground API [API_URL]" }),
+  workspace: text.optional().meta({ description: "With --api-url: workspace [WORKSPACE_ID]", alias: "w" }),
+  apiUrl: text.optional().meta({ description: "Server with the playground API that runs the agent [API_URL]" }),
   tellTask: z
     .boolean()
     .default(false)
-    .meta({ description: "With --api-url: put mailbox and day into the question too" }),
-  agentCommand: text
-    .optional()
-    .meta({ description: "The agent is a program: questions as JSON lines on its stdin, answers on its stdout" }),
+    .meta({ description: "With --api-url: add the mailbox and date to the question" }),
+  agentCommand: text.optional().meta({ description: "Program that runs the agent: JSON Lines on stdin and stdout" }),
   agentUrl: text
     .optional()
-    .meta({ description: "The agent is the model --agent of this OpenAI-compatible address, and runs its own tools" }),
+    .meta({ description: "OpenAI-compatible endpoint that runs the agent with its own tools (--agent is the model)" }),
   ...configShape,
 });
 

@@ -8,8 +8,8 @@ import { judgeShape, scorerShape } from "../scoring-flags.js";
 import { printTotals } from "./run-output.js";
 
 const schema = z.object({
-  run: text.default("latest").meta({ description: "Its id, the beginning of it, or latest" }),
-  output: text.optional().meta({ description: "Save the results to a JSON file", alias: "o" }),
+  run: text.default("latest").meta({ description: "Run id, the start of an id, or latest" }),
+  output: text.optional().meta({ description: "Save the results as a JSON file", alias: "o" }),
   ...overwriteShape,
   ...scorerShape,
   ...judgeShape,
