@@ -3,7 +3,7 @@ import { JUDGE_MODELS } from "../models/model-names.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { checkToken } from "./command.js";
-import { contradiction, listText, oneOf, text, wholeNumber } from "./read-flags.js";
+import { contradiction, file, listText, oneOf, text, url, wholeNumber } from "./read-flags.js";
 import { readText } from "./read-text.js";
 import type { Settings } from "./terminal.js";
 
@@ -12,9 +12,9 @@ export const listenShape = (port: number) => ({
   port: wholeNumber(0, 65_535).default(port).meta({ description: "Port (0 = any free port)" }),
   host: text
     .default("127.0.0.1")
-    .meta({ description: "Address to listen on (a token is required if it is not loopback)" }),
+    .meta({ placeholder: "ADDRESS", description: "Address to listen on (a token is required if it is not loopback)" }),
   token: text.optional().meta({ description: "Token (visible to other users of this machine)" }),
-  tokenFile: text.optional().meta({ description: "File with the token [ART_E_TOKEN]" }),
+  tokenFile: file.optional().meta({ description: "File with the token [ART_E_TOKEN]" }),
 });
 
 interface TokenFlags {
@@ -34,7 +34,7 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
 }
 
 export const queueShape = {
-  queue: text
+  queue: url
     .optional()
     .meta({ description: "Redis server with the queue, as redis://HOST:PORT (required) [ART_E_QUEUE_URL]" }),
 };
@@ -91,7 +91,7 @@ export const overwriteShape = {
 };
 
 export const configShape = {
-  config: text.optional().meta({
+  config: file.optional().meta({
     description:
       "Config file, or off. Flags override it [default: art-e.yaml here or next to the database, if it exists]",
   }),

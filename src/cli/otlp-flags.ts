@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
-import { contradiction, oneOf, text } from "./read-flags.js";
+import { contradiction, oneOf, url } from "./read-flags.js";
 
 export const otlpShape = {
   otlp: z
     .boolean()
     .default(false)
     .meta({ description: "Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT" }),
-  otlpEndpoint: text
+  otlpEndpoint: url
     .optional()
     .meta({ description: "Send the traces to this OTLP endpoint, with the keys from OTEL_EXPORTER_OTLP_HEADERS" }),
   scores: oneOf(SCORE_APIS)

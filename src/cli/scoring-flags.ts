@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { isScorerName, SCORER_NAMES } from "../scoring/scorers.js";
-import { listText, numberBetween, text, wholeNumber, wordList } from "./read-flags.js";
+import { file, listText, numberBetween, runId, text, url, wholeNumber, wordList } from "./read-flags.js";
 
 const names = listText
   .transform(wordList)
@@ -30,6 +30,7 @@ export const metrics = listText
 
 export const judgeShape = {
   judge: text.optional().meta({
+    placeholder: "MODEL",
     description:
       "Judge: provider/model, art or art:provider/model (the published protocol), or off [default: the cheap model of the agent's provider, if there is a key]",
   }),
@@ -37,7 +38,7 @@ export const judgeShape = {
   judgeVotes: wholeNumber(1, 25)
     .optional()
     .meta({ description: "Number of verdicts per answer (the majority wins) [default: 1]" }),
-  judgeBaseUrl: text.optional().meta({ description: "URL of a compatible server for the judge" }),
+  judgeBaseUrl: url.optional().meta({ description: "URL of a compatible server for the judge" }),
 };
 
 const thresholds = text
@@ -55,16 +56,22 @@ const thresholds = text
 
 export const gateShape = {
   failUnder: thresholds.optional().meta({
+    placeholder: "SCORE=N",
     description:
       "Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). Exit code 3 if missed",
   }),
   minCoverage: numberBetween(0, 1).optional().meta({
+    placeholder: "FRACTION",
     description: "With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover [default: 0.9]",
   }),
-  baseline: text.optional().meta({ description: "Run or results file to compare --metric with. Exit code 3 if worse" }),
+  baseline: runId
+    .optional()
+    .meta({ description: "Run or results file to compare --metric with. Exit code 3 if worse" }),
   noWorseThan: numberBetween(0, 1_000)
     .optional()
     .meta({ description: "With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]" }),
-  metric: text.optional().meta({ description: "Score for --baseline and --junit [default: accuracy]" }),
-  junit: text.optional().meta({ description: "Write each gate and task as a test case to FILE (JUnit XML)" }),
+  metric: text
+    .optional()
+    .meta({ placeholder: "SCORE", description: "Score for --baseline and --junit [default: accuracy]" }),
+  junit: file.optional().meta({ description: "Write each gate and task as a test case to FILE (JUnit XML)" }),
 };

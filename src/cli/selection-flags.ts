@@ -5,7 +5,20 @@ import { COUNTERPARTS } from "../tasks/suite-task.js";
 import type { TraceSelection } from "../trace-formats/export-traces.js";
 import { BANDS } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
-import { contradiction, day, ids, listText, numberBetween, oneOf, text, wholeNumber, wordList } from "./read-flags.js";
+import {
+  address,
+  contradiction,
+  day,
+  file,
+  folder,
+  ids,
+  listText,
+  numberBetween,
+  oneOf,
+  text,
+  wholeNumber,
+  wordList,
+} from "./read-flags.js";
 
 /** `0.5`, or `METRIC=VALUE,METRIC=VALUE`. */
 const scores = z
@@ -30,12 +43,17 @@ export const traceSelectionShape = {
   by: text
     .regex(/^[\w.-]+$/, "expected the name of a score")
     .optional()
-    .meta({ description: "Score for the next four flags [default: semantic, or taskScore for a suite]" }),
+    .meta({
+      placeholder: "SCORE",
+      description: "Score for the next four flags [default: semantic, or taskScore for a suite]",
+    }),
   band: oneOf(BANDS)
     .optional()
     .meta({ description: "Only traces with a high (> 0.8), medium (0.5 to 0.8) or low (< 0.5) score" }),
-  minScore: scores.optional().meta({ description: "Minimum score: 0.5, or by name: readGold=1,judgeCorrect=1" }),
-  maxScore: scores.optional().meta({ description: "Maximum score" }),
+  minScore: scores
+    .optional()
+    .meta({ placeholder: "N", description: "Minimum score: 0.5, or by name: readGold=1,judgeCorrect=1" }),
+  maxScore: scores.optional().meta({ placeholder: "N", description: "Maximum score" }),
   bestOfEpochs: z.boolean().default(false).meta({ description: "Only the best repeat of each question" }),
   failed: z.boolean().default(false).meta({ description: "Only failed tasks" }),
   ids: taskNames.optional().meta({ description: "Only these tasks: 3,7" }),
@@ -82,9 +100,11 @@ const STATUSES = { running: "running", completed: "completed", stopped: "interru
 >;
 
 export const runFilterShape = {
-  agent: text.optional().meta({ description: "Only runs of this agent" }),
-  model: text.optional().meta({ description: "Only runs with this text in the model name" }),
-  dataset: text.optional().meta({ description: "Only runs with this text in the dataset or suite name" }),
+  agent: text.optional().meta({ placeholder: "ID", description: "Only runs of this agent" }),
+  model: text.optional().meta({ placeholder: "TEXT", description: "Only runs with this text in the model name" }),
+  dataset: file
+    .optional()
+    .meta({ placeholder: "TEXT", description: "Only runs with this text in the dataset or suite name" }),
   status: oneOf(["running", "completed", "stopped"])
     .transform((status) => STATUSES[status])
     .optional()
@@ -95,10 +115,11 @@ export const runFilterShape = {
 
 export const datasetSchema = z.object({
   split: oneOf(SPLITS).optional().meta({
+    placeholder: "train|test",
     description: "Dataset split: train or test [default: test, or the file's only split]",
     alias: "s",
   }),
-  dataset: text.optional().meta({
+  dataset: file.optional().meta({
     description: `File of questions (Parquet, CSV, JSON, JSONL) instead of ${QUESTIONS_DATASET}`,
     alias: "csv-path",
   }),
@@ -106,7 +127,9 @@ export const datasetSchema = z.object({
     .boolean()
     .default(false)
     .meta({ description: "Load the questions with the JSON rows API instead of the Parquet file" }),
-  revision: text.optional().meta({ description: `Dataset revision [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),
+  revision: text
+    .optional()
+    .meta({ placeholder: "COMMIT", description: `Dataset revision [default: ${QUESTIONS_REVISION.slice(0, 8)}]` }),
 });
 
 /** Which questions of a dataset are meant. */
@@ -114,7 +137,7 @@ export const questionsSchema = datasetSchema.extend({
   minRealism: numberBetween(0, 1).optional().meta({ description: "Minimum realism of the questions, from 0 to 1" }),
   maxSources: wholeNumber(1).optional().meta({ description: "Maximum number of gold emails per question (ART: 1)" }),
   ids: ids.optional().meta({ description: "Only these task ids, separated by commas" }),
-  inbox: text.optional().meta({ description: "Only questions about this mailbox" }),
+  inbox: address.optional().meta({ description: "Only questions about this mailbox" }),
   excludeKnownBad: z
     .boolean()
     .default(false)
@@ -135,11 +158,11 @@ const words = listText.transform(wordList);
 /** Which tasks of a suite are meant. */
 export const suiteSelectionShape = {
   task: words.optional().meta({ description: "Task ids, or starts of ids, separated by commas" }),
-  tool: text
+  tool: folder
     .optional()
     .meta({ description: "Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter" }),
   tag: words.optional().meta({ description: "Only tasks with all of these tags, separated by commas" }),
-  index: text.optional().meta({ description: "Only tasks listed in this index file, such as test_one.json" }),
+  index: file.optional().meta({ description: "Only tasks listed in this index file, such as test_one.json" }),
   counterparts: oneOf(COUNTERPARTS)
     .optional()
     .meta({ description: "Pairs of tasks: both (add counterparts), abstract or verbose (one of each pair)" }),
@@ -148,7 +171,7 @@ export const suiteSelectionShape = {
 
 /** The user's own set-up and evaluation functions. */
 export const functionsShape = {
-  functions: text
+  functions: file
     .optional()
     .meta({ description: "Module with custom setup and evaluation functions. It runs with your permissions" }),
 };
@@ -156,7 +179,7 @@ export const functionsShape = {
 /** What tasks of suites take from outside of the suite. */
 export const suiteResourceShape = {
   ...functionsShape,
-  accountSettings: text.optional().meta({
+  accountSettings: folder.optional().meta({
     description: "Folder with VENDOR/settings.json, for tasks tagged account [default: the suite's settings/]",
   }),
 };

@@ -10,10 +10,12 @@ import { overwriteShape } from "../flags.js";
 import {
   contradiction,
   defineCommand,
+  file,
   jsonObject,
   listText,
   numberBetween,
   oneOf,
+  runId,
   text,
   wholeNumber,
   wordList,
@@ -27,7 +29,7 @@ const toolIds = z.array(text).meta({ description: "Tool ids" });
 export const showAgentCommand = defineCommand(
   z.object({
     id: text.optional().meta({ description: "Agent id, or ID@VERSION" }),
-    run: text.optional().meta({ description: "Show the agent as it was in this run" }),
+    run: runId.optional().meta({ description: "Show the agent as it was in this run" }),
   }),
   async ({ id, run }, { settings, out }) => {
     if (run !== undefined && id !== undefined) {
@@ -57,7 +59,7 @@ export const listAgentsCommand = defineCommand(z.object({}), async (_, { setting
 
 export const importAgentCommand = defineCommand(
   z.object({
-    file: text.meta({ description: "YAML file from agents export" }),
+    file: file.meta({ description: "YAML file from agents export" }),
     replace: z.boolean().default(false).meta({ description: "Replace an agent with the same id (its versions stay)" }),
   }),
   async ({ file, replace }, context) => {
@@ -111,8 +113,9 @@ const orDefault = <T extends z.ZodType>(schema: T) => z.union([z.literal("defaul
 const agentShape = {
   id: agentId,
   name: text.optional().meta({ description: "Name [default: the id]" }),
-  description: text.optional().meta({ description: "Description" }),
+  description: text.optional().meta({ placeholder: "TEXT", description: "Description" }),
   prompt: text.optional().meta({
+    placeholder: "TEXT",
     description:
       "Prompt, or @FILE. Variables: {{inbox_address}}, {{query_date}}, {{snapshot}}, {{home}}, {{max_turns}}, {{tools}}",
   }),
@@ -124,11 +127,15 @@ const agentShape = {
   reasoningTokens: orDefault(z.string().pipe(z.coerce.number()).pipe(wholeNumber(0)))
     .optional()
     .meta({
+      placeholder: "N|default",
       description: "Additional tokens for reasoning, or default (depends on the model) [default: depends on the model]",
     }),
   temperature: orDefault(z.string().pipe(z.coerce.number()).pipe(numberBetween(0, 2)))
     .optional()
-    .meta({ description: "Temperature from 0 to 2, or default (the provider's) [default: the provider's]" }),
+    .meta({
+      placeholder: "N|default",
+      description: "Temperature from 0 to 2, or default (the provider's) [default: the provider's]",
+    }),
   toolCalls: oneOf(["all", "first"])
     .optional()
     .meta({ description: "Make all tool calls of a reply, or only the first one: all, first [default: all]" }),
@@ -172,7 +179,7 @@ export const setAgentCommand = defineCommand(z.object(agentShape), async (flags,
 export const exportAgentCommand = defineCommand(
   z.object({
     id: agentId,
-    output: text.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
+    output: file.optional().meta({ description: "Output file [default: stdout]", alias: "o" }),
     ...overwriteShape,
   }),
   async ({ id, output: file, overwrite }, { settings, out }) => {
@@ -229,10 +236,10 @@ export const listVersionsCommand = defineCommand(z.object({ id: agentId }), asyn
 export const createAgentCommand = defineCommand(
   z.object({
     ...agentShape,
-    tools: listText
-      .transform(wordList)
-      .optional()
-      .meta({ description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]" }),
+    tools: listText.transform(wordList).optional().meta({
+      placeholder: "ID,ID",
+      description: "Tool ids, separated by commas [default: email_search,email_get,return_final_answer]",
+    }),
   }),
   async (flags, context) => {
     const { columns, settings } = changesOf(flags);
@@ -264,7 +271,9 @@ export const attachToolCommand = defineCommand(
   z.object({
     id: agentId,
     tools: toolIds,
-    config: jsonObject.optional().meta({ description: "JSON object that overrides the config of each tool" }),
+    config: jsonObject
+      .optional()
+      .meta({ placeholder: "JSON", description: "JSON object that overrides the config of each tool" }),
   }),
   ({ id, tools, config = null }, context) =>
     changeAgent("changed", context, (db, { attachTools }) => {

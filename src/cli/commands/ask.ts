@@ -8,7 +8,7 @@ import { sumCost, sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import type { CommandDefinition } from "../command.js";
 import { type ConfiguredFlags, readConfig } from "../merge-config.js";
-import { day, declaredIn, readFlags, text } from "../read-flags.js";
+import { address, day, declaredIn, readFlags, text } from "../read-flags.js";
 import { runSchema } from "./run-flags.js";
 
 const askSchema = runSchema.extend({
@@ -16,7 +16,7 @@ const askSchema = runSchema.extend({
     description: "Agent [default: email-search with a model you have a key for, otherwise baseline]",
     alias: "a",
   }),
-  inbox_address: text.meta({ description: "Email address of the mailbox" }),
+  inbox_address: address.meta({ description: "Email address of the mailbox" }),
   question: z
     .array(text)
     .transform((words) => words.join(" ").trim())

@@ -13,6 +13,7 @@ export const compareCommand = defineCommand(
       .min(1)
       .meta({ description: "Baseline and the runs to compare with it: run ids, latest, or results files" }),
     metric: metrics.optional().meta({
+      placeholder: "SCORES",
       description:
         "Scores to compare, separated by commas. The first one decides --flips [default: accuracy, then all]",
     }),

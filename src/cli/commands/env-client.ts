@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";
-import { defineCommand, oneOf, text } from "../read-flags.js";
+import { defineCommand, file, oneOf } from "../read-flags.js";
 
 const schema = z.object({
   for: oneOf(TRAINERS).meta({ description: "Trainer: trl, verifiers or art" }),
-  output: text.optional().meta({
+  output: file.optional().meta({
+    placeholder: "PATH",
     description: "Output file, or output folder for verifiers [default: art_e_trl.py, art_e_mail or art_e_rollout.py]",
     alias: "o",
   }),

@@ -28,9 +28,10 @@ const schema = questionsSchema.extend({
   judge: judgeShape.judge.meta({
     description: "Judge: provider/model, art or art:provider/model [default: none]",
   }),
-  judgeTimeout: numberAbove(0, 55)
-    .default(45)
-    .meta({ description: "Judge timeout in seconds, after which the semantic score decides (clients wait a minute)" }),
+  judgeTimeout: numberAbove(0, 55).default(45).meta({
+    placeholder: "SECONDS",
+    description: "Judge timeout in seconds, after which the semantic score decides (clients wait a minute)",
+  }),
   name: text.optional().meta({ description: "Name of the run that contains the episodes" }),
   noSave: z.boolean().default(false).meta({ description: "Do not save traces" }),
   maxTurns: wholeNumber(1, 1_000).optional().meta({ description: "Maximum calls per episode [default: the agent's]" }),
@@ -40,9 +41,11 @@ const schema = questionsSchema.extend({
   }),
   episodeTimeout: wholeNumber(1, 86_400)
     .default(3_600)
-    .meta({ description: "Episode timeout in seconds, including the trainer's pauses" }),
+    .meta({ placeholder: "SECONDS", description: "Episode timeout in seconds, including the trainer's pauses" }),
   maxSessions: wholeNumber(1, 10_000).default(512).meta({ description: "Maximum concurrent sessions" }),
-  idleTimeout: wholeNumber(1, 86_400).default(1_800).meta({ description: "Idle timeout of a session in seconds" }),
+  idleTimeout: wholeNumber(1, 86_400)
+    .default(1_800)
+    .meta({ placeholder: "SECONDS", description: "Idle timeout of a session in seconds" }),
   cutoff: oneOf(["query_date", "off"])
     .default("query_date")
     .meta({ description: "query_date hides emails after the question's date, off shows all" }),

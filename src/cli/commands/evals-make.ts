@@ -15,7 +15,7 @@ import { estimateText } from "../../reports/wording.js";
 import { share, table, usd } from "../../text/format.js";
 import { askedOf, isChatTrace, isSuiteTrace } from "../../traces/trace.js";
 import type { CommandContext } from "../command.js";
-import { contradiction, defineCommand, numberAbove, price, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, numberAbove, price, runId, text, wholeNumber } from "../read-flags.js";
 import { criterionShape, seedShape } from "./evals.js";
 
 const suggestEvalsSchema = z.object({
@@ -94,11 +94,12 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
 const annotatorName = text.max(100, "expected at most 100 characters");
 
 const labelTracesSchema = z.object({
-  run: text.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
+  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
   from: text
     .optional()
     .meta({ description: "Take labels from feedback, judge, scores, or a JSON Lines file instead of asking" }),
   score: text.optional().meta({
+    placeholder: "SCORE",
     description:
       "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: judgeCorrect, or exactMatch without a judge, taskScore for suites]",
   }),
@@ -107,9 +108,10 @@ const labelTracesSchema = z.object({
     .boolean()
     .default(false)
     .meta({ description: "Label hard cases, which are excluded from all figures, instead of a random sample" }),
-  annotator: annotatorName
-    .optional()
-    .meta({ description: "Name of the annotator. Also shows traces labeled by others, to measure agreement" }),
+  annotator: annotatorName.optional().meta({
+    placeholder: "NAME",
+    description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
+  }),
   ...criterionShape,
   ...seedShape,
 });
@@ -175,12 +177,12 @@ function countsText(labels: LabelSummary["labels"], unlabelled: number): string 
 }
 
 const generateEvalsSchema = z.object({
-  model: text.meta({ description: "Model that writes the evals, as provider/name (required)" }),
+  model: text.meta({ description: "Model that writes the evals, as provider/name" }),
   price: price.optional().meta({ description: "Price in US dollars per million tokens: IN,OUT[,CACHED]" }),
-  maxCost: numberAbove(0, 10_000).default(1).meta({ description: "Maximum cost in US dollars" }),
+  maxCost: numberAbove(0, 10_000).default(1).meta({ placeholder: "USD", description: "Maximum cost in US dollars" }),
   name: evalNameSchema
     .optional()
-    .meta({ description: "Prefix of the eval names [default: the criterion, or generated]" }),
+    .meta({ placeholder: "NAME", description: "Prefix of the eval names [default: the criterion, or generated]" }),
   rounds: wholeNumber(0, 3)
     .default(3)
     .meta({ description: "Number of times to rewrite each eval based on contradicting labels, up to 3" }),
@@ -340,9 +342,9 @@ function summaryOf(trace: EvaluatedTrace): string {
 
 const listLabelsSchema = z.object({
   traces: z.array(text).default([]).meta({ description: "Only labels of these traces" }),
-  annotator: annotatorName.optional().meta({ description: "Only labels by this annotator" }),
+  annotator: annotatorName.optional().meta({ placeholder: "NAME", description: "Only labels by this annotator" }),
   delete: z.boolean().default(false).meta({ description: "Delete the labels of the traces or the annotator" }),
-  output: text.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
+  output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
   ...criterionShape,
 });
 
@@ -442,16 +444,20 @@ export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sent
 const addEvalSchema = z.object({
   name: evalNameSchema.optional().meta({ description: "Name of a template, or of the new eval" }),
   atMost: z.number().optional().meta({ description: "Threshold for a template without its own" }),
-  contains: z.array(text).default([]).meta({ description: "The answer contains this text" }),
-  lacks: z.array(text).default([]).meta({ description: "The answer does not contain this text" }),
+  contains: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer contains this text" }),
+  lacks: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer does not contain this text" }),
   matches: z
     .array(text)
     .default([])
-    .meta({ description: "The answer matches this regular expression ((?i) ignores case)" }),
+    .meta({ placeholder: "REGEX", description: "The answer matches this regular expression ((?i) ignores case)" }),
   isJson: z.boolean().default(false).meta({ description: "The answer is JSON" }),
   jsonKey: z.array(text).default([]).meta({ description: "The answer is JSON with this top-level key" }),
-  rubric: text.optional().meta({ description: "Model that checks the criterion's sentence, as provider/name" }),
-  criterion: criterionNameSchema.optional().meta({ description: "Criterion of the eval (see evals criteria)" }),
+  rubric: text
+    .optional()
+    .meta({ placeholder: "MODEL", description: "Model that checks the criterion's sentence, as provider/name" }),
+  criterion: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Criterion of the eval (see evals criteria)" }),
 });
 
 export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {

@@ -22,7 +22,7 @@ import {
 import { estimateText, oneLine } from "../../reports/wording.js";
 import type { EvalRun } from "../../runs/evals-over-run.js";
 import { share, table } from "../../text/format.js";
-import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, runId, text, wholeNumber } from "../read-flags.js";
 
 const namedEval = text.meta({ description: "Eval name, or NAME@VERSION" });
 
@@ -31,12 +31,14 @@ const runEvalsSchema = z.object({
     .array(text)
     .min(1, "expected the name of an eval")
     .meta({ description: "Names of evals in use, or NAME@VERSION" }),
-  run: text.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
+  run: runId.optional().meta({ description: "Run id, the start of an id, or latest [default: latest]" }),
   chats: z
     .boolean()
     .default(false)
     .meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
-  trace: text.optional().meta({ description: "Use one trace from a run or a chat. Nothing is saved" }),
+  trace: text
+    .optional()
+    .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
 });
 
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ names, run, chats, trace }, context) => {
@@ -160,7 +162,7 @@ const exportEvalsSchema = z.object({
     .array(text)
     .default([])
     .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
-  output: text.default("evals").meta({ description: "Output folder", alias: "o" }),
+  output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
   format: oneOf(EVAL_FORMATS)
     .default("json")
     .meta({ description: "json (can be imported again), or code: python, promptfoo, inspect" }),
@@ -207,7 +209,7 @@ function evalTable(evals: readonly DescribedEval[]): string {
 export const criterionShape = {
   criterion: criterionNameSchema
     .default(OVERALL)
-    .meta({ description: "Criterion (failure mode) of the labels [default: overall]" }),
+    .meta({ placeholder: "NAME", description: "Criterion (failure mode) of the labels [default: overall]" }),
 };
 
 export const seedShape = {

@@ -4,7 +4,7 @@ import { counted } from "../../reports/wording.js";
 import type { ExportedTables } from "../../runs/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, listText, oneOf, runNames, text, wordList } from "../read-flags.js";
+import { defineCommand, file, listText, oneOf, runNames, wordList } from "../read-flags.js";
 
 const schema = z.object({
   runs: runNames.meta({ description: "Run ids, run names, latest, or results files [default: latest]" }),
@@ -15,8 +15,9 @@ const schema = z.object({
     .transform((list) => [...new Set(wordList(list))])
     .pipe(z.array(z.enum(TABLES, `expected ${TABLES.join(", ")}, or several of them`)).min(1))
     .optional()
-    .meta({ description: `Tables: ${TABLES.join(",")} [default: all]` }),
-  output: text.optional().meta({
+    .meta({ placeholder: "NAME,NAME", description: `Tables: ${TABLES.join(",")} [default: all]` }),
+  output: file.optional().meta({
+    placeholder: "FOLDER",
     description: "Output folder, with one file per table [default: stdout, for one table]",
     alias: "o",
   }),

@@ -8,7 +8,7 @@ import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { counted } from "../../reports/wording.js";
 import { count, mailProgress, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
-import { contradiction, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
 
 const FILTERS = ["none", "art"] as const;
@@ -21,7 +21,7 @@ export const importCommand = defineCommand(
       .meta({
         description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
       }),
-    csvPath: text.optional().meta({ description: "Alias of SOURCE", alias: "c" }),
+    csvPath: file.optional().meta({ description: "Alias of SOURCE", alias: "c" }),
     limit: wholeNumber(0).default(0).meta({ description: "Maximum number of emails to read (0 = all)", alias: "l" }),
     batchSize: wholeNumber(1, 1_000_000)
       .default(1_000)
@@ -30,7 +30,7 @@ export const importCommand = defineCommand(
     format: oneOf(CORPUS_FORMATS)
       .optional()
       .meta({ description: `Format, if not recognized: ${CORPUS_FORMATS.join(", ")}` }),
-    ownerMap: text
+    ownerMap: file
       .optional()
       .meta({ description: "TSV file with owner folder and address. Overrides the address found in the mail" }),
     strict: z.boolean().default(false).meta({ description: "Stop at the first unusable email, and import nothing" }),

@@ -13,7 +13,7 @@ import { programFile } from "../../platform/installation.js";
 import { registryIdSchema } from "../../tools/tool.js";
 import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../find-config.js";
-import { defineCommand, text } from "../read-flags.js";
+import { defineCommand, file } from "../read-flags.js";
 
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
@@ -22,7 +22,7 @@ const schema = z.object({
     .boolean()
     .default(false)
     .meta({ description: "Ask no questions, use defaults based on the available API keys" }),
-  output: text
+  output: file
     .default(CONFIG_NAME)
     .meta({ description: `New config file (must not exist) [default: ${CONFIG_NAME}]`, alias: "o" }),
 });

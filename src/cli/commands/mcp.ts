@@ -7,7 +7,7 @@ import { isLoopback } from "../../platform/http.js";
 import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
 import { tokenOf } from "../flags.js";
-import { contradiction, day, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { address, contradiction, day, defineCommand, text, wholeNumber } from "../read-flags.js";
 import { untilAborted } from "../terminal.js";
 
 const DEFAULT_PORT = 8788;
@@ -15,11 +15,12 @@ const DEFAULT_PORT = 8788;
 /** On stdio only the protocol is written to stdout. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
-    inbox: text.meta({ description: "Email address of the mailbox (required)" }),
+    inbox: address.meta({ description: "Email address of the mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
     http: z.boolean().default(false).meta({ description: "Use streamable HTTP instead of stdio" }),
     printConfig: z.boolean().default(false).meta({ description: "Print the configuration for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
+      placeholder: "ADDRESS",
       description: "With --http: address to listen on (ART_E_TOKEN is required if it is not loopback)",
     }),
     port: wholeNumber(0, 65_535)

@@ -10,7 +10,16 @@ import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { overwriteShape, tokenOf } from "../flags.js";
-import { contradiction, defineCommand, numberAbove, numberBetween, text, wholeNumber } from "../read-flags.js";
+import {
+  contradiction,
+  defineCommand,
+  file,
+  numberAbove,
+  numberBetween,
+  text,
+  url,
+  wholeNumber,
+} from "../read-flags.js";
 import { questionsSchema } from "../selection-flags.js";
 import { reportFault, untilAborted } from "../terminal.js";
 
@@ -19,7 +28,7 @@ const GRACE_MS = 2_000;
 
 export const reviewQuestionsCommand = defineCommand(
   z.object({
-    file: text.meta({ description: "File of questions (Parquet, CSV, JSON, JSONL)" }),
+    file: file.meta({ description: "File of questions (Parquet, CSV, JSON, JSONL)" }),
     port: wholeNumber(0, 65_535)
       .default(0)
       .meta({ description: "Port of the page, on this machine only [default: any free port]" }),
@@ -144,19 +153,21 @@ function listed(counts: Readonly<Record<string, number>>): string {
 
 /** The model that checks questions, and what its calls may cost. */
 const checkerShape = {
-  checkerBaseUrl: text.optional().meta({ description: "URL of a compatible server for the checker" }),
-  maxCost: numberAbove(0, 1_000_000).optional().meta({ description: "Maximum cost of all calls in US dollars" }),
+  checkerBaseUrl: url.optional().meta({ description: "URL of a compatible server for the checker" }),
+  maxCost: numberAbove(0, 1_000_000)
+    .optional()
+    .meta({ placeholder: "USD", description: "Maximum cost of all calls in US dollars" }),
 };
 
 export const makeQuestionsCommand = defineCommand(
   z.object({
     inbox: z.array(text).default([]).meta({ description: "Mailboxes [default: all imported ones]" }),
     number: wholeNumber(1, 10_000).default(100).meta({ description: "Number of questions", alias: "n" }),
-    output: text.meta({ description: "Output dataset: .jsonl, .csv or .parquet (required)", alias: "o" }),
+    output: file.meta({ description: "Output dataset: .jsonl, .csv or .parquet", alias: "o" }),
     model: text.default(PATTERNS_MODEL).meta({
       description: `Model that writes the questions: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
     }),
-    baseUrl: text.optional().meta({ description: "URL of a compatible server for the model" }),
+    baseUrl: url.optional().meta({ description: "URL of a compatible server for the model" }),
     checker: text.optional().meta({
       description: `Model that checks the questions: provider/model, or off [default: --model, none for ${PATTERNS_MODEL}]`,
     }),
@@ -191,7 +202,7 @@ export const makeQuestionsCommand = defineCommand(
 
 export const checkQuestionsCommand = defineCommand(
   questionsSchema.extend({
-    file: text.optional().meta({ description: "File of questions (like --dataset)" }),
+    file: file.optional().meta({ description: "File of questions (like --dataset)" }),
     limit: wholeNumber(0).default(0).meta({ description: "Maximum number of questions (0 = all)", alias: "l" }),
     checker: text
       .optional()

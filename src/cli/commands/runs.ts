@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { deletedRunsText, runDetailsText, runTable } from "../../reports/run-text.js";
-import { defineCommand, text, wholeNumber } from "../read-flags.js";
+import { defineCommand, runId, text, wholeNumber } from "../read-flags.js";
 import { runFilterShape } from "../selection-flags.js";
 import { terminalColumns } from "../terminal.js";
 
@@ -67,7 +67,7 @@ const LISTED = 20;
 
 export const showRunCommand = defineCommand(
   z.object({
-    run: text
+    run: runId
       .default("latest")
       .meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
     all: z

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
-import { day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
+import { address, day, defineCommand, oneOf, text, wholeNumber } from "../read-flags.js";
 
 const ORDERS = ["best", "newest"] as const;
 
 export const searchCommand = defineCommand(
   z.object({
-    inbox_address: text.meta({ description: "Email address of the mailbox" }),
+    inbox_address: address.meta({ description: "Email address of the mailbox" }),
     words: z
       .array(text)
       .min(1, "expected words to look for")
@@ -15,8 +15,8 @@ export const searchCommand = defineCommand(
     order: oneOf(ORDERS)
       .default("best")
       .meta({ description: "Order: best (email_search), or newest (search_emails, all words)" }),
-    from: text.optional().meta({ description: "Only emails from this address" }),
-    to: text.optional().meta({ description: "Only emails to, cc or bcc this address" }),
+    from: text.optional().meta({ placeholder: "ADDRESS", description: "Only emails from this address" }),
+    to: address.optional().meta({ description: "Only emails to, cc or bcc this address" }),
     after: day.optional().meta({ description: "Only emails sent on or after this date" }),
     before: day.optional().meta({ description: "Only emails sent before this date" }),
     cutoff: day.optional().meta({ description: "Search like for a question with this date (later emails are hidden)" }),

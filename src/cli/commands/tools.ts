@@ -6,9 +6,11 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 import { firstLine } from "../../reports/wording.js";
 import { table } from "../../text/format.js";
 import {
+  address,
   contradiction,
   day,
   defineCommand,
+  folder,
   jsonObject,
   listText,
   numberAbove,
@@ -23,7 +25,7 @@ import type { Output } from "../terminal.js";
 const toolId = text.meta({ description: "Tool id" });
 
 export const listToolsCommand = defineCommand(
-  z.object({ category: text.optional().meta({ description: "Only tools of this category" }) }),
+  z.object({ category: text.optional().meta({ placeholder: "NAME", description: "Only tools of this category" }) }),
   async ({ category = null }, { settings, out }) => {
     const { listTools } = await import("../../tools/tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
@@ -43,41 +45,49 @@ const names = listText.transform(wordList);
 
 /** What can be set of a tool, when it is added and later. */
 const toolShape = {
-  category: text.optional().meta({ description: "Category [default: own]" }),
+  category: text.optional().meta({ placeholder: "NAME", description: "Category [default: own]" }),
   name: text.optional().meta({ description: "Name [default: the id]" }),
-  description: text.optional().meta({ description: "Description for the model" }),
-  parameters: text.optional().meta({ description: "JSON Schema of the arguments, or @FILE [default: none]" }),
-  http: text.optional().meta({ description: "URL. {{argument}} is replaced by the URL-encoded argument" }),
+  description: text.optional().meta({ placeholder: "TEXT", description: "Description for the model" }),
+  parameters: text
+    .optional()
+    .meta({ placeholder: "JSON", description: "JSON Schema of the arguments, or @FILE [default: none]" }),
+  http: text
+    .optional()
+    .meta({ placeholder: "URL", description: "URL. {{argument}} is replaced by the URL-encoded argument" }),
   method: oneOf(METHODS)
     .optional()
     .meta({ description: `With --http: method (${METHODS.join(", ")}) [default: GET]` }),
-  headers: jsonObject
-    .optional()
-    .meta({
-      description: `With --http, --mcp: headers as a JSON object. \${ENV:NAME} is read from the environment at each call`,
-    }),
+  headers: jsonObject.optional().meta({
+    placeholder: "JSON",
+    description: `With --http, --mcp: headers as a JSON object. \${ENV:NAME} is read from the environment at each call`,
+  }),
   allowPrivate: z.boolean().optional().meta({ description: "With --http: allow private and loopback addresses" }),
-  command: text
-    .optional()
-    .meta({ description: "Program that reads JSON from stdin and writes JSON to stdout (without a shell)" }),
-  cwd: text.optional().meta({ description: "With --command: working directory [default: the current one]" }),
-  module: text
-    .optional()
-    .meta({ description: "TypeScript or JavaScript file that exports call, description and parameters" }),
+  command: text.optional().meta({
+    placeholder: "COMMAND",
+    description: "Program that reads JSON from stdin and writes JSON to stdout (without a shell)",
+  }),
+  cwd: folder.optional().meta({ description: "With --command: working directory [default: the current one]" }),
+  module: text.optional().meta({
+    placeholder: "FILE",
+    description: "TypeScript or JavaScript file that exports call, description and parameters",
+  }),
   env: names.optional().meta({
+    placeholder: "NAME,NAME",
     description: "With --command, --module, --mcp: environment variables to pass on, separated by commas",
   }),
   config: jsonObject
     .optional()
-    .meta({ description: "For a built-in handler: JSON object, like handler_config over HTTP" }),
-  timeout: numberAbove(0, 600).optional().meta({ description: "Timeout per call in seconds [default: 30]" }),
+    .meta({ placeholder: "JSON", description: "For a built-in handler: JSON object, like handler_config over HTTP" }),
+  timeout: numberAbove(0, 600)
+    .optional()
+    .meta({ placeholder: "SECONDS", description: "Timeout per call in seconds [default: 30]" }),
   maxBytes: wholeNumber(1, 100_000_000)
     .optional()
     .meta({ description: "Maximum bytes of a result [default: 1000000]" }),
   maxResultChars: wholeNumber(100, 1_000_000)
     .optional()
     .meta({ description: "Maximum characters of a result for the model [default: 20000]" }),
-  resultSchema: text.optional().meta({ description: "JSON Schema for the results, or @FILE" }),
+  resultSchema: text.optional().meta({ placeholder: "JSON", description: "JSON Schema for the results, or @FILE" }),
 };
 
 /** The flags as the registry takes them, with the files of `@FILE` read. */
@@ -110,10 +120,11 @@ export const testToolCommand = defineCommand(
   z.object({
     id: toolId,
     arguments: text.optional().meta({ description: "Arguments as a JSON object [default: {}]" }),
-    config: jsonObject
-      .optional()
-      .meta({ description: "JSON object that overrides the tool's config, like an agent's config" }),
-    inbox: text.optional().meta({ description: "Call it like in a task for this mailbox" }),
+    config: jsonObject.optional().meta({
+      placeholder: "JSON",
+      description: "JSON object that overrides the tool's config, like an agent's config",
+    }),
+    inbox: address.optional().meta({ description: "Call it like in a task for this mailbox" }),
     before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
   }),
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
@@ -192,7 +203,9 @@ const addToolSchema = z.object({
   handlerKey: text.optional().meta({
     description: "Built-in handler, such as email_search. Parameters and description default to those of its tool",
   }),
-  mcp: text.optional().meta({ description: "MCP server (a program or a URL). Adds all of its tools" }),
+  mcp: text
+    .optional()
+    .meta({ placeholder: "SERVER", description: "MCP server (a program or a URL). Adds all of its tools" }),
   prefix: text.optional().meta({ description: "With --mcp: prefix for the tool ids [default: the server's name]" }),
 });
 

@@ -4,7 +4,7 @@ import type { CorpusServer } from "../../mail/corpus-transfer.js";
 import { limitHeapGrowth } from "../../platform/async.js";
 import type { CommandContext } from "../command.js";
 import { concurrency, queueShape, queueUrlOf, tokenOf } from "../flags.js";
-import { contradiction, defineCommand, text, wholeNumber } from "../read-flags.js";
+import { contradiction, defineCommand, file, folder, url, wholeNumber } from "../read-flags.js";
 
 const schema = z.object({
   ...queueShape,
@@ -18,19 +18,19 @@ const schema = z.object({
     .meta({ description: "Worker name [default: the machine's name]" }),
   lock: wholeNumber(2, 3_600)
     .default(60)
-    .meta({ description: "Seconds of silence after which other workers get its tasks" }),
+    .meta({ placeholder: "SECONDS", description: "Seconds of silence after which other workers get its tasks" }),
   grace: wholeNumber(0, 86_400)
     .default(30)
-    .meta({ description: "Seconds for running tasks to finish when the worker stops" }),
+    .meta({ placeholder: "SECONDS", description: "Seconds for running tasks to finish when the worker stops" }),
   allowPrograms: z
     .boolean()
     .default(false)
     .meta({ description: "Answer runs whose tools run programs or send requests, with this machine's permissions" }),
-  suite: text.optional().meta({ description: "Suite folder. Also answers its tasks, in machines on this computer" }),
-  fetchCorpus: text.optional().meta({
+  suite: folder.optional().meta({ description: "Suite folder. Also answers its tasks, in machines on this computer" }),
+  fetchCorpus: url.optional().meta({
     description: "Download the mail from art-e serve at this URL into the cache folder, instead of --db",
   }),
-  tokenFile: text.optional().meta({ description: "File with the token of that server [ART_E_TOKEN]" }),
+  tokenFile: file.optional().meta({ description: "File with the token of that server [ART_E_TOKEN]" }),
 });
 
 export const workerCommand = defineCommand(schema, async (flags, context, argv) => {
