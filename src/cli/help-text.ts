@@ -1,3 +1,4 @@
+import wrapAnsi from "wrap-ansi";
 import {
   type Command,
   type CommandGroup,
@@ -34,7 +35,7 @@ export function programHelp(table: readonly TableEntry[], columns: number): stri
       ],
     },
   ];
-  return page("art-e COMMAND", TAGLINE, EXAMPLES[""] ?? [], sections, columns, [wrap(EXIT_CODES, columns)]);
+  return page("art-e COMMAND", TAGLINE, EXAMPLES[""] ?? [], sections, columns, [wrapAnsi(EXIT_CODES, columns)]);
 }
 
 export function groupHelp(group: CommandGroup, columns: number): string {
@@ -103,7 +104,7 @@ function namesOf(name: string, { alias = [] }: Flag): string {
 
 function globalFlags(columns: number): string {
   const flags = Object.entries(GLOBAL_FLAGS).map(([name, flag]) => `--${name}${placeholderOf(name, flag)}`);
-  return wrap(`Global flags: ${flags.join(", ")}. See art-e --help.`, columns);
+  return wrapAnsi(`Global flags: ${flags.join(", ")}. See art-e --help.`, columns);
 }
 
 function page(
@@ -119,7 +120,7 @@ function page(
   const shown = examples.map(([line, comment]) => `  # ${comment}\n  ${line}`).join("\n");
   return [
     usage,
-    wrap(describe, columns),
+    wrapAnsi(describe, columns),
     ...(examples.length === 0 ? [] : [`Examples:\n${shown}`]),
     ...parts.map((lines) => lines.join("\n")),
     ...last,
@@ -132,16 +133,6 @@ const MAX_TERM_COLUMNS = 34;
 function definition([term, explanation]: readonly [string, string], widest: number, columns: number): string {
   const width = Math.min(widest, MAX_TERM_COLUMNS);
   const indent = " ".repeat(width + 4);
-  const lines = wrap(explanation, Math.max(20, columns - width - 4)).replaceAll("\n", `\n${indent}`);
+  const lines = wrapAnsi(explanation, Math.max(20, columns - width - 4)).replaceAll("\n", `\n${indent}`);
   return term.length > width ? `  ${term}\n${indent}${lines}` : `  ${term.padEnd(width)}  ${lines}`;
-}
-
-function wrap(text: string, columns: number): string {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines.join("\n");
 }

@@ -65,30 +65,26 @@ export function lastOf(stream: Readable, secrets: readonly string[]): () => stri
   return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
 }
 
-/** The program that opens an address, with its first arguments; on other systems xdg-open. */
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  darwin: ["open"],
-  // Not `start`: that is of the shell, which would read the & of an address as its own.
-  win32: ["rundll32", "url.dll,FileProtocolHandler"],
-};
-
-/** An opener that still runs after so long has opened something: some end with the browser. */
+/** An opener that still runs after this time has opened something: some end with the browser. */
 const SETTLED_MS = 3_000;
 
-/** Opens a file or an address in the user's browser. False: this machine has no program for it, or it failed. */
-export function openInBrowser(target: string): Promise<boolean> {
-  const [program = "", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  return new Promise((resolve) => {
-    const opener = spawn(program, [...args, target], { detached: true, stdio: "ignore" });
-    opener.unref();
-    const settled = setTimeout(() => resolve(true), SETTLED_MS);
-    const end = (isOpen: boolean) => {
-      clearTimeout(settled);
-      resolve(isOpen);
-    };
-    opener.once("error", () => end(false));
-    opener.once("exit", (code) => end(code === 0));
-  });
+/** Opens a file or a URL in the user's browser. Returns false if no program on this machine can, or if it failed. */
+export async function openInBrowser(target: string): Promise<boolean> {
+  // Most commands open no browser.
+  const { default: open } = await import("open");
+  try {
+    const opener = await open(target);
+    if (opener.exitCode !== null) return opener.exitCode === 0;
+    return await new Promise((resolve) => {
+      const settled = setTimeout(() => resolve(true), SETTLED_MS);
+      opener.once("exit", (code) => {
+        clearTimeout(settled);
+        resolve(code === 0);
+      });
+    });
+  } catch {
+    return false;
+  }
 }
 
 const KEEPER = fileURLToPath(programFile("bin/process-supervisor.mjs"));

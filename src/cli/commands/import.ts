@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
 import type { ImportProgress, Skipped } from "../../mail/import.js";
@@ -6,7 +7,7 @@ import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { EMAILS_DATASET } from "../../platform/huggingface.js";
 import { counted } from "../../reports/wording.js";
-import { count, mailProgress, summaryBox } from "../../text/format.js";
+import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
 import { contradiction, defineCommand, file, oneOf, text, wholeNumber } from "../read-flags.js";
 import { openProgress, type Progress, type Settings } from "../terminal.js";
@@ -68,8 +69,8 @@ interface Mailbox {
 function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Settings): string[] {
   const [first] = mailboxes;
   if (first === undefined) return [];
-  const width = Math.max(...mailboxes.map(({ address }) => address.length));
-  const sizes = mailboxes.map(({ address, mails }) => `  ${address.padEnd(width)}  ${counted(mails, "mail")}`);
+  const width = Math.max(...mailboxes.map(({ address }) => stringWidth(address)));
+  const sizes = mailboxes.map(({ address, mails }) => `  ${padToWidth(address, width)}  ${counted(mails, "mail")}`);
   const others = total - mailboxes.length;
   return [
     "Mailboxes:",

@@ -59,23 +59,22 @@ const MAX_CONNECTIONS = 256;
 
 /** Serves one client over stdin and stdout, until they are closed. */
 async function overStdio(offer: MailOffer, { signal }: CommandContext): Promise<void> {
-  const [{ StdioServerTransport }, { mailServer }] = await Promise.all([
+  const [{ serveStdio, StdioServerTransport }, { mailServer }] = await Promise.all([
     import("@modelcontextprotocol/server/stdio"),
     import("../../tools/mcp-server.js"),
   ]);
-  const server = mailServer(offer);
   const closed = new Promise<void>((resolve) => {
-    server.onclose = resolve;
     process.stdin.on("end", resolve).on("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const transport = new StdioServerTransport(Readable.from(jsonLines(process.stdin)));
-  transport.onerror = (error) => {
-    if (error instanceof z.core.$ZodError) answerUnread(-32600, "Invalid Request");
-  };
-  await server.connect(transport);
+  const connection = serveStdio(() => mailServer(offer), {
+    transport: new StdioServerTransport(Readable.from(jsonLines(process.stdin))),
+    onerror(error) {
+      if (error instanceof z.core.$ZodError) answerUnread(-32600, "Invalid Request");
+    },
+  });
   await closed;
-  await server.close();
+  await connection.close();
   // An open stdin would keep the process alive.
   process.stdin.destroy();
 }
