@@ -54,6 +54,7 @@ describe("ownText", () => {
       "Lotus Notes to a list",
       "Cy Old\n05/14/2001 10:00 AM\nTo: Ann Hale/HOU/ECT@ECT, Ben\nBlake/HOU/ECT@ECT\ncc: \nSubject: x",
     ],
+    ["Lotus Notes without a subject", "Cy Old\n05/14/2001 10:00 AM\nTo: Ann"],
     [
       "Lotus Notes with a reply address",
       "\tcy@x.example\n\t05/14/2001 10:00 AM\n\tPlease respond to cy\n\t\t To: Ann\n\t\t cc: \n\t\t Subject: x",

@@ -223,10 +223,12 @@ function headerStart(lines: readonly string[], first: number, { kinds, isSent }:
     case "subject":
       return has("from") && has("sent") ? ruleAbove(lines, first) : null;
     default: {
-      if (!has("subject")) return null;
+      const lotus = lotusStart(lines, first);
+      // A name and a date directly above need no subject.
+      if (!has("subject")) return lotus === first - 2 && has("to") ? lotus : null;
       // Without a date above, addresses tell the header from a memorandum of the sender's.
       const isAddressed = /@/.test(top) && (first === 0 || lines[first - 1]?.trim() === "");
-      return lotusStart(lines, first) ?? (isAddressed ? ruleAbove(lines, first) : null);
+      return lotus ?? (isAddressed ? ruleAbove(lines, first) : null);
     }
   }
 }
