@@ -189,7 +189,7 @@ class MailboxIndex {
     this.addContacts(sender, plainSubject(subject).toLowerCase(), own);
     const indexed = {
       mail: { ...mail, date },
-      own: stripSignature(own, sender),
+      own: withoutSignature(own, sender),
       month: MONTH.format(new Date(date)),
       stems: stemsOf(`${subject}\n${body}`),
     };
@@ -231,19 +231,7 @@ const CLOSING =
 /** After a closing line come no more lines than these: else it closed a part only. */
 const MAX_SIGNATURE_LINES = 12;
 
-/** Headers of another mail where no rule or "From:" stands before them, as programs such as Lotus Notes quote. */
-const QUOTED_HEADER =
-  /^(?:(?:received|sent|date|to|cc): .*|.{0,60}\b\d{1,2}\/\d{1,2}\/\d{2,4}\s+\d{1,2}:\d{2}(?::\d{2})?\s?[ap]m)\s*$/im;
-
-/**
- * What a person wrote, without the block that stands below all his mails and what programs quote by headers alone.
- * @param own without other quotations (`ownText`)
- */
-function stripSignature(own: string, sender: string): string {
-  const quoted = own.search(QUOTED_HEADER);
-  return withoutSignature(quoted === -1 ? own : own.slice(0, quoted), sender);
-}
-
+/** Removes the block that stands below all emails of a person. */
 function withoutSignature(text: string, sender: string): string {
   const lines = text.split("\n");
   const names = (personName(sender) ?? "").toLowerCase().split(" ");

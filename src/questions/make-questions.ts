@@ -50,6 +50,8 @@ export interface MadeQuestions {
   readonly cachedReplies: number;
   /** Why there are fewer than asked for; null: there are as many. */
   readonly shortfall: string | null;
+  /** What makes more of them; null: nothing known does. */
+  readonly hint: string | null;
 }
 
 /** Makes questions from mailboxes, checks each, and writes the dataset and how each was made beside it. */
@@ -66,7 +68,8 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const read = readMailboxes([...mailboxes.values()], options.minChars);
     const refusals = new NamedCounts();
     const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
-    if (made.questions.length === 0) throw noQuestions(made, read.mails, refusals);
+    const hint = made.advice || shorterMailHint(options, read.mails);
+    if (made.questions.length === 0) throw noQuestions(made.stopped, hint, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
@@ -89,6 +92,7 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
       shortfall: made.questions.length < options.number ? made.stopped : null,
+      hint: made.questions.length < options.number ? hint : null,
     };
   });
 }
@@ -107,9 +111,17 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
   return format;
 }
 
+/** Null if few emails are shorter than `--min-chars`. */
+function shorterMailHint({ minChars }: MakeOptions, { all, leftOut }: MailCounts): string | null {
+  const short = leftOut["too short"] ?? 0;
+  if (minChars === 1 || short * 10 < all) return null;
+  return `Pass --min-chars ${Math.floor(minChars / 2)} to include more of the ${count(short)} emails that are too short.`;
+}
+
 /** An empty dataset is of no use, and would take the place of one that is. */
 function noQuestions(
-  { stopped, advice }: CollectedQuestions,
+  stopped: string,
+  hint: string | null,
   { usable, leftOut }: MailCounts,
   refusals: NamedCounts,
 ): UserError {
@@ -123,7 +135,7 @@ function noQuestions(
     [
       ...(usable === 0 ? listed("Left out", leftOut) : []),
       ...listed("Refused", refusals.sorted()),
-      advice || "Import more mail.",
+      hint ?? "Import more mail.",
     ].join(" "),
     1,
   );

@@ -179,8 +179,9 @@ const LIST_TEXT =
   /\bunsubscribe\b|\bto\s+be\s+removed\s+from\b|\bto\s+remove\s+your\b|\bclick\s+here\b|\bopt[-\s]out\b|\bthis\s+(e-?mail|message)\s+was\s+sent\s+to\b|\byou\s+are\s+receiving\s+this\b|\bdo\s+not\s+reply\b|\b(automatically|computer)[-\s]generated\b|\bno\s+longer\s+wish\s+to\s+receive\b|\bview\s+this\s+(e-?mail|message)\s+(in|as)\b/i;
 
 /**
- * The mails of which questions are made, and how many are left out for which reason. A copy is a mail whose own text
- * an earlier one of the same sender has.
+ * The mails of which questions are made, and how many are left out for which reason. A copy is an email whose own text
+ * repeats that of an earlier email of the same sender. If its own text is too short to tell, as in a forwarded email,
+ * the entire body counts.
  */
 export function usableMails<T extends Email>(
   mails: readonly T[],
@@ -201,7 +202,9 @@ function unusableReason(mail: Email, seen: Set<string>, minChars: number): Unusa
   if (mail.body.length > MAX_CHARS) return "too long";
   if (lettersIn(mail.body, minChars) < minChars) return "too short";
   if (isNewsletter(mail)) return "newsletter or notice";
-  const key = `${mail.sender}\n${ownText(mail.body).replace(/\s+/g, " ")}`;
+  const own = ownText(mail.body);
+  const compared = lettersIn(own, minChars) < minChars ? mail.body : own;
+  const key = `${mail.sender}\n${compared.replace(/\s+/g, " ")}`;
   if (seen.has(key)) return "copy";
   seen.add(key);
   return null;

@@ -93,6 +93,7 @@ function madeText(made: MadeQuestions): string {
       ],
       ["Written", `${made.output}, and how each was made: ${made.provenance}`],
     ]),
+    ...(made.hint === null ? [] : [made.hint]),
     ...(refused.length === 0
       ? []
       : ["Refused:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
@@ -182,8 +183,8 @@ export const makeQuestionsCommand = defineCommand(
       .default(1)
       .meta({ description: "Random seed" }),
     minChars: wholeNumber(1, 5_000)
-      .default(200)
-      .meta({ description: "Leave out shorter mails; a Chinese, Japanese or Korean character counts as four" }),
+      .default(40)
+      .meta({ description: "Minimum characters per email; a Chinese, Japanese or Korean one counts as four" }),
     dryRun: z.boolean().default(false).meta({ description: "Estimate calls, tokens and cost without calling a model" }),
     ...overwriteShape,
   }),
