@@ -86,7 +86,7 @@ function madeText(made: MadeQuestions): string {
     ]),
     ...(refused.length === 0
       ? []
-      : ["Refused:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
+      : ["Rejected:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
     ...(isSynthetic
       ? [
           "",
