@@ -104,20 +104,24 @@ describe("questions from the rows API", () => {
   }
 
   it.each<[string, Handler, string]>([
-    ["the API holds a part only", (req, res) => sendJson(res, { ...page(req), partial: true }), "only a part"],
-    ["there are none", (_, res) => sendJson(res, { rows: [], num_rows_total: 0 }), "has no rows"],
+    [
+      "the API holds a part only",
+      (req, res) => sendJson(res, { ...page(req), partial: true }),
+      "only part of the dataset",
+    ],
+    ["there are none", (_, res) => sendJson(res, { rows: [], num_rows_total: 0 }), "the split is empty"],
     [
       "a cell was cut short",
       (req, res) => {
         const { rows, ...rest } = page(req);
         sendJson(res, { ...rest, rows: rows.map((row) => ({ ...row, truncated_cells: ["answer"] })) });
       },
-      "cut short: answer",
+      "truncated cells: answer",
     ],
     [
       "pages end before all rows came",
       (req, res) => sendJson(res, page(req, 231)),
-      "no rows came from row 230 on, of 231",
+      "expected rows from 230 to 231, got none",
     ],
     [
       "a page is another than the one asked for",
@@ -125,12 +129,12 @@ describe("questions from the rows API", () => {
         if (count === 2 && req.url !== undefined) req.url = req.url.replace("offset=100", "offset=0");
         sendJson(res, page(req));
       },
-      "row 0 came where row 100 was to come",
+      "expected row 100, got row 0",
     ],
     [
       "the dataset changes between two pages",
       (req, res, count) => sendJson(res, page(req), { "x-revision": `commit-${count}` }),
-      "changed while it was read",
+      "changed during the download",
     ],
     ["the answer is no JSON", (_, res) => res.end("<html>"), "not JSON"],
     ["the answer is another", (_, res) => sendJson(res, { error: "no such config" }), "rows"],

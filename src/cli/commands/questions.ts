@@ -96,7 +96,7 @@ function madeText(made: MadeQuestions): string {
     ...(made.hint === null ? [] : [made.hint]),
     ...(refused.length === 0
       ? []
-      : ["Refused:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
+      : ["Rejected:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
     ...(isSynthetic
       ? [
           "",
