@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";
 
 /**
- * The version that runs under this Node: 12 ends the process under Node 24, where a statement is collected outside of a
- * context (`RemoveEnvironmentCleanupHook`), and 13 does not run under Node 20.
+ * The version that works with this Node. Version 12 crashes Node 24 when a statement is garbage-collected outside of a
+ * context (`RemoveEnvironmentCleanupHook`), and version 13 does not run on Node 20.
  */
 export const SQLITE_PACKAGE = Number.parseInt(process.versions.node, 10) < 22 ? "better-sqlite3" : "better-sqlite3-13";
 
