@@ -27,7 +27,7 @@ export function isProcessAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // // EPERM means that it runs as another user.
+    // EPERM means that it runs as another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -56,7 +56,7 @@ export async function downloadFile(request: DownloadRequest): Promise<CacheRecor
       await publish(partial, target, record);
       return record;
     } catch (error) {
-      // // The download's error matters more than an error of the release.
+      // The download's error matters more than an error of the release.
       await partial.release().catch(() => undefined);
       throw error;
     }
@@ -69,7 +69,7 @@ async function downloadOnce(request: DownloadRequest, partial: PartialDownload):
     return await verifyPartial(request, partial);
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error;
-    // // Discard wrong bytes. If they included bytes of an earlier attempt, a fresh download might succeed.
+    // Discard wrong bytes. If they included bytes of an earlier attempt, a fresh download might succeed.
     await partial.restart(null);
     throw resumed ? new RequestFailed(error.message, { retryable: true, cause: error }) : error;
   }
@@ -140,7 +140,7 @@ async function downloadRange(request: DownloadRequest, partial: PartialDownload)
   const { size, etag } = await partial.state();
   const resume = size > 0 && etag !== null ? { from: size, etag } : { from: 0, etag: null };
   const range = resume.etag === null ? {} : { range: `bytes=${resume.from}-`, "if-range": resume.etag };
-  // // With compression, Content-Length and ranges would not refer to the bytes of the file.
+  // With compression, Content-Length and ranges would not refer to the bytes of the file.
   const headers = { ...request.headers, ...range, "accept-encoding": "identity" };
   const response = await get(request.url, headers, request.signal);
   const body = response.body?.getReader();
@@ -174,7 +174,7 @@ function readExtent(
   if (response.status === 206) {
     const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(contentRange);
     const etag = strongEtag(response);
-    // // Some servers support Range but not If-Range, so the part might belong to a newer file.
+    // Some servers support Range but not If-Range, so the part might belong to a newer file.
     if (range === null || Number(range[1]) !== resume.from || (etag !== null && etag !== resume.etag))
       return "unusable";
     return { start: resume.from, total: range[2] === "*" ? null : Number(range[2]) };
@@ -281,12 +281,12 @@ function partialIn(folder: string, target: string): PartialDownload {
     bytesPath,
     async state() {
       const size = await sizeOf(bytesPath);
-      // // If the state is missing or damaged, the download starts over.
+      // If the state is missing or damaged, the download starts over.
       const state = await readJson(statePath, stateSchema);
       return { size, etag: state?.etag ?? null };
     },
     async restart(etag) {
-      // // Truncate before writing the state, so that the ETag never applies to other bytes.
+      // Truncate before writing the state, so that the ETag never applies to other bytes.
       await writeFile(bytesPath, "", { flag: "a" });
       await truncate(bytesPath, 0);
       await writeFile(statePath, JSON.stringify({ etag }));

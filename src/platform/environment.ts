@@ -51,7 +51,7 @@ function malformedLines(text: string): number[] {
     const [, value] = /^\s*(?:export\s+)?[\w.-]+\s*=\s*(.*)$/.exec(line.replace(/^\uFEFF/, "")) ?? [];
     if (value === undefined) malformed.push(i + 1);
     const [opening] = value?.match(/^["'`]/) ?? [];
-    // // A quoted value can span several lines.
+    // A quoted value can span several lines.
     const isOpen = opening !== undefined && !value?.slice(1).includes(opening);
     if (isOpen && lines.slice(i + 1).some((later) => later.includes(opening))) quote = opening;
   }

@@ -75,7 +75,7 @@ export function csvLineOf(cells: readonly Cell[]): string {
 function formatCell(cell: Cell): string {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
-  // // Readers written in C, such as pandas, end a cell at a NUL.
+  // Readers written in C, such as pandas, end a cell at a NUL.
   const safe = escapeFormula(cell.replaceAll("\0", "\ufffd"));
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
@@ -167,7 +167,7 @@ export function checkWritable(flag: string, path: string): void {
   let stats: Stats | undefined;
   try {
     stats = statSync(path, { throwIfNoEntry: false });
-    // // A path with a trailing separator must be a folder. Below a file, Node 24 finds no entry where Node 20 throws.
+    // A path with a trailing separator must be a folder. Below a file, Node 24 finds no entry where Node 20 throws.
     accessSync(stats === undefined || stats.isFile() ? join(folder, sep) : path, constants.W_OK);
   } catch (cause) {
     const { reason, hint } = whyUnwritable(cause, path, folder);
@@ -203,7 +203,7 @@ function whyUnwritable(cause: unknown, path: string, folder: string): { reason: 
     return { reason: "the file system is read-only", hint: "Pass a path on another file system." };
   }
   if (code === "EACCES" || code === "EPERM") {
-    // // Without permissions on a parent folder, it is unknown whether the folder exists.
+    // Without permissions on a parent folder, it is unknown whether the folder exists.
     const denied = canAccess(folder, constants.W_OK) ? path : folder;
     return {
       reason: `no permission to write to ${denied}`,
@@ -241,7 +241,7 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string 
     if (isFile) await replaceFile(path, pieces);
     else await writeToPipeOrDevice(path, pieces);
   } catch (error) {
-    // // An error without a system call comes from the source of the pieces, such as SQLite with a damaged database.
+    // An error without a system call comes from the source of the pieces, such as SQLite with a damaged database.
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new UserError(
       "output_unwritable",
@@ -277,7 +277,7 @@ export async function replaceFile(
 }
 
 async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
-  // // Held until the file is open, because a reader treats the end of the only writer as the end of the text.
+  // Held until the file is open, because a reader treats the end of the only writer as the end of the text.
   const held = statSync(path).isFIFO() ? await openReadPipe(path) : null;
   try {
     await writeTo(path, "w", pieces, false);

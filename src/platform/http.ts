@@ -39,7 +39,7 @@ export function isOwnOrigin(origin: string, hostHeader: string | undefined): boo
   const page = URL.parse(origin);
   const server = parseHost(hostHeader);
   if (page === null || server === null) return false;
-  // // Behind a proxy that terminates TLS, the scheme differs.
+  // Behind a proxy that terminates TLS, the scheme differs.
   if (page.host === hostHeader?.toLowerCase()) return true;
   const isHttpLoopback = page.protocol === "http:" && isLoopback(page.hostname) && isLoopback(server.hostname);
   return isHttpLoopback && page.port === server.port;
@@ -116,7 +116,7 @@ export async function getJson<T>(
 async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // // Leaving the loop cancels the body.
+  // Leaving the loop cancels the body.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) {
@@ -155,7 +155,7 @@ export async function withNetworkErrors<T>(step: () => Promise<T>, signal: Abort
 }
 
 function describeStatus(response: Response): string {
-  // // The Hugging Face Hub sends its reason in this header.
+  // The Hugging Face Hub sends its reason in this header.
   const reason = response.headers.get("x-error-message") ?? response.statusText;
   return `the server answered ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
@@ -188,7 +188,7 @@ export function connectionFault(error: Error): ConnectionFault {
   let deepest: Error = error;
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   const code = "code" in deepest && typeof deepest.code === "string" ? deepest.code : "";
-  // // A connection tried on several IP addresses fails with an AggregateError without a message.
+  // A connection tried on several IP addresses fails with an AggregateError without a message.
   const message = deepest.message || "no connection";
   return { message: code === "" ? message : `${message} (${code})`, retryable: !PERMANENT_ERROR_CODE.test(code) };
 }

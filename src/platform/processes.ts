@@ -68,7 +68,7 @@ export function lastOf(stream: Readable, secrets: readonly string[]): () => stri
 /** Programs that open a URL, with their first arguments. Other systems use xdg-open. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   darwin: ["open"],
-  // // Not `start`: the shell would interpret the & in a URL.
+  // Not `start`: the shell would interpret the & in a URL.
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
@@ -128,7 +128,7 @@ let prefix: readonly string[] | undefined;
 export function startSupervised(start: ProgramStart): SupervisedProcess {
   prefix ??= subreaperPrefix();
   const [file = process.execPath, ...args] = [...prefix, process.execPath, KEEPER];
-  // // The supervisor does not get the program's environment, which could break it.
+  // The supervisor does not get the program's environment, which could break it.
   const keeper = spawn(file, args, { env: {}, detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
   const line = keeper.stdio[3] as Socket;
   let timer: NodeJS.Timeout | undefined;
@@ -146,7 +146,7 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
       if (report.success) end = report.data;
     });
     line.on("error", () => undefined);
-    // // If the supervisor was killed, kill the rest of its group.
+    // If the supervisor was killed, kill the rest of its group.
     keeper.on("exit", () => killGroup(keeper));
     keeper.on("error", (error) => resolve({ error: error.message }));
     keeper.on("close", () => {

@@ -18,12 +18,12 @@ export function proxySettings(env: Readonly<Record<string, string | undefined>> 
   const httpsProxy = proxyUrl(env, "HTTPS_PROXY") ?? httpProxy;
   const noProxy = (env.no_proxy ?? env.NO_PROXY ?? "").trim();
   if (httpsProxy === undefined || noProxy === "*") return null;
-  // // If a proxy is missing here, undici falls back to its own reading of the environment.
+  // If a proxy is missing here, undici falls back to its own reading of the environment.
   return { httpProxy: httpProxy ?? "", httpsProxy, noProxy: [noProxy, ...LOOPBACK].join(",") };
 }
 
 function proxyUrl(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
-  // // The lower-case name takes precedence, like in curl.
+  // The lower-case name takes precedence, like in curl.
   const value = (env[name.toLowerCase()] || env[name] || "").trim();
   if (value === "") return undefined;
   const url = URL.parse(value.includes("://") ? value : `http://${value}`);

@@ -74,7 +74,7 @@ export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions)
 }
 
 function waitBefore(failures: number, retryAfterMs: number | null, { baseMs, maxMs, random }: RetryPolicy): number {
-  // // Jitter on top prevents a hundred callers with the same requested wait from returning in the same second.
+  // Jitter on top prevents a hundred callers with the same requested wait from returning in the same second.
   if (retryAfterMs !== null) return Math.round(retryAfterMs + random() * baseMs);
   return Math.round(random() * Math.min(maxMs, baseMs * 2 ** (failures - 1)));
 }

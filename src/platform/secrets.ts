@@ -31,7 +31,7 @@ function formsOf(secrets: readonly string[]): SecretForms {
 }
 
 function urlForms(secret: string): string[] {
-  // // A lone surrogate has no URL-encoded form.
+  // A lone surrogate has no URL-encoded form.
   const component = encodeURIComponent(secret.toWellFormed());
   const strict = component.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
   return [component, strict, ...[component, strict].map((form) => form.replaceAll("%2F", "/"))].flatMap((form) => [
@@ -105,7 +105,7 @@ export function redactJson<T extends JsonValue>(value: T, secrets: readonly stri
  * `redactStart`.
  */
 export function longestSecret(secrets: readonly string[]): number {
-  // // Encoded secrets can be broken into lines and groups.
+  // Encoded secrets can be broken into lines and groups.
   return 2 * (formsOf(secrets).whole[0]?.length ?? 0);
 }
 

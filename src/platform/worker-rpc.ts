@@ -132,7 +132,7 @@ export class WorkerRpc<Call, Answer> {
     try {
       this.worker.postMessage(calls);
     } catch (error) {
-      // // A value cannot be cloned.
+      // A value cannot be cloned.
       for (const { id } of calls) this.settle({ id, error: error as Error });
     }
   }

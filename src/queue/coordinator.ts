@@ -52,10 +52,10 @@ export async function queueAnswerer(
 ): Promise<AnswererOfRun> {
   checkQueueRun(plan);
   const address = parseQueueUrl(url);
-  // // Built before connecting: a connection would stay open if this fails.
+  // Built before connecting: a connection would stay open if this fails.
   const manifest = await manifestOf(plan, options, signal);
   const redis = await connectRedis(address, lostConnectionNotes(address, note), signal);
-  // // On an interrupt, do not wait for Redis: results on the queue stay there until the run is resumed.
+  // On an interrupt, do not wait for Redis: results on the queue stay there until the run is resumed.
   const endPatience = () => redis.endPatience();
   signal.addEventListener("abort", endPatience, { once: true });
   let tasks: DispatchedTasks | null = null;
@@ -369,7 +369,7 @@ class DispatchedTasks implements TaskAnswerer {
     await learnReached(this.request);
     const counts = await this.queue.counts();
     await this.watch.look(counts.active);
-    // // A killed Redis server might have lost the last second of its data, or all of it.
+    // A killed Redis server might have lost the last second of its data, or all of it.
     if (this.isWithdrawing || counts.waiting + counts.active + counts.finished >= this.tasks.size) return;
     this.tasks.send(...(await this.queue.missing(this.tasks.ids())));
   }
@@ -466,14 +466,14 @@ class ResultCollector {
     const { id } = finished;
     const planned = this.tasks.planned(id);
     if (planned === undefined) {
-      // // The task is requested later, or an earlier attempt at the run has saved its result.
+      // The task is requested later, or an earlier attempt at the run has saved its result.
       this.seen.add(id);
       if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
       return;
     }
     const { trace, isHeld, isStopped, server } = await readResult(finished, planned, this.request.manifest);
     if (this.request.isSaved(trace.traceId)) {
-      // // A coordinator was killed after saving this result and before removing it. Now the task is requested again.
+      // A coordinator was killed after saving this result and before removing it. Now the task is requested again.
       await this.queue.remove(id);
       this.tasks.send(id);
       return;

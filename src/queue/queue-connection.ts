@@ -129,7 +129,7 @@ export class QueueConnection extends Redis {
   }
 
   override disconnect(reconnect = false): void {
-    // // There is no socket between two attempts to connect, so ioredis would never end.
+    // There is no socket between two attempts to connect, so ioredis would never end.
     if (!reconnect && this.status === "reconnecting") this.status = "wait";
     super.disconnect(reconnect);
   }
@@ -192,7 +192,7 @@ export class QueueConnection extends Redis {
     this.retryTimer ??= setTimeout(
       () => {
         this.retryTimer = undefined;
-        // // After a failover the host name might resolve to another server.
+        // After a failover the host name might resolve to another server.
         if (this.trouble === "READONLY") this.disconnect(true);
         for (const waiting of this.refused) super.sendCommand(waiting);
       },

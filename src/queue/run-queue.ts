@@ -58,7 +58,7 @@ export class TaskWorker {
     this.worker.on("completed", ({ id }) => this.sent.delete(id ?? ""));
     this.worker.on("error", (error) => {
       if (error instanceof UserError) return options.onFault(error);
-      // // BullMQ has no other sign of a refused result. The connection's opener reports connection faults.
+      // BullMQ has no other sign of a refused result. The connection's opener reports connection faults.
       const [, id = ""] = /\bjob (\S+?)\.? /i.exec(`${error.message} `) ?? [];
       if ("code" in error && typeof error.code === "number") this.drop(id);
     });
@@ -97,7 +97,7 @@ export class TaskWorker {
   async close(): Promise<void> {
     await this.worker.close();
     if (this.redis.isAbandoned) return;
-    // // A closing BullMQ worker does not report results that Redis refuses.
+    // A closing BullMQ worker does not report results that Redis refuses.
     for (const id of this.sent) this.drop(id);
     await this.removeLeftovers().catch(() => undefined);
   }
@@ -124,11 +124,11 @@ export class TaskWorker {
     this.tokens.set(id, token ?? "");
     try {
       const message = this.read(job);
-      // // Redis can still return a task that was requested before the pause.
+      // Redis can still return a task that was requested before the pause.
       const result = this.isPaused ? null : await this.options.answer(message, signal ?? new AbortController().signal);
       if (result !== null) {
         this.sent.add(id);
-        // // BullMQ stops renewing now, and drops a task's result if the lock expires before Redis accepts the result.
+        // BullMQ stops renewing now, and drops a task's result if the lock expires before Redis accepts the result.
         await this.renewLock(id);
         return result;
       }
@@ -189,7 +189,7 @@ export class RunQueue {
       skipMetasUpdate: isVisitor,
       streams: { events: { maxLen: EVENTS_KEPT } },
     });
-    // // The connection's opener reports connection faults, and commands reject by themselves.
+    // The connection's opener reports connection faults, and commands reject by themselves.
     this.queue.on("error", () => undefined);
   }
 

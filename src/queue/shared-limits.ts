@@ -91,7 +91,7 @@ export class SharedLimits implements SharedLimiter {
   private async waitMs(): Promise<number> {
     const paused = await this.redis.pttl(pauseKey(this.options.account));
     if (paused > 0) return this.wait("server", paused);
-    // // `get` uses a transaction, which cannot be resent if Redis refuses it.
+    // `get` uses a transaction, which cannot be resent if Redis refuses it.
     const spent = await this.tokens?.penalty(this.tokensKey, 0);
     if (spent && spent.remainingPoints <= 0) return this.wait("tokens", spent.msBeforeNext);
     try {

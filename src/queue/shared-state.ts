@@ -92,7 +92,7 @@ export async function readSpending(
 export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
   if (costUsd === 0 && tokens === 0) return;
   const key = spentKey(runId);
-  // // Not in a transaction, whose commands could not be resent if Redis refuses them.
+  // Not in a transaction, whose commands could not be resent if Redis refuses them.
   await Promise.all([redis.hincrbyfloat(key, "cost", costUsd), redis.hincrby(key, "tokens", tokens)]);
 }
 

@@ -27,7 +27,7 @@ const CONTAINED_HANDLERS: ReadonlySet<string> = new Set([
   "read_file",
   "write_file",
   "list_files",
-  // // These run in a task's machine, which is a sandbox.
+  // These run in a task's machine, which is a sandbox.
   "run_shell",
   "run_notebook",
   "search_documents",

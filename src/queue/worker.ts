@@ -73,7 +73,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
   const { signal } = context;
   const suite =
     options.suite === null ? null : { path: options.suite, ...(await identifySuite(options.suite, signal)) };
-  // // Suite tasks need no mail.
+  // Suite tasks need no mail.
   const db = openStore(settings.db, { mustExist: suite === null });
   limitPageCache(db);
   const mailDb = openReadOnly(settings.db);
@@ -121,7 +121,7 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
 async function takeTasks(runs: RunsOfWorker, signal: AbortSignal): Promise<void> {
   const stopped = once(signal, "abort");
   while (!signal.aborted) {
-    // // A look waits while Redis is away.
+    // A look waits while Redis is away.
     await Promise.race([runs.look(), stopped]);
     await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
@@ -170,7 +170,7 @@ class RunsOfWorker {
 
   look(): Promise<void> {
     this.looking = this.lookOnce();
-    // // The look can fail after the worker has stopped waiting for it.
+    // The look can fail after the worker has stopped waiting for it.
     this.looking.catch(() => undefined);
     return this.looking;
   }
@@ -368,7 +368,7 @@ async function openTasks(
   if (wanted === null || own === null) {
     return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
   }
-  // // Load machines only for runs with suite tasks.
+  // Load machines only for runs with suite tasks.
   const { openSuite } = await import("../suites/suite.js");
   const suite = await openSuite(own.path, { limit: null, cutoff: settings.cutoff }, context);
   return {
@@ -542,7 +542,7 @@ class WorkerRun {
     try {
       const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal, this.budget);
       if (answered === null) {
-        // // Otherwise this worker would immediately take the task again.
+        // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();
         return null;
       }

@@ -42,7 +42,7 @@ export function connectToCopy(path: string, unreadable: unknown): Db {
   if ((statsOf(`${path}-wal`)?.size ?? 0n) > 0n || statsOf(`${path}-shm`) !== undefined) throw unreadable;
   const file = openSync(path, "r");
   try {
-    // // Read in parts, because one read returns at most 2 GB.
+    // Read in parts, because one read returns at most 2 GB.
     const bytes = Buffer.allocUnsafe(fstatSync(file).size);
     let read = 0;
     while (read < bytes.length) {

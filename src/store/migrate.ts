@@ -44,7 +44,7 @@ export function migrate(db: Database.Database, path: string): void {
       "Update art-e, or pass another file with --db.",
     );
   }
-  // // Checked before the migrations, which would fail with SQL errors on tables with another history.
+  // Checked before the migrations, which would fail with SQL errors on tables with another history.
   if (current > 0) checkHistory(db, path, known.slice(0, current));
   if (current === known.length) return;
   addFunctions(db, current === 0 ? 0 : (db.prepare("SELECT count(*) FROM mail_order").pluck().get() as number));
@@ -83,7 +83,7 @@ function readMigrations(): Migration[] {
 
 function apply(db: Database.Database, migration: Migration, path: string): void {
   const inTransaction = db.transaction(() => {
-    // // Another process might have migrated while this one waited for the write lock.
+    // Another process might have migrated while this one waited for the write lock.
     if ((db.pragma("user_version", { simple: true }) as number) >= migration.number) return;
     db.exec(
       "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)",

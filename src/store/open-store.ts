@@ -25,7 +25,7 @@ export function withTickTransaction(db: Db): <T>(read: () => T) => T {
     try {
       commit.run();
     } catch {
-      // // A damaged file. Nothing was written and the next read reports it; no caller would receive an error from
+      // A damaged file. Nothing was written and the next read reports it; no caller would receive an error from
       // here.
       if (db.inTransaction) db.exec("ROLLBACK");
     }
@@ -238,7 +238,7 @@ export function sleepSync(ms: number): void {
 }
 
 function unusable(path: string, cause: Error): UserError {
-  // // SQLite reports the same if only the header of a database is damaged. The file's first bytes distinguish the two.
+  // SQLite reports the same if only the header of a database is damaged. The file's first bytes distinguish the two.
   if (isNotDatabase(cause) && hasSqliteHeader(path) === false) return notOurs(path, "it is not a SQLite file");
   return new UserError(
     "db_unusable",
@@ -277,7 +277,7 @@ export function checkDatabaseFile(path: string, mustExist: boolean): void {
 }
 
 function checkApplicationId(db: Db, path: string): void {
-  // // Count tables first: a process that creates this file concurrently sets the id before it adds tables.
+  // Count tables first: a process that creates this file concurrently sets the id before it adds tables.
   const tables = db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() as number;
   const id = db.pragma("application_id", { simple: true });
   if (id === APPLICATION_ID) return;

@@ -80,16 +80,16 @@ const PAGE_BYTES = 4096;
 function repairHeader(page: Buffer, fileBytes: number): void {
   page.write("SQLite format 3\0", 0, "latin1");
   page.writeUInt16BE(PAGE_BYTES, 16);
-  // // Write and read version 2, so that an existing WAL next to the file is used.
+  // Write and read version 2, so that an existing WAL next to the file is used.
   page.set([2, 2, 0, 64, 32, 32], 18);
   page.writeUInt32BE(Math.floor(fileBytes / PAGE_BYTES), 28);
-  // // No free pages: the list might be damaged, and reading does not need it.
+  // No free pages: the list might be damaged, and reading does not need it.
   page.fill(0, 32, 40);
   page.writeUInt32BE(4, 44);
   page.fill(0, 52, 56);
   page.writeUInt32BE(1, 56);
   page.fill(0, 64, 68);
-  // // SQLite trusts the page count only if these two are equal.
+  // SQLite trusts the page count only if these two are equal.
   page.writeUInt32BE(page.readUInt32BE(24), 92);
 }
 
@@ -203,7 +203,7 @@ class TableReader {
   }
 
   *byRowid(): Generator<Row> {
-    // // Breadth first, so that the large readable parts come before a damaged part uses up the failure limit.
+    // Breadth first, so that the large readable parts come before a damaged part uses up the failure limit.
     const ranges: [bigint, bigint][] = [[-(2n ** 63n), 2n ** 63n - 1n]];
     for (let range = ranges.shift(); range !== undefined; range = ranges.shift()) {
       let [low, high] = range;
@@ -233,7 +233,7 @@ class TableReader {
     const up = yield* this.read(`${this.select} ORDER BY ${key.join(", ")}`, [], fresh);
     if (up.isComplete) return;
     yield* this.read(`${this.select} ORDER BY ${key.map((column) => `${column} DESC`).join(", ")}`, [], fresh);
-    // // An index of a table without row ids contains the primary key.
+    // An index of a table without row ids contains the primary key.
     const match = key.map((column) => `${column} = ?`).join(" AND ");
     for (const index of this.indexes()) {
       for (const direction of ["ASC", "DESC"]) {

@@ -148,7 +148,7 @@ const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay
 ];
 
 const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay | null])[] = [
-  // // The start of a range that has am or pm only at its end.
+  // The start of a range that has am or pm only at its end.
   [
     new RegExp(`(?<![\\w:.$])${HOUR_MINUTE}(?=\\s*(?:-|–|to|until)\\s*\\d{1,2}(?:[:.]\\d{2})?\\s*${AM_PM})`, "g"),
     ([h, m]) => amOrPm(Number(h), Number(m ?? 0)),
@@ -205,7 +205,7 @@ function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups)
     const value = read(groupsOffsetText.slice(0, -2) as Groups);
     if (value === null) return match;
     found.push(value);
-    // // Mask with a letter: after a space, the hyphen of a range would be read as a minus.
+    // Mask with a letter: after a space, the hyphen of a range would be read as a minus.
     return "x".repeat(match.length);
   });
 }

@@ -98,7 +98,7 @@ const MARK = 1;
 const SURROGATE = 2;
 
 export function foldText(text: string): FoldedText {
-  // // Almost all mail is ASCII, and comparing these lengths is the fastest check.
+  // Almost all mail is ASCII, and comparing these lengths is the fastest check.
   if (Buffer.byteLength(text) === text.length) return { text: text.toLowerCase(), positions: null };
   const { basic, foldBeyond } = readCharacters();
   const folded = new Uint16Array(text.length);
@@ -110,7 +110,7 @@ export function foldText(text: string): FoldedText {
       const to = foldBeyond(text.codePointAt(i) as number);
       isInWord = to !== SPACE;
       folded[i] = isInWord ? 0xd800 + ((to - 0x10000) >> 10) : SPACE;
-      // // A lone surrogate separates words, like the U+FFFD that SQLite replaces it with.
+      // A lone surrogate separates words, like the U+FFFD that SQLite replaces it with.
       if (!isPairAt(text, i)) continue;
       folded[++i] = isInWord ? 0xdc00 + (to & 0x3ff) : SPACE;
     } else if (unit !== MARK) {

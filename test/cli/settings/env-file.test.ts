@@ -84,7 +84,10 @@ describe("an address in .env, with the key in the environment", () => {
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
     expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("give it with --api-url")]);
     const hub = await artE("stats --split test --quiet", { HF_TOKEN: KEY });
-    expect([hub.code, hub.stderr]).toEqual([2, expect.stringContaining("pass its URL with HF_ENDPOINT in the environment")]);
+    expect([hub.code, hub.stderr]).toEqual([
+      2,
+      expect.stringContaining("pass its URL with HF_ENDPOINT in the environment"),
+    ]);
     expect(received).toEqual([]);
   });
 });
