@@ -42,13 +42,13 @@ describe("download file", () => {
       ],
       [
         "a page that is no Parquet file, though it came with 200",
-        { handler: (req, res) => sendFile(req, res, page), says: "does not begin and end with PAR1" },
+        { handler: (req, res) => sendFile(req, res, page), says: "does not start and end with PAR1" },
       ],
       [
         "a file whose end is missing, though the server called it whole",
         {
           handler: (req, res) => sendFile(req, res, FILE.subarray(0, THIRD)),
-          says: "does not begin and end with PAR1",
+          says: "does not start and end with PAR1",
         },
       ],
       [
@@ -79,7 +79,7 @@ describe("download file", () => {
         {
           handler: (_, res) => res.writeHead(429, { "retry-after": "3600" }).end(),
           says: "429",
-          hint: "wait some minutes",
+          hint: "Wait some minutes",
         },
       ],
     ])("%s", async (_, { handler, changes, says, hint = "", asked = 1 }) => {
@@ -88,7 +88,7 @@ describe("download file", () => {
       expect(error).toMatchObject({ name: "UserError", code: "download_failed", exitCode: 1 });
       expect(error).toMatchObject({ message: expect.stringContaining(says), hint: expect.stringContaining(hint) });
       expect(error).toMatchObject({
-        message: expect.stringContaining(`could not download ${server.endpoint}/data/test.parquet: `),
+        message: expect.stringContaining(`Cannot download ${server.endpoint}/data/test.parquet: `),
       });
       expect(server.seen).toHaveLength(asked);
       expect(await left()).toEqual([]);

@@ -25,7 +25,9 @@ describe("the hub's address", () => {
   it.each(["huggingface.co", "ftp://huggingface.co", "https://name:secret@mirror.example.com"])(
     "%s is refused, without repeating it",
     (address) => {
-      expect(() => checkedEndpoint(address)).toThrow(/not a plain http or https address$/);
+      expect(() => checkedEndpoint(address)).toThrow(
+        /^Cannot use the hub's URL: expected a plain http or https URL\.$/,
+      );
     },
   );
 

@@ -24,7 +24,7 @@ describe("a message", () => {
   it("that is too large is refused by name", async () => {
     const noise = randomBytes(17 * 1024 * 1024).toString("base64");
     await expect(compressJson("Its trace", noise)).rejects.toThrow(
-      /^Its trace has \d+\.\d MB compressed; the queue takes 16\.0 MB at most$/,
+      /^Its trace has \d+\.\d MB compressed, and the queue accepts at most 16\.0 MB$/,
     );
     await expect(compressJson("Its trace", noise)).rejects.toBeInstanceOf(MessageTooLarge);
   });
@@ -40,7 +40,7 @@ describe("a message", () => {
     ["compressed text that is no JSON", deflateRawSync("{").toString("base64")],
     ["JSON of another kind", deflateRawSync("[]").toString("base64")],
   ])("of %s is refused", async (_, text) => {
-    await expect(readCompressed("It", text, z.strictObject({}))).rejects.toThrow(/^It (cannot be read|is not what)/);
+    await expect(readCompressed("It", text, z.strictObject({}))).rejects.toThrow(/^It (cannot be read|is invalid)/);
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe("a message", () => {
     ["a run with a strange id", runManifestSchema, { protocol: PROTOCOL, runId: "../../x" }],
     ["a run of another protocol", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
   ])("that is %s is refused", (_, schema, value) => {
-    expect(() => readMessage("It", value, schema)).toThrow(/^It is not what art-e writes: /);
+    expect(() => readMessage("It", value, schema)).toThrow(/^It is invalid: /);
   });
 
   it("with a task is taken", () => {
@@ -77,9 +77,7 @@ describe("the address of a queue", () => {
   it.each(["localhost:6379", "http://x", "redis://", "redis://h/db", "redis://:hidden-word@h/1?x=1", ""])(
     "%s is refused, without repeating it",
     (text) => {
-      expect(() => parseQueueUrl(text)).toThrow(
-        "--queue (or ART_E_QUEUE_URL): expected the address of a Redis server.",
-      );
+      expect(() => parseQueueUrl(text)).toThrow("--queue (or ART_E_QUEUE_URL): expected the URL of a Redis server.");
     },
   );
 });

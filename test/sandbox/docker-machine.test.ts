@@ -132,7 +132,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       process.env.PATH = `${folder}:${path}`;
       expect(await missingForImage("lake:1")).toBeNull();
       expect(await missingForImage("lake:2")).toBe(
-        "Docker has no image lake:2: art-e suite image writes a Dockerfile for it",
+        "the Docker image lake:2 is missing: art-e suite image writes a Dockerfile for it",
       );
       process.env.PATH = "/nowhere";
       expect(await missingForImage("lake:1")).toBe("Docker is not installed");

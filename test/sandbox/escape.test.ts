@@ -448,7 +448,7 @@ describe("folders of the host", needs("sandbox", machinesStart), () => {
       expect(await shell(machine, script)).toMatchObject({ exitCode: 1, stdout: "shown.\n..\n" });
       await machine.close();
       const open = openMachine({ snapshot: { readOnly: [gold] }, hidden: [join(shown, "suite")] });
-      await expect(open).rejects.toThrow("lies in a folder that stays hidden");
+      await expect(open).rejects.toThrow("inside a hidden folder");
     } finally {
       rmSync(shown, { recursive: true });
     }

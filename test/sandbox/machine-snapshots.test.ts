@@ -86,8 +86,8 @@ describe("the snapshots of a suite", () => {
 
   test("that a task names and that do not exist are told with those that do", async () => {
     const snapshots = await readSnapshots(null);
-    expect(() => snapshotOf("jupiter", snapshots)).toThrow(/no snapshot "jupiter"\. Known are: .*\bjupyter\b/);
-    expect(() => snapshotOf("constructor", snapshots)).toThrow("no snapshot");
+    expect(() => snapshotOf("jupiter", snapshots)).toThrow(/Unknown snapshot "jupiter"\. Available: .*\bjupyter\b/);
+    expect(() => snapshotOf("constructor", snapshots)).toThrow("Unknown snapshot");
   });
 });
 
@@ -169,7 +169,7 @@ describe("a machine holds what its snapshot says:", needs("sandbox", machinesSta
   test("a set-up that fails says which command, and leaves nothing", async () => {
     const setUp = [["bash", "-c", "echo why not >&2; exit 3"]];
     await expect(openMachine({ snapshot: { setUp } })).rejects.toThrow(
-      "the machine could not be set up: bash -c echo why not >&2; exit 3 (exit code 3): why not",
+      "cannot set up the machine: bash -c echo why not >&2; exit 3 (exit code 3): why not",
     );
   });
 

@@ -62,7 +62,7 @@ describe("a check of a task of one's own", () => {
     [
       "an argument that is missing",
       step("copyfile_from_host_to_guest", { dest: "/home/user/a" }),
-      "error arguments_invalid config[0].parameters.src: is missing, which copyfile_from_host_to_guest takes",
+      "error arguments_invalid config[0].parameters.src: is missing, but copyfile_from_host_to_guest requires it",
     ],
     [
       "an argument of another type",
@@ -72,22 +72,22 @@ describe("a check of a task of one's own", () => {
     [
       "an argument that is misspelt",
       step("execute", { command: "ls", shel: true }),
-      "warning argument_unknown config[0].parameters.shel: is no argument of execute. Did you mean shell?",
+      "warning argument_unknown config[0].parameters.shel: is not an argument of execute. Did you mean shell?",
     ],
     [
       "an option that is misspelt",
       graded({ func: "compare_csv", options: { ignore_cse: true } }),
-      "warning argument_unknown evaluator.options.ignore_cse: is no argument of compare_csv. Did you mean ignore_case?",
+      "warning argument_unknown evaluator.options.ignore_cse: is not an argument of compare_csv. Did you mean ignore_case?",
     ],
     [
       "a getter without what it gets",
       graded({ result: { type: "vm_command_line" } }),
-      "error arguments_invalid evaluator.result.command: is missing, which vm_command_line takes",
+      "error arguments_invalid evaluator.result.command: is missing, but vm_command_line requires it",
     ],
     [
       "a snapshot that there is not",
       { snapshot: "bse" },
-      "error snapshot_unknown snapshot: there is no snapshot bse. Did you mean base?",
+      "error snapshot_unknown snapshot: unknown snapshot bse. Did you mean base?",
     ],
   ])("finds %s", async (_, changes, finding) => {
     expect(await checkMinimal(changes)).toEqual([finding]);
@@ -114,16 +114,16 @@ describe("a check of a suite", () => {
   });
 
   it.each<[string, object, string]>([
-    ["a field that is misspelt", { tag: ["cli"] }, "warning field_unknown tag: is no field of the task format"],
+    ["a field that is misspelt", { tag: ["cli"] }, "warning field_unknown tag: is not a field of the task format"],
     [
       "no number of actions",
       { action_number: null },
-      "warning field_missing action_number: is missing: the task has no difficulty",
+      "warning field_missing action_number: is missing, so the task has no difficulty",
     ],
     [
       "a tag outside the vocabulary",
       { tags: ["cli", "abstract", "traditional_data_processing", "easy"] },
-      "warning tag_unknown tags[3]: easy is no tag of the task format",
+      "warning tag_unknown tags[3]: easy is not a tag of the task format",
     ],
     [
       "two interfaces",
@@ -140,30 +140,30 @@ describe("a check of a suite", () => {
     [
       "an unknown set-up function",
       { config: [{ func: "upload_files", arguments: {} }] },
-      "error function_unknown config[0].func: upload_files is no set-up function of Flowbook",
+      "error function_unknown config[0].func: upload_files is not a setup function of Flowbook",
     ],
     [
       "a function of the other dialect",
       { evaluation: { func: "compare_table", arguments: {} } },
-      "error function_unknown evaluation.func: compare_table is no evaluation function of Flowbook; " +
-        "Spider2-V has one, and writes its tasks otherwise",
+      "error function_unknown evaluation.func: compare_table is not an evaluation function of Flowbook; " +
+        "Spider2-V has one, but in a different task format",
     ],
     [
       "an unknown comparison within one that joins several",
       { evaluation: { func: "evaluate_multiple_notebooks", arguments: { comparisons: [{ func: "compare_all" }] } } },
       "error function_unknown evaluation.arguments.comparisons[0].func: " +
-        "compare_all is no evaluation function of Flowbook",
+        "compare_all is not an evaluation function of Flowbook",
     ],
     [
       "an evaluation without a function",
       { evaluation: {} },
-      "warning evaluation_missing evaluation: is missing or names no function: the task has no score",
+      "warning evaluation_missing evaluation: is missing or has no function, so the task has no score",
     ],
     [
       "set-up in the other spelling",
       { config: [{ type: "upload_file_to_vm", parameters: { src: "a", dest: "/b" } }] },
-      "warning function_old_spelling config[0].type: upload_file_to_vm is passed over, " +
-        "as at the origin: Flowbook reads {func, arguments}",
+      "warning function_old_spelling config[0].type: upload_file_to_vm is skipped, " +
+        "like in Flowbook, which reads {func, arguments}",
     ],
     [
       "an input that is missing",
@@ -199,18 +199,18 @@ describe("a check of a suite", () => {
       "a result saved over the gold file",
       compareCsv({ local_expected: "gold.csv", vm_result: "/home/user/gold.csv" }),
       "error destination_equal evaluation.arguments.local_expected: " +
-        "gold.csv is where the result is saved too: the score is 1 whatever it holds",
+        "the result is also saved as gold.csv, so the score is always 1",
     ],
     [
       "a relative path in the machine",
       compareCsv({ local_expected: "gold.csv", vm_result: "out.csv" }),
-      "warning machine_path_relative evaluation.arguments.vm_result: out.csv is no absolute path in the machine",
+      "warning machine_path_relative evaluation.arguments.vm_result: out.csv is not an absolute path in the machine",
     ],
     [
       "the upload as gold and the gold as result",
       compareCsv({ local_expected: "in.csv", vm_result: "/home/user/gold.csv" }),
       "warning arguments_swapped evaluation.arguments.local_expected: " +
-        "in.csv is uploaded at the start, and gold.csv lies in the task's folder: the two look swapped",
+        "in.csv is uploaded at the start, and gold.csv is in the task's folder: the two look swapped",
     ],
     [
       "an upload to another folder than the result's",
@@ -225,8 +225,8 @@ describe("a check of a suite", () => {
   it("finds one guidance in both tasks of a pair", () => {
     const findings = findingsIn(flowbookPair({ tags: ["cli", "verbose", "traditional_data_processing"] }));
     expect(findings).toEqual([
-      "warning counterpart_same_guidance counterpart: b is verbose too; one of a pair is abstract, the other verbose",
-      "warning counterpart_same_guidance counterpart: a is verbose too; one of a pair is abstract, the other verbose",
+      "warning counterpart_same_guidance counterpart: b is also verbose, but a pair has one abstract and one verbose task",
+      "warning counterpart_same_guidance counterpart: a is also verbose, but a pair has one abstract and one verbose task",
     ]);
   });
 
@@ -237,7 +237,7 @@ describe("a check of a suite", () => {
       "error path_outside evaluation.arguments.local_expected: " +
         "gold file /home/user/out.csv is outside of the task's folder",
       "error arguments_swapped evaluation.arguments.vm_result: " +
-        "gold.csv is no path in the machine, but /home/user/out.csv is: swapped arguments?",
+        "gold.csv is not a path in the machine, but /home/user/out.csv is. Are the arguments swapped?",
     ]);
   });
 
@@ -262,18 +262,18 @@ describe("a check of Spider2-V's tasks", () => {
     [
       "an unknown getter",
       evaluator({ result: { type: "vm_files", path: "/home/user/out.csv" } }),
-      "error function_unknown evaluator.result.type: vm_files is no getter of Spider2-V",
+      "error function_unknown evaluator.result.type: vm_files is not a getter of Spider2-V",
     ],
     [
       "an unknown function of a list",
       evaluator({ func: ["compare_csv", "compare_all"], result: [], expected: [] }),
-      "error function_unknown evaluator.func[1]: compare_all is no evaluation function of Spider2-V",
+      "error function_unknown evaluator.func[1]: compare_all is not an evaluation function of Spider2-V",
     ],
     [
       "one destination for both",
       evaluator({ result: { type: "vm_file", path: "/home/user/out.csv", dest: "gold.csv" } }),
       "error destination_equal evaluator.expected.dest: " +
-        "gold.csv is where the result is saved too: the score is 1 whatever it holds",
+        "the result is also saved as gold.csv, so the score is always 1",
     ],
     [
       "one destination among several",
@@ -283,7 +283,7 @@ describe("a check of Spider2-V's tasks", () => {
         expected: [{ type: "local_file", path: "examples/excel/a/in.csv", dest: "y" }],
       }),
       "error destination_equal evaluator.expected[0].dest: " +
-        "y is where the result is saved too: the score is 1 whatever it holds",
+        "the result is also saved as y, so the score is always 1",
     ],
     [
       "a file relative to the task's folder",
@@ -303,7 +303,7 @@ describe("a check of Spider2-V's tasks", () => {
           { type: "open", parameters: { path: "/home/user/in.csv" } },
         ],
       },
-      "warning screen_passed_over config[0].type: launch, open: only for a screen, and passed over where there is none",
+      "warning screen_passed_over config[0].type: launch, open: needs a screen, and is skipped without one",
     ],
     [
       "what only a browser shows",
@@ -322,8 +322,8 @@ describe("a check of Spider2-V's tasks", () => {
   it("finds an account that is needed, without the tag for it", () => {
     const config = [{ type: "snowflake_init", parameters: {} }];
     expect(findingsIn(spiderPair({ config }))).toEqual([
-      "warning tag_account_missing tags: lacks account, which snowflake_init needs: " +
-        "account settings reach only tasks with it",
+      "warning tag_account_missing tags: the tag account is missing: snowflake_init needs " +
+        "account settings, which only tasks with the tag get",
       "warning needs_account config[0].type: snowflake_init: needs an account",
     ]);
   });
@@ -338,7 +338,7 @@ describe("a check of ids and counterparts", () => {
     };
     expect(findingsIn(moved).slice(0, 2)).toEqual([
       "error id_differs id: is e, but the task's folder is c",
-      "error file_name_differs : is in d.json, where c.json is looked for",
+      "error file_name_differs : is in d.json, expected c.json",
     ]);
   });
 
@@ -363,9 +363,9 @@ describe("a check of ids and counterparts", () => {
       ),
     );
     expect(findingsIn(files).filter((line) => line.startsWith("error"))).toEqual([
-      "error counterpart_self counterpart: is the task itself; b names it and is probably meant",
-      "error counterpart_not_mutual counterpart: a does not point back: it names itself",
-      "error counterpart_not_mutual counterpart: b does not point back: it names a",
+      "error counterpart_self counterpart: is the task itself; probably b is meant, which refers to this task",
+      "error counterpart_not_mutual counterpart: a does not refer back: its counterpart is itself",
+      "error counterpart_not_mutual counterpart: b does not refer back: its counterpart is a",
       "error counterpart_missing counterpart: z is not in the suite",
     ]);
   });
@@ -399,7 +399,7 @@ describe("a check of files", () => {
         task: "a",
         file: "examples/excel/a/a.json",
         field: "evaluation.arguments.local_expected",
-        message: "gold file gold.csv leads over a link, which is not followed",
+        message: "gold file gold.csv is reached through a link, which is not followed",
       },
     ]);
   });
@@ -418,7 +418,7 @@ describe("a check of account settings", () => {
   it.each(["settings_file", "setting_file", "config_file"])("finds a template that was not copied (%s)", (field) => {
     const files = { ...naming("settings/s.json", field), "settings/s.json.template": "{}" };
     expect(settingsFindings(files)).toEqual([
-      "warning settings/s.json : is not filled in: copy the file that ends in .template, without this ending, " +
+      "warning settings/s.json : is not filled in: copy the template without its ending .template, " +
         "and fill it in (1 task needs it)",
     ]);
   });
@@ -443,7 +443,7 @@ describe("a check of account settings", () => {
 
   it("finds settings that are missing, and nothing where they are filled in", () => {
     expect(settingsFindings(naming("settings/s.json"))).toEqual([
-      "warning settings/s.json : is missing, and there is no template for it (1 task needs it)",
+      "warning settings/s.json : is missing, and has no template (1 task needs it)",
     ]);
     expect(settingsFindings({ ...naming("settings/s.json"), "settings/s.json": '{"user": "ida"}' })).toEqual([]);
   });
@@ -451,7 +451,7 @@ describe("a check of account settings", () => {
   it("looks at nothing outside of the suite", () => {
     expect(settingsFindings(naming("../../../etc/hostname"))).toEqual([
       "error examples/excel/a/a.json config[0].parameters.settings_file: " +
-        "settings file ../../../etc/hostname is outside of the suite's folder, or leads over a link",
+        "settings file ../../../etc/hostname is outside of the suite's folder, or is reached through a link",
     ]);
   });
 });

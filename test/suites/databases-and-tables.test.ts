@@ -141,7 +141,7 @@ describe("sheet_data: cells as pandas reads them", () => {
     const book = cells(["n"]);
     expect(await compare(book, book, { ...rule, sheet_idx0: 4 })).toBe(0);
     expect(await compare(book, book, { ...rule, sheet_idx0: "RNSheet1", sheet_idx1: "ENSheet1" })).toBe(1);
-    await expect(compare(book, book, { ...rule, sheet_idx1: "EI4" })).rejects.toThrow("lacks a sheet");
+    await expect(compare(book, book, { ...rule, sheet_idx1: "EI4" })).rejects.toThrow("does not have the sheet");
   });
 
   function withStrings(items: string): Parts {
@@ -237,7 +237,7 @@ describe("workbooks that are not what they seem", () => {
   ])("%s scores 0 as a result", async (_, result) => expect(await compare(result, sound, names)).toBe(0));
 
   it("raises for a rule that is not known", async () => {
-    await expect(compare(sound, sound, { type: "colour" })).rejects.toThrow("not known");
+    await expect(compare(sound, sound, { type: "colour" })).rejects.toThrow("unknown rule type");
     expect(await compare(sound, sound, names)).toBe(1);
   });
 });

@@ -72,7 +72,7 @@ describe("a task of Flowbook", () => {
     const right = await evaluate(evaluation, ofFlowbook({ "home/result.csv": "b,a\nx,01\n" }, suite));
     expect(right).toMatchObject({ score: 1, state: "success", reason: "" });
     const wrong = await evaluate(evaluation, ofFlowbook({ "home/result.csv": "b,a\nx,2\n" }, suite));
-    expect(wrong).toMatchObject({ score: 0, state: "success", reason: "compare_csv gives 0" });
+    expect(wrong).toMatchObject({ score: 0, state: "success", reason: "compare_csv returned 0" });
   });
 
   it("scores 0 for whatever goes wrong in its function, and says what", async () => {
@@ -244,7 +244,7 @@ describe("a task of Spider2-V", () => {
     const metrics = [metric("check_include_exclude", getter, call("rule", { rules: { include: ["ok"] } }))];
     const { score, reason } = await evaluate({ metrics }, { suite: { "eval.sh": script }, runs: true });
     expect({ score, reason }).toEqual({ score: 0, reason: expect.stringContaining(said) });
-    expect(reason).toContain("check_include_exclude gives 0; ");
+    expect(reason).toContain("check_include_exclude returned 0; ");
   });
 });
 
@@ -286,7 +286,7 @@ describe("what is done before grading", () => {
   it("leaves the rest out in a folder, and says so where the score is not 1", async () => {
     const grade = await evaluate({ postconfig, metrics: [text("/home/copy", "ab")] }, { suite });
     expect(grade).toMatchObject({ score: 0, state: "success" });
-    for (const note of ["execute needs a screen", "execute needs a machine", "dream is not known"]) {
+    for (const note of ["execute needs a screen", "execute needs a machine", "dream is unknown"]) {
       expect(grade.reason).toContain(note);
     }
     expect((await evaluate({ postconfig, metrics: [text("/home/result", "ab")] }, { suite })).score).toBe(1);

@@ -114,7 +114,7 @@ describe("set-up as Flowbook writes it", () => {
     expect(result).toEqual({
       ok: false,
       state: "setup_error",
-      reason: "set-up step 1, upload_script_and_execute: /home/user/init.sh ended with exit code 3: is here",
+      reason: "setup step 1, upload_script_and_execute: /home/user/init.sh ended with exit code 3: is here",
     });
     expect(read("home/user/later")).toBeNull();
   });
@@ -132,13 +132,13 @@ describe("set-up as Flowbook writes it", () => {
       "missing_files",
       "init.sh, which is missing in the ta",
     ],
-    ["a function that is not known", call("dream"), "unsupported", "step 1, dream: no such function"],
-    ["a function of the other form", call("sleep", { seconds: 0 }), "unsupported", "no such function"],
-    ["a property of every object", call("constructor"), "unsupported", "no such function"],
+    ["a function that is not known", call("dream"), "unsupported", "step 1, dream: unknown function"],
+    ["a function of the other form", call("sleep", { seconds: 0 }), "unsupported", "unknown function"],
+    ["a property of every object", call("constructor"), "unsupported", "unknown function"],
     ["a path out of the suite", upload("../../etc/passwd", "/home/user/a"), "setup_error", "leaves the suite"],
     ["a link out of the suite", upload("link", "/home/user/a"), "setup_error", "leaves the suite through a link"],
     ["a relative path of the machine", upload("in.csv", "a"), "setup_error", "not an absolute path"],
-    ["arguments that are missing", call("upload_file_to_vm"), "setup_error", "arguments are wrong"],
+    ["arguments that are missing", call("upload_file_to_vm"), "setup_error", "arguments are invalid"],
   ] as const)("refuses %s", async (_, step, state, reason) => {
     const { result } = await setUp([step], { suite: { "in.csv": "" } });
     expect(result).toMatchObject({ ok: false, state, reason: expect.stringContaining(reason) });
@@ -186,7 +186,7 @@ describe("set-up as Spider2-V writes it", () => {
     const fails = await setUp([call("execute", { command: ["sh", "-c", "echo broken; exit 2"] })], spider());
     expect(fails.result).toMatchObject({
       state: "setup_error",
-      reason: "set-up step 1, execute: sh -c echo broken; exit 2 ended with exit code 2: broken",
+      reason: "setup step 1, execute: sh -c echo broken; exit 2 ended with exit code 2: broken",
     });
   });
 });

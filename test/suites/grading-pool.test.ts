@@ -94,7 +94,9 @@ describe("a process that grades", () => {
   it("is ended where what was left takes too much memory, and the next grading gets another", async () => {
     const grade = await gradeCsv(`a,b\n${"1,2\n".repeat(3_000_000)}`);
     expect(grade).toMatchObject({ score: null, state: "eval_error" });
-    expect(grade.reason).toMatch(/^grading was ended: its process ended \(SIG\w+\), which takes more memory than/);
+    expect(grade.reason).toMatch(
+      /^grading failed: its process ended \(SIG\w+\), probably because it ran out of memory/,
+    );
     expect(await gradeCsv("a,b\n1,2\n")).toMatchObject({ score: 1 });
   });
 
@@ -105,7 +107,7 @@ describe("a process that grades", () => {
       expect(await own.evaluate(task, machine, join(folder, "work"), never)).toEqual({
         score: null,
         state: "eval_error",
-        reason: "grading was ended: reading what was left took longer than 1 s",
+        reason: "grading failed: reading the agent's files took longer than 1 s",
       });
     } finally {
       await own.close();

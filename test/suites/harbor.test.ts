@@ -72,7 +72,7 @@ command = "true"
     [
       "steps",
       { "task.toml": "[[steps]]\nname = 'a'\n", "instruction.md": null, "tests/test.sh": null },
-      "unsupported t/task.toml steps: a task of several steps",
+      "unsupported t/task.toml steps: tasks with several steps are unsupported",
     ],
     [
       "a later major version",
@@ -92,7 +92,7 @@ command = "true"
     [
       "sidecars",
       { "environment/docker-compose.yaml": "services: {}\n" },
-      "unsupported t/environment/docker-compose.yaml : a task with further containers",
+      "unsupported t/environment/docker-compose.yaml : tasks with additional containers are unsupported",
     ],
     ["a GPU", { "task.toml": "[environment]\ngpus = 1\n" }, "unsupported t/task.toml environment.gpus: needs a GPU"],
     [
@@ -103,37 +103,37 @@ command = "true"
     [
       "a verifier apart",
       { "task.toml": "[verifier]\nenvironment_mode = 'separate'\n" },
-      "unsupported t/task.toml verifier: is verified in an environment of its own",
+      "unsupported t/task.toml verifier: a separate verifier environment is unsupported",
     ],
     [
       "a key of the host",
       { "task.toml": `[verifier]\nenv = { KEY = "\${OPENAI_API_KEY}" }\n` },
-      `unsupported t/task.toml verifier.env.KEY: takes \${OPENAI_API_KEY} of the host, which is not given to tasks`,
+      `unsupported t/task.toml verifier.env.KEY: uses \${OPENAI_API_KEY} from the host, which tasks do not get`,
     ],
     [
       "a network",
       { "tests/test.sh": "#!/bin/bash\n# curl\napt-get -y install jq\n" },
-      "unsupported t/tests/test.sh : needs a network, which there is none of: apt-get -y install jq",
+      "unsupported t/tests/test.sh : needs a network, which tasks do not have: apt-get -y install jq",
     ],
     [
       "another base",
       { "environment/Dockerfile": "FROM node:22\n" },
-      "needs_docker t/environment/Dockerfile : only Docker can have its environment: the base image node:22 is not known",
+      "needs_docker t/environment/Dockerfile : its environment needs Docker: unknown base image node:22",
     ],
     [
       "a build",
       { "environment/Dockerfile": "FROM debian\nRUN make\n" },
-      "needs_docker t/environment/Dockerfile : only Docker can have its environment: Dockerfile:2: RUN make: is more than packages",
+      "needs_docker t/environment/Dockerfile : its environment needs Docker: Dockerfile:2: RUN make: is more than packages",
     ],
     [
       "no solution",
       { "solution/solve.sh": null },
-      "solution_missing t/solution/solve.sh : is missing: the oracle cannot do it",
+      "solution_missing t/solution/solve.sh : is missing, so the oracle cannot solve the task",
     ],
     [
       "an MCP server",
       { "task.toml": "[[environment.mcp_servers]]\nname = 'mail'\n" },
-      "mcp_passed_over t/task.toml environment.mcp_servers: agents here are not told of them",
+      "mcp_passed_over t/task.toml environment.mcp_servers: agents do not get MCP servers from tasks",
     ],
     [
       "a user",
@@ -153,8 +153,12 @@ command = "true"
   });
 
   it.each<[string, Readonly<Record<string, string | null>>, string]>([
-    ["no tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is no regular file"],
-    ["no instruction", { "instruction.md": null }, "file_missing t/instruction.md : is missing, or is no regular file"],
+    ["no tests", { "tests/test.sh": null }, "file_missing t/tests/test.sh : is missing, or is not a regular file"],
+    [
+      "no instruction",
+      { "instruction.md": null },
+      "file_missing t/instruction.md : is missing, or is not a regular file",
+    ],
     [
       "a broken task.toml",
       { "task.toml": "[task\n" },
@@ -168,7 +172,7 @@ command = "true"
     [
       "no environment",
       { "environment/Dockerfile": null },
-      "environment_invalid t/environment/Dockerfile : is missing, and task.toml names no docker_image",
+      "environment_invalid t/environment/Dockerfile : is missing, and task.toml has no docker_image",
     ],
   ])("reports %s as an error", async (_, files, error) => {
     const root = temporaryFolder();
@@ -295,7 +299,7 @@ CMD ["bash"]
   });
 
   it.each([
-    ["FROM python:3.12-alpine", "the base image python:3.12-alpine is not known"],
+    ["FROM python:3.12-alpine", "unknown base image python:3.12-alpine"],
     ["FROM debian AS a\nFROM debian", "Dockerfile:2: FROM begins a second stage"],
     ["FROM debian\nCOPY --from=x a b", "Dockerfile:2: COPY --from is for Docker alone"],
     ["FROM debian\nCOPY nothing /app/", "Dockerfile:2: COPY nothing: there is no such file in environment/"],
@@ -311,12 +315,9 @@ CMD ["bash"]
     [`FROM debian\nENV A=\${B:?unset}`, `Dockerfile:2: \${B:?unset} is for Docker alone`],
     [`FROM debian\nENV A=\${PATH%:*}`, `Dockerfile:2: \${PATH%:*} is for Docker alone`],
     ["FROM debian\nENV A=\\$B", "Dockerfile:2: A with an escaped $ is for Docker alone"],
-    ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is a place that the machine keeps to itself"],
-    ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is a place that the machine keeps to itself"],
-    [
-      "FROM debian\nWORKDIR /usr/src/app",
-      "/usr/src/app lies among the machine's packages, where nothing can be written",
-    ],
+    ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is reserved for the machine"],
+    ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is reserved for the machine"],
+    ["FROM debian\nWORKDIR /usr/src/app", "/usr/src/app is in a read-only folder of the machine's packages"],
   ])("that is %j is for Docker alone", (dockerfile, obstacle) => {
     const folder = writeHarborTask(temporaryFolder(), { "environment/Dockerfile": dockerfile });
     symlinkSync("/etc/passwd", join(folder, "environment/link"));
@@ -358,9 +359,9 @@ describe("a reward", () => {
   it.each<[string | null, string | null, string]>([
     ['{"reward": 2}', null, "the reward is 2, not from 0 to 1"],
     [null, "good", "the reward is NaN, not from 0 to 1"],
-    ["[1]", "1", "reward.json is no JSON object"],
-    ["{", "1", "reward.json is no JSON object"],
-    ['{"ok": true}', "1", "reward.json holds no number"],
+    ["[1]", "1", "reward.json is not a JSON object"],
+    ["{", "1", "reward.json is not a JSON object"],
+    ['{"ok": true}', "1", "reward.json contains no number"],
   ])("cannot be reward.json %j with reward.txt %j", (json, text, message) => {
     expect(() => parseRewards(json, text)).toThrow(message);
   });

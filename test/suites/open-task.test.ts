@@ -79,7 +79,7 @@ describe("a task that is opened in a sandboxed machine", needs("sandbox", machin
       ok: false,
       state: "setup_error",
       reason: expect.stringMatching(
-        /^set-up step 1, upload_script_and_execute: \/home\/user\/init.sh ended with exit code \d+: ls: .*lamps/,
+        /^setup step 1, upload_script_and_execute: \/home\/user\/init.sh ended with exit code \d+: ls: .*lamps/,
       ),
     });
   });
@@ -94,7 +94,7 @@ describe("a task that is opened", () => {
     expect(await openSuiteTask(task, { suite, machines }, signal)).toEqual({
       ok: false,
       state: "not_ready",
-      reason: 'there is no snapshot "moon": snapshots.json in the suite\'s folder adds one',
+      reason: 'unknown snapshot "moon": add it to snapshots.json in the suite\'s folder',
     });
   });
 
@@ -136,12 +136,12 @@ describe("a task", () => {
     [
       "a set-up function of an account",
       "bigquery_init",
-      "needs_account: set-up step 1, bigquery_init: needs an account",
+      "needs_account: setup step 1, bigquery_init: needs an account",
     ],
-    ["of a server", "airbyte_webui_init", "needs_server: set-up step 1, airbyte_webui_init: needs a server"],
-    ["for a screen", "act", "unsupported: set-up step 1, act: needs a screen"],
-    ["that cannot be done here", "upload_file", "unsupported: set-up step 1, upload_file: cannot be run here"],
-    ["that nobody knows", "dream", "unsupported: set-up step 1, dream: is not known"],
+    ["of a server", "airbyte_webui_init", "needs_server: setup step 1, airbyte_webui_init: needs a server"],
+    ["for a screen", "act", "unsupported: setup step 1, act: needs a screen"],
+    ["that cannot be done here", "upload_file", "unsupported: setup step 1, upload_file: is unsupported"],
+    ["that nobody knows", "dream", "unsupported: setup step 1, dream: is unknown"],
   ])("is told its obstacle: %s", async (_, func, said) => {
     expect(await obstacleTo(spider([call(func)]), "excel")).toBe(said);
     const setUp = new Map<string, CustomFunction>([[func, () => undefined]]);
@@ -220,11 +220,15 @@ describe("a task's snapshot", needs("sandbox", machinesStart), () => {
 
   it.each([
     ["base", "echo art-e-none; sh -c true\n# art-e-none\n", null],
-    ["base", "x=$(art-e-none list)", "not_ready: the snapshot base lacks what the task's scripts call: art-e-none"],
+    [
+      "base",
+      "x=$(art-e-none list)",
+      "not_ready: the snapshot base does not have programs that the task's scripts call: art-e-none",
+    ],
     ["base", "cd /tmp\nif art-e-none; then true; fi", "not_ready: the snapshot base lacks"],
     ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base lacks"],
-    ["far", "true", "needs_server: there is no snapshot far here: runs in containers"],
-    ["moon", "true", 'not_ready: there is no snapshot "moon"'],
+    ["far", "true", "needs_server: the snapshot far is not available: runs in containers"],
+    ["moon", "true", 'not_ready: unknown snapshot "moon"'],
   ])("%s with the script %j: %s", async (snapshot, script, said) => {
     const found = await withSnapshot(snapshot, script);
     if (said === null) expect(found).toBeNull();

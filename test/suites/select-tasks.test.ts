@@ -38,13 +38,13 @@ describe("a selection of tasks", () => {
   });
 
   it("refuses ids that are none, or of several", () => {
-    expect(() => select({ task: ["x"] })).toThrow("The suite has no task x.");
-    expect(() => select({ task: ["b"] })).toThrow("Several tasks begin with b: b1, b2.");
+    expect(() => select({ task: ["x"] })).toThrow('Unknown task "x".');
+    expect(() => select({ task: ["b"] })).toThrow("Several tasks start with b: b1, b2.");
   });
 
   it("refuses an index file with tasks that the suite has not", () => {
     expect(() => select({ index: "wrong.json" })).toThrow(
-      "The index file lists 1 tasks that the suite has not, such as excel/b1.",
+      "The index file lists 1 tasks that are not in the suite, such as excel/b1.",
     );
   });
 });
@@ -87,14 +87,14 @@ describe("an index file", () => {
   });
 
   it.each([
-    ["a list", ["a"], "is no JSON object of tools"],
-    ["ids that are numbers", { excel: [1] }, "is no JSON object of tools"],
-    ["no JSON", "{", "is no JSON object of tools"],
+    ["a list", ["a"], "expected a JSON object of tools"],
+    ["ids that are numbers", { excel: [1] }, "expected a JSON object of tools"],
+    ["no JSON", "{", "expected a JSON object of tools"],
   ])("is refused with %s", (_, content, message) => {
     expect(() => readIndexFile("index.json", suiteWith(content))).toThrow(message);
   });
 
   it("is refused where there is none", () => {
-    expect(() => readIndexFile("other.json", suiteWith({}))).toThrow("There is no index file other.json");
+    expect(() => readIndexFile("other.json", suiteWith({}))).toThrow("Cannot find the index file other.json");
   });
 });

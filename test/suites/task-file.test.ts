@@ -180,7 +180,11 @@ describe("a task of Spider2-V", () => {
       "evaluator.result: expected a list of 2, as func is one",
     ],
     ["a getter for a list", { expected: { type: "rule" } }, "evaluator.expected: expected a list of 2, as func is one"],
-    ["a list for a function", { func: "f", options: [{}] }, "evaluator.options: expected no list, as func is none"],
+    [
+      "a list for a function",
+      { func: "f", options: [{}] },
+      "evaluator.options: expected no list, because func is not a list",
+    ],
     [
       "a getter without a type",
       { result: [{ path: "/a" }, {}] },
@@ -201,7 +205,7 @@ describe("a file that is no task", () => {
     ["is no JSON", "{", /^is not JSON: /],
     ["is no object", [1], /expected object/],
     ["is nested too deep", `{"a":${"[".repeat(200)}${"]".repeat(200)}}`, /^is nested more than 100 levels deep$/],
-    ["is too large", " ".repeat(2_000_001), /^has 2000001 bytes; at most 2000000 are read$/],
+    ["is too large", " ".repeat(2_000_001), /^has 2000001 bytes, more than the maximum of 2000000$/],
   ])("%s", (_, content, message) => {
     const { tasks, problems } = read({ [at("a")]: content });
     expect(tasks).toEqual([]);
@@ -279,7 +283,7 @@ describe("a suite's folder", () => {
   });
 
   it("is refused without examples", () => {
-    expect(() => openSuiteFolder("/nonexistent")).toThrow("/nonexistent is no task suite");
+    expect(() => openSuiteFolder("/nonexistent")).toThrow("/nonexistent is not a task suite");
   });
 
   it("has folders without a task's file reported", () => {

@@ -229,7 +229,7 @@ describe("gate", () => {
         "--no-worse-than 1: accuracy is from 0 to 1, so nothing",
       ],
       ["gate base.json --baseline none.json", "There is no results file none.json."],
-      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: there is no folder no."],
+      ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
     ])("%s is refused", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

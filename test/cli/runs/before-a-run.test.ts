@@ -63,7 +63,11 @@ describe("before a run", () => {
       ));
 
     it("without a database", () =>
-      refused("run -a baseline --db no.db", "There is no database at no.db.", "Import some mail first"));
+      refused(
+        "run -a baseline --db no.db",
+        "Cannot open the database no.db: the file does not exist.",
+        "Import mail first",
+      ));
 
     it("with a database of another program", () => {
       write("notes.db", "this is no database");
@@ -86,7 +90,7 @@ describe("before a run", () => {
     it("with an output file in a folder that there is not", () =>
       refused(
         "run -a baseline -o no/results.json",
-        "--output: Cannot write no/results.json: there is no folder no.",
+        "--output: Cannot write no/results.json: the folder no does not exist.",
         "mkdir -p no",
       ));
 
