@@ -77,7 +77,7 @@ describe("compare", () => {
     it.each([
       ["compare full.json", "There is one run only to compare."],
       ["compare full.json none.json", "There is no results file none.json."],
-      ["compare full.json run_none", 'There is no run "run_none" in ./art-e.db.'],
+      ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is no results file of art-e: runId: "],
       ["compare full.json short.json --metric f1", 'There is no metric "f1" here.'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],

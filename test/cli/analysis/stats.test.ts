@@ -117,6 +117,6 @@ describe("stats of runs", () => {
   it("a beginning that several runs share names none of them", async () => {
     const { code, stderr } = await artE("stats --run run_");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: More than one run begins with "run_"\.\n {7}\S/);
+    expect(stderr).toMatch(/^art-e: More than one run starts with "run_"\.\n {7}\S/);
   });
 });

@@ -66,7 +66,7 @@ describe("labels", () => {
   });
 
   it.each([
-    ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: There is no trace "nobody"/],
+    ['{"trace": "nobody", "label": "good"}', /^art-e: odd.jsonl, line 1: Unknown trace "nobody"/],
     ['\n{"trace": "latest/1", "label": "fine"}', /odd.jsonl, line 2: label: expected good, bad, neutral, skip/],
     ["good", /odd.jsonl, line 1 is not JSON/],
     ["", /odd.jsonl holds no labels/],

@@ -115,7 +115,7 @@ describe("report", () => {
     ["report --format csv --traces none", "--traces is for --format html; csv has no conversations."],
     ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
-    ["report run_nowhere", 'There is no run "run_nowhere"'],
+    ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: there is no folder nowhere."],
     ["report --format pdf", "--format: expected html or md or csv."],
   ])("%s is refused", async (line, message) => {

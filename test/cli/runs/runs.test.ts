@@ -109,7 +109,7 @@ describe("runs", () => {
       [["rename", "RUN", "run_1"], 'NAME: "run_1" cannot name a run.'],
       [["rename", "RUN", "results.json"], 'NAME: "results.json" cannot name a run.'],
       [["rename", "RUN", "a\nb"], "cannot name a run."],
-      [["rename", "run_none", "x"], 'There is no run "run_none"'],
+      [["rename", "run_none", "x"], 'Unknown run "run_none"'],
       [["rename", "RUN"], "NAME: expected a name, or --remove."],
       [["note", "RUN", "x", "--remove"], "NOTE: expected a note, or --remove."],
       [["tag", "RUN", "two words"], 'TAGS: "two words" cannot be a tag.'],

@@ -193,7 +193,7 @@ describe("score", () => {
     ],
     ["a judge and none", "--judge openai/judge-1 --no-judge", "--no-judge and --judge contradict each other."],
     ["votes of no judge", "--no-judge --judge-votes 3", "--judge-votes is given, but --judge is off."],
-    ["a run that there is not", "--run run_x", 'There is no run "run_x"'],
+    ["a run that there is not", "--run run_x", 'Unknown run "run_x"'],
   ])("refuses %s", async (_, flags, message) => {
     const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
