@@ -68,7 +68,7 @@ describe("stats of the mail", () => {
         "ART-E Corpus (./art-e.db)",
         RULE,
         "Messages:                516",
-        "Distinct mails:          311",
+        "Distinct emails:         311",
         "Inboxes:                 3",
         "Folders without address: 0",
         "Addresses:               89",

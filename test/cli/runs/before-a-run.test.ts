@@ -120,7 +120,7 @@ describe("before a run", () => {
       ));
 
     it("and no run has been begun", async () => {
-      expect((await artE("stats --runs")).stdout).toBe("No runs yet: art-e run -a AGENT makes one.\n");
+      expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
 

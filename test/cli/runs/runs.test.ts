@@ -39,7 +39,7 @@ describe("runs", () => {
           `^${good} +baseline +offline/baseline +questions.jsonl test +completed +3/3 +0\\.\\d{3} \\[0\\.\\d+, 0\\.\\d+\\]\\* +\\$0\\.00 +\\d{4}-`,
         ),
       );
-      expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Nobody judged these answers/)]);
+      expect([empty, note]).toEqual(["", expect.stringMatching(/^\* Not judged: the score is/)]);
     });
 
     it("names the most frequent error in the totals of a run", async () => {
@@ -77,7 +77,7 @@ describe("runs", () => {
       const scores = [...stdout.matchAll(/^\d+ +\w+ +(\d\.\d{3}) /gm)].map(([, score]) => Number(score));
       expect(scores).toHaveLength(3);
       expect(scores).toEqual([...scores].sort((a, b) => a - b));
-      const [, hint = ""] = /A task in full: art-e (.+)/.exec(stdout) ?? [];
+      const [, hint = ""] = /Show a complete task: art-e (.+)/.exec(stdout) ?? [];
       expect((await artE(hint)).code).toBe(0);
     });
 
@@ -134,7 +134,7 @@ describe("runs", () => {
       const { runId, taskResults } = await json(`${RUN} -l 2`);
       expect(taskResults ?? []).toBeDefined();
       const listed = await artE(`runs delete ${runId}`);
-      expect(listed.stdout).toMatch(/1 run would be deleted\. Give --yes to do it\.\n$/);
+      expect(listed.stdout).toMatch(/1 run would be deleted\. Pass --yes to delete them\.\n$/);
       expect((await artE(`show ${runId}/1`)).code).toBe(0);
       expect((await artE(`runs delete ${runId} --yes`)).stdout).toMatch(/1 run deleted, with results and traces\.\n$/);
       expect((await artE(`show ${runId}/1`)).code).toBe(2);
