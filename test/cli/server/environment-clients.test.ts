@@ -150,8 +150,8 @@ describe("env client", () => {
   it.each([
     ["", "--for"],
     ["--for nemo", "--for: expected trl or verifiers or art"],
-    ["--for trl -o there.py", "--output: .*there.py is there already"],
-    ["--for verifiers -o there.py", "--output: .*there.py is there already"],
+    ["--for trl -o there.py", "--output: .*there.py already exists"],
+    ["--for verifiers -o there.py", "--output: .*there.py already exists"],
     ["--for trl -o there.py/client.py", "--output: "],
   ])("refuses %s", async (flags, message) => {
     write("there.py", "# mine");
