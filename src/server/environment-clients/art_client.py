@@ -26,7 +26,7 @@ def mail_rows(split: "str | None" = None, limit: "int | None" = None) -> list[di
 
 
 async def rollout(model: "art.Model", row: dict[str, Any]) -> "art.Trajectory":
-    """Plays one episode, with the server's reward and its scores as metrics. Raises if the server or the model fails."""
+    """Plays one episode, with the server's reward and scores. Raises if the server or the model fails."""
     client = EnvironmentClient()
     try:
         task = await asyncio.to_thread(client.reset, **row)

@@ -103,8 +103,8 @@ class EnvironmentClient:
         """
         Calls a tool and returns its result as text. Raises ToolFailure for an invalid call.
 
-        `arguments` can be the model's JSON text. `reply` is the rest of the model's reply, for the trace that the server
-        saves: content, model, and usage with input_tokens and output_tokens.
+        `arguments` can be the model's JSON text. `reply` is the rest of the model's reply, for the trace that the
+        server saves: content, model, and usage with input_tokens and output_tokens.
         """
         if self.done:
             raise ToolFailure("The episode has ended. Do not call more tools.")
@@ -116,7 +116,7 @@ class EnvironmentClient:
         return _text(observation.get("result"))
 
     def answer_in_text(self, text: Any) -> None:
-        """Submits a last reply without a tool call as the answer, as in a run of art-e. Does nothing for an empty text."""
+        """Submits a last reply without a tool call as the answer, as in a run of art-e. Ignores an empty text."""
         if self.done or not isinstance(text, str) or not text.strip():
             return
         try:
@@ -137,7 +137,7 @@ class EnvironmentClient:
             connection.close()
 
     def _ask_again(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Reconnects between episodes, because a closed idle connection or a restarted server must not end a training."""
+        """Reconnects between episodes. A closed idle connection or a restarted server must not end a training."""
         end = time.monotonic() + RESTART_SECONDS
         pause = 0.0
         while True:
@@ -255,7 +255,7 @@ class _WebSocket:
                         return message.decode()
 
     def answer_pings(self) -> None:
-        """Answers pings while the trainer computes. Without a pong, the server would treat the client as disconnected."""
+        """Answers pings while the trainer computes, so that the server does not disconnect the client."""
         if not self._lock.acquire(blocking=False):
             return
         try:
