@@ -124,15 +124,15 @@ describe("before a run", () => {
       ));
 
     it("and no run has been begun", async () => {
-      expect((await artE("stats --runs")).stdout).toBe("No runs yet: art-e run -a AGENT makes one.\n");
+      expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
 
   describe("what is not in the file is said in one line:", () => {
     it.each([
-      ["stats --run run_1", 'There is no run "run_1"', "art-e runs list"],
-      ["export-traces", 'There is no run "latest"', "art-e runs list"],
-      ["show latest/1", 'There is no run "latest"', "art-e runs list"],
+      ["stats --run run_1", 'Unknown run "run_1"', "art-e runs list"],
+      ["export-traces", 'Unknown run "latest"', "art-e runs list"],
+      ["show latest/1", 'Unknown run "latest"', "art-e runs list"],
       ["show <no@mail>", "There is no mail <no@mail>", "art-e search ADDRESS WORDS finds mails."],
       ["search xyz@nowhere.example gas", "is from or to xyz@nowhere.example.", "The addresses with most mail: "],
       [
