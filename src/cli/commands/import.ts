@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
-import type { ImportProgress, Skipped } from "../../mail/import.js";
+import type { ImportProgress, ImportSummary, Skipped } from "../../mail/import.js";
 import type { ImportOutcome } from "../../mail/import-command.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
@@ -20,7 +20,7 @@ export const importCommand = defineCommand(
       .array(text)
       .default([])
       .meta({
-        description: `Maildir folders, tar archives, Kaggle's emails.csv, parsed CSV, Parquet, mbox or .eml files [default: downloads ${EMAILS_DATASET}]`,
+        description: `Folders, tar and zip archives, mbox, .eml, CSV and Parquet files with mail [default: downloads ${EMAILS_DATASET}]`,
       }),
     csvPath: file.optional().meta({ description: "Alias of SOURCE", alias: "c" }),
     limit: wholeNumber(0).default(0).meta({ description: "Maximum number of emails to read (0 = all)", alias: "l" }),
@@ -84,6 +84,7 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   const { dropped, skipped } = summary;
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
+    ["Forms", formCounts(summary.forms)],
     ["Stored", `${count(summary.stored)} new messages, ${count(summary.distinct)} of them distinct mails`],
     ["Duplicates", `${count(summary.duplicates)} were here already`],
   ];
@@ -104,6 +105,14 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
   const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
   if (skippedFile !== null) shown.push(`All skipped mails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
+}
+
+function formCounts(forms: ImportSummary["forms"]): string {
+  return (
+    Object.entries(forms)
+      .map(([form, mails]) => `${form} ${count(mails)}`)
+      .join(", ") || "none"
+  );
 }
 
 /** Number of skipped mails by reason, most frequent first. */
