@@ -229,6 +229,9 @@ const NO_TEXT: BodyText = { text: "", isHtml: false };
 
 /** The text of the parts that a mail program shows as the body. */
 function bodyTextOf(part: MimePart, root: MimePart): BodyText {
+  if (part.encryption !== null) {
+    return { text: `[Encrypted with ${part.encryption}: the text cannot be read.]`, isHtml: false };
+  }
   if (part.children.length === 0) return leafTextOf(part, root);
   const texts = part.children.map((child) => bodyTextOf(child, root)).filter(({ text }) => !isBlank(text));
   if (part.type.value === "multipart/alternative") return preferredOf(texts);
