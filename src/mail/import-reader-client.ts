@@ -115,8 +115,8 @@ interface PackedBatch {
 
 export function packBatch({ mails, bad, bytesRead }: CorpusBatch<PreparedMail>): PackedBatch {
   const fields: unknown[] = [];
-  for (const { messageId, path, owner, inbox, contentHash, art, content } of mails) {
-    fields.push(messageId, path, owner, inbox, contentHash, art, content !== null);
+  for (const { messageId, path, owner, inbox, contentHash, art, names, content } of mails) {
+    fields.push(messageId, path, owner, inbox, contentHash, art, names, content !== null);
     if (content === null) continue;
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
@@ -147,6 +147,7 @@ export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatc
       inbox: textOrNull(),
       contentHash: text(),
       art: fields[at++] as ArtFinding | null,
+      names: fields[at++] as readonly string[],
       content: fields[at++] === true ? content() : null,
     });
   }

@@ -199,9 +199,9 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
     format,
     totalBytes,
     async *batches(signal) {
-      const hashes = new Set<string>();
+      const keys = new Set<string>();
       // ART's filter may drop the first copy and pass the next.
-      const isKnown = (hash: string) => filter === "none" && hashes.size === hashes.add(hash).size;
+      const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
       for await (const { mails, bad, bytesRead } of source.batches(signal)) {
         yield { mails: mails.map((email) => prepareMail(email, filter, isKnown)), bad, bytesRead };
       }
@@ -209,9 +209,10 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
   };
 }
 
-function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (hash: string) => boolean): PreparedMail {
-  const { messageId, path, owner, inbox, contentHash, content } = toStorableMail(email, isKnown);
-  return { messageId, path, owner, inbox, contentHash, content, art: filter === "art" ? applyArtRules(email) : null };
+function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: string) => boolean): PreparedMail {
+  const { messageId, path, owner, inbox, contentHash, content, names } = toStorableMail(email, isKnown);
+  const art = filter === "art" ? applyArtRules(email) : null;
+  return { messageId, path, owner, inbox, contentHash, content, names, art };
 }
 
 /** ART's three rules in order of application. */

@@ -265,6 +265,7 @@ const anyMail = fc.record({
   owner: textOrNull,
   inbox: textOrNull,
   contentHash: text,
+  names: fc.array(text),
   art: fc.option(fc.oneof(fc.record({ drop: fc.constant("repeat" as const) }), fc.record({ repeatKey: text }))),
   content: fc.option(
     fc.record({

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../platform/errors.js";
 import { requireRegularFile } from "../../platform/files.js";
-import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail } from "../email.js";
+import type { AsWritten, BadEmail, CorpusBatch, Email, FiledEmail, HeaderNames } from "../email.js";
 
 /** A truncated or damaged source. `where` is the progress: `after 1,204 of 9,000 bytes`. */
 export function brokenSource(name: string, where: string, cause: unknown): UserError {
@@ -55,9 +55,9 @@ export function locateMail(path: string): MailLocation {
 
 /** A mail and its location; `inbox` is the address of its mailbox where the source names it. */
 export function fileEmail(email: Email, { path, owner }: MailLocation, inbox: string | null): FiledEmail {
-  const { messageId, subject, sender, to, cc, bcc, date, body, asWritten } = email;
+  const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, asWritten } = email;
   // Spread syntax would take a tenth of the time of reading a corpus.
-  const filed: FiledEmail & { asWritten?: AsWritten } = {
+  const filed: FiledEmail & { headerNames?: HeaderNames; asWritten?: AsWritten } = {
     messageId,
     subject,
     sender,
@@ -70,6 +70,7 @@ export function fileEmail(email: Email, { path, owner }: MailLocation, inbox: st
     owner,
     inbox,
   };
+  if (headerNames !== undefined) filed.headerNames = headerNames;
   if (asWritten !== undefined) filed.asWritten = asWritten;
   return filed;
 }
