@@ -49,8 +49,18 @@ export interface Email {
   readonly date: string | null;
   /** Decoded text, lines ended by LF, without white space at its end. */
   readonly body: string;
+  /** Left out if the header has no display names. */
+  readonly headerNames?: HeaderNames;
   /** What became of it on the way; left out where nothing did. */
   readonly asWritten?: AsWritten;
+}
+
+/** The display names in a header, as written: read further only for the first of the copies of an email. */
+export interface HeaderNames {
+  /** Next to the addresses of From, To, Cc and Bcc. */
+  readonly names: readonly string[];
+  /** Fields in which Enron's export lists names: X-From, X-To, X-cc and X-bcc. */
+  readonly lists: readonly string[];
 }
 
 /** What tidying a mail took away, for those who measure it as it was written. */
