@@ -67,7 +67,7 @@ describe("the snapshots of a suite", () => {
     ["a file that is nobody's to write", { a: { files: { "/etc/passwd": "" } } }, "must lie below"],
     ["a shim that is a path", { a: { shims: { "../../x": "" } } }, "must be the name of a program"],
     ["a package that is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
-    ["one that extends none", { a: { extends: "b" } }, 'extends "b", which is none'],
+    ["one that extends none", { a: { extends: "b" } }, 'extends the unknown snapshot "b"'],
     ["one that extends itself", { a: { extends: "b" }, b: { extends: "a" } }, "extends itself"],
   ])("are refused with %s", async (_, content, why) => {
     write(content);

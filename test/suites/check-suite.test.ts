@@ -95,7 +95,7 @@ describe("a check of a task of one's own", () => {
 
   it("finds snapshots.json broken, and takes the snapshots that it has", async () => {
     const [broken, ...others] = await checkMinimal({}, { "snapshots.json": "{broken" });
-    expect(broken).toMatch(/^error snapshots_invalid : .*snapshots\.json is not JSON/);
+    expect(broken).toMatch(/^error snapshots_invalid : Cannot read .*snapshots\.json: it is not JSON/);
     expect(others).toEqual([]);
     const own = JSON.stringify({ mine: { extends: "base" } });
     expect(await checkMinimal({ snapshot: "mine" }, { "snapshots.json": own })).toEqual([]);
@@ -128,12 +128,12 @@ describe("a check of a suite", () => {
     [
       "two interfaces",
       { tags: ["cli", "gui", "abstract", "traditional_data_processing"] },
-      "warning tag_count tags: has 2 interface tags; one of cli, gui, cli+gui",
+      "warning tag_count tags: has 2 interface tags, expected one of cli, gui, cli+gui",
     ],
     [
       "no domain",
       { tags: ["cli", "abstract"] },
-      "warning tag_count tags: has no domain tags; one of data_warehousing, data_transformation, " +
+      "warning tag_count tags: has no domain tags, expected one of data_warehousing, data_transformation, " +
         "data_ingestion_and_integration, data_analysis_and_visualization, data_orchestration, " +
         "traditional_data_processing, it_service_management",
     ],
@@ -344,7 +344,7 @@ describe("a check of ids and counterparts", () => {
 
   it("finds one id in two tools", () => {
     const files = { ...flowbookPair({}), ...taskFiles("jupyter", flowbookTask("a", "b")) };
-    expect(findingsIn(files)).toEqual(["error id_duplicate id: is that of examples/excel/a/a.json too"]);
+    expect(findingsIn(files)).toEqual(["error id_duplicate id: is also the id of examples/excel/a/a.json"]);
   });
 
   it("finds counterparts that are missing, the task itself, or do not point back", () => {
@@ -431,7 +431,7 @@ describe("a check of account settings", () => {
 
   it("finds a template that no task names", () => {
     const files = { ...spiderPair({}), "settings/other.json.template": "{}" };
-    expect(settingsFindings(files)[0]).toMatch(/^warning settings\/other\.json .*\(no task names it\)$/);
+    expect(settingsFindings(files)[0]).toMatch(/^warning settings\/other\.json .*\(no task uses it\)$/);
   });
 
   it("finds a copy that is not filled in, without showing its values", () => {

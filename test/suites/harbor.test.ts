@@ -184,7 +184,7 @@ command = "true"
     const root = temporaryFolder();
     writeHarborTask(join(root, "a/t"));
     writeHarborTask(join(root, "b/t"));
-    expect(await checked(root)).toEqual(["error id_duplicate b/t/task.toml id: is that of a/t/task.toml too"]);
+    expect(await checked(root)).toEqual(["error id_duplicate b/t/task.toml id: is also the id of a/t/task.toml"]);
   });
 });
 
@@ -313,8 +313,8 @@ describe("a reward", () => {
   });
 
   it.each<[string | null, string | null, string]>([
-    ['{"reward": 2}', null, "the reward is 2, not from 0 to 1"],
-    [null, "good", "the reward is NaN, not from 0 to 1"],
+    ['{"reward": 2}', null, "the reward is 2, expected 0 to 1"],
+    [null, "good", "the reward is NaN, expected 0 to 1"],
     ["[1]", "1", "reward.json is not a JSON object"],
     ["{", "1", "reward.json is not a JSON object"],
     ['{"ok": true}', "1", "reward.json contains no number"],

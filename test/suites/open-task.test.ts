@@ -225,8 +225,8 @@ describe("a task's snapshot", needs("sandbox", machinesStart), () => {
       "x=$(art-e-none list)",
       "not_ready: the snapshot base does not have programs that the task's scripts call: art-e-none",
     ],
-    ["base", "cd /tmp\nif art-e-none; then true; fi", "not_ready: the snapshot base lacks"],
-    ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base lacks"],
+    ["base", "cd /tmp\nif art-e-none; then true; fi", "not_ready: the snapshot base does not have programs"],
+    ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base does not have programs"],
     ["far", "true", "needs_server: the snapshot far is not available: runs in containers"],
     ["moon", "true", 'not_ready: unknown snapshot "moon"'],
   ])("%s with the script %j: %s", async (snapshot, script, said) => {

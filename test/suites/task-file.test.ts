@@ -177,9 +177,13 @@ describe("a task of Spider2-V", () => {
     [
       "lists of other lengths",
       { result: [{ type: "rule" }] },
-      "evaluator.result: expected a list of 2, as func is one",
+      "evaluator.result: expected a list of 2, because func is a list",
     ],
-    ["a getter for a list", { expected: { type: "rule" } }, "evaluator.expected: expected a list of 2, as func is one"],
+    [
+      "a getter for a list",
+      { expected: { type: "rule" } },
+      "evaluator.expected: expected a list of 2, because func is a list",
+    ],
     [
       "a list for a function",
       { func: "f", options: [{}] },
