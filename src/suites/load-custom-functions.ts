@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<keyof CustomFunctions, (name: string) => boolean>> 
   getters: (name) => isImplemented("spider2v", "getter", name),
 };
 
-const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by name, see docs/task-suites.md.`;
+const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by name, see docs/write-a-suite.md.`;
 
 /** Loads the user's module, which runs with this program's rights. Only the module in `--functions` is loaded. */
 export async function loadCustomFunctions(path: string): Promise<CustomFunctions> {

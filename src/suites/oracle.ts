@@ -238,6 +238,6 @@ function parseLine(line: string, where: string): unknown {
 }
 
 function invalid(message: string, cause?: unknown): UserError {
-  const hint = "Each line contains suite, uuid, state, files, expected_score and grading: see docs/task-suites.md.";
+  const hint = "Each line contains suite, uuid, state, files, expected_score and grading: see docs/write-a-suite.md.";
   return new UserError("oracle_invalid", message, hint, 2, { cause });
 }

@@ -29,7 +29,7 @@ describe("WorkersWatch", needs("redis"), () => {
     await look(4);
     await showWorkers();
     await look(20);
-    // Redis returns empty, and the workers need some seconds to show themselves again.
+    // Redis returns empty, and the workers need some seconds to publish their state again.
     await redis.client.flushall();
     await look(4);
     await showWorkers();

@@ -371,10 +371,10 @@ describe("run suite", () => {
 });
 
 describe("suite docs", () => {
-  /** The sample of the page on task suites: the demo's oracle file is graded as it says. */
+  /** The example in the docs: the demo's oracle file is graded with the documented result. */
 
   const { artE, path } = workFolder();
-  const PAGE = readFileSync(join(ROOT, "docs/task-suites.md"), "utf8");
+  const PAGE = readFileSync(join(ROOT, "docs/write-a-suite.md"), "utf8");
   const [, line = "", shown = ""] = /^\$ art-e (suite check \S+ --oracle \S+)\n(.+)$/m.exec(PAGE) ?? [];
 
   it(
