@@ -47,6 +47,8 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
     settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,
     settings.maxTokens !== 2048 && `${settings.maxTokens} tokens a reply, not 2048`,
     typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's own`,
+    typeof settings.reasoningEffort === "string" && `reasoning effort ${settings.reasoningEffort}, not the model's own`,
+    isRecord(settings.extraBody) && `request fields ${Object.keys(settings.extraBody).join(", ")} (--body)`,
   ].filter((difference) => difference !== false);
 }
 

@@ -11,6 +11,8 @@ declare module "zod" {
     alias?: string;
     /** A comma-separated list: its values add up if the flag is repeated. */
     isList?: boolean;
+    /** A list whose flag takes one value and can be repeated: its values may contain commas. */
+    isRepeated?: boolean;
   }
 }
 
@@ -44,10 +46,11 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
   const flags = described
     .filter(({ name }) => !positionals.includes(name))
     .map(({ name, field, description, alias }): [string, Flags[string]] => {
-      const { type, isArray, isRequired, isList } = typeOf(field);
+      const { type, isArray, isRequired, isList, isRepeated } = typeOf(field);
+      const coerce = isRepeated ? listOf : isList ? joinRepeated : lastRepeated;
       const options = {
         ...(alias === undefined ? {} : { alias }),
-        ...(isArray ? {} : { coerce: isList ? joinRepeated : lastRepeated }),
+        ...(isArray ? {} : { coerce }),
         type,
         describe: description,
       };
@@ -73,6 +76,11 @@ function joinRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.join(",") : values;
 }
 
+/** The values of a flag that can be repeated. */
+function listOf(values: unknown): unknown {
+  return values === undefined || Array.isArray(values) ? values : [values];
+}
+
 /** What a field means, with its default where the description names none: `Mails to show [default: 10]`. */
 export function describe(field: z.ZodType): string | undefined {
   const { description } = field;
@@ -87,6 +95,7 @@ interface FlagType {
   readonly type: "boolean" | "number" | "string";
   readonly isArray: boolean;
   readonly isList: boolean;
+  readonly isRepeated: boolean;
   readonly isRequired: boolean;
 }
 
@@ -97,8 +106,9 @@ function typeOf(field: z.ZodType): FlagType {
   }
   if (field instanceof z.ZodPipe) return typeOf(field.def.in as z.ZodType);
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
-  const isList = field.meta()?.isList ?? false;
-  return { type, isArray: field instanceof z.ZodArray, isList, isRequired: type !== "boolean" };
+  const { isList = false, isRepeated = false } = field.meta() ?? {};
+  const isArray = field instanceof z.ZodArray && !isRepeated;
+  return { type, isArray, isList, isRepeated, isRequired: type !== "boolean" };
 }
 
 /** Checks a command's flags. The error names the first invalid one as it is typed, a positional in upper case. */
@@ -145,6 +155,9 @@ export const jsonObject = z.string("expected a JSON object").transform((written,
     return z.NEVER;
   }
 });
+
+/** Values of a flag that can be repeated. */
+export const repeated = z.array(z.string()).meta({ isRepeated: true });
 
 export const text = z.string("expected a text").min(1, "expected a text");
 

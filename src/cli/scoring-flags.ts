@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { isScorerName, SCORER_NAMES } from "../scoring/scorers.js";
 import { listText, numberBetween, text, wholeNumber, wordList } from "./read-flags.js";
+import { judgeRequestFlags } from "./request-flags.js";
 
 const names = listText
   .transform(wordList)
@@ -39,6 +40,7 @@ export const judgeShape = {
     .optional()
     .meta({ description: "Ask the judge so many times; most votes win [default: 1]" }),
   judgeBaseUrl: text.optional().meta({ description: "Address of a compatible server for the judge" }),
+  ...judgeRequestFlags,
 };
 
 const thresholds = text

@@ -1,8 +1,10 @@
 import { isProvider } from "../models/model-names.js";
 import { baseUrlOf, hasKey } from "../models/open-model.js";
+import { type RequestExtras, variablesOf } from "../models/request-extras.js";
 import type { Environment } from "../platform/environment.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { IdentifiedSuite } from "../suites/suite.js";
+import type { RunSettings } from "../traces/run-settings.js";
 import type { RunManifest } from "./shared-state.js";
 
 export interface WorkerTerms {
@@ -57,9 +59,9 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   if (settings.unsafeHostPython && !terms.allowPrograms) {
     return "it runs Python outside of a sandbox, which needs --allow-programs here";
   }
-  const { model, baseUrl, judge } = settings;
-  const refused = addressRefusal(model, baseUrl, terms.env);
-  return judge === null ? refused : (refused ?? addressRefusal(judge.model, judge.baseUrl, terms.env));
+  const { judge } = settings;
+  const refused = addressRefusal(settings, terms.env);
+  return judge === null ? refused : (refused ?? addressRefusal(judge, terms.env));
 }
 
 function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
@@ -71,14 +73,23 @@ function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): 
     : `the tasks or files of its suite ${wanted.name} differ from the suite on this machine`;
 }
 
-/** A key of this machine goes to its provider, or to the address that the environment here names. */
-function addressRefusal(model: string, baseUrl: string | null, env: Environment): string | null {
+/**
+ * A key of this machine goes to its provider, or to the address that the environment here names, and so does a
+ * variable that the run's headers or fields refer to.
+ */
+function addressRefusal(
+  asked: Pick<RunSettings, "model" | "baseUrl"> & RequestExtras,
+  env: Environment,
+): string | null {
+  const { model, baseUrl } = asked;
   const [provider = ""] = model.split("/");
-  if (baseUrl === null || !isProvider(provider) || !hasKey(provider, env)) return null;
+  const [variable] = variablesOf(asked);
+  if (baseUrl === null || !isProvider(provider) || (!hasKey(provider, env) && variable === undefined)) return null;
   const own = baseUrlOf(provider, undefined, env);
   if (own !== null && trimEndOf(own, "/") === trimEndOf(baseUrl, "/")) return null;
   const host = URL.parse(baseUrl)?.host ?? "an address that cannot be read";
-  return `it asks ${host}, and the key for ${provider} is only sent there if ${provider.toUpperCase()}_BASE_URL here names that address`;
+  const secret = variable === undefined ? `the key for ${provider}` : `the variable ${variable}`;
+  return `it asks ${host}, and ${secret} is only sent there if ${provider.toUpperCase()}_BASE_URL here names that address`;
 }
 
 export function shorten(fingerprint: string): string {

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { sentParametersSchema } from "../models/model.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { extrasShape } from "../models/request-extras.js";
 import { jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
@@ -69,6 +71,11 @@ export const runSettingsSchema = z
       .exactOptional()
       .describe("Tokens for reasoning beside maxTokens; absent: by what the model is."),
     temperature: z.number().nullable().describe("Null: the provider's default."),
+    reasoningEffort: z
+      .enum(REASONING_EFFORTS)
+      .exactOptional()
+      .describe("How much the model should reason; absent: the model's default."),
+    ...extrasShape,
     toolCalls: z.string().describe("all, or first: only the first tool call of a reply is made."),
     toolChoice: z.string().describe("auto, or required: the model must call a tool in every turn."),
     sent: sentParametersSchema

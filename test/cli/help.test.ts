@@ -126,135 +126,148 @@ describe("help", () => {
   it("art-e run looks like this", async () => {
     const text = await printed("run", "--help");
     expect(text.slice(0, text.indexOf("\nGlobal:"))).toMatchInlineSnapshot(`
-    "art-e run
+      "art-e run
 
-    Let an agent answer the questions, and score its answers
+      Let an agent answer the questions, and score its answers
 
-    Examples:
-      # 100 questions of the test split, with the agent's own model
-      art-e run -a email-search -l 100 -o results.json
-      # what it would cost with another model; nothing is spent
-      art-e run -a email-search --model-id openai/gpt-5.1 --dry-run
-      # go on where a run stopped, and try its failed tasks again
-      art-e run --resume latest --retry-failed
+      Examples:
+        # 100 questions of the test split, with the agent's own model
+        art-e run -a email-search -l 100 -o results.json
+        # what it would cost with another model; nothing is spent
+        art-e run -a email-search --model-id openai/gpt-5.1 --dry-run
+        # go on where a run stopped, and try its failed tasks again
+        art-e run --resume latest --retry-failed
 
-    What to run:
-      -a, --agent ID                  Agent to test (art-e agents list); required
-          --name NAME                 Name the new run, which can then be asked for by it
-          --config FILE               A file of settings, over which flags win, or off [default: art-e.yaml, here or beside
-                                      the database, if there is one]
-          --only NAME,NAME            Only these of the runs in the file of settings, separated by commas
-          --watch                     Serve a page on this machine that shows the run as it goes on
-          --resume RUN                Go on with a run: its id, the beginning of it, or latest
-          --repeat RUN                A new run that asks what RUN asked, with the agent and the settings it had
-          --retry-failed              With --resume: answer the failed tasks again too
-          --force                     With --resume, --repeat: go on though something has changed, and record what differs
-          --dry-run                   Estimate tokens, cost and time, and spend nothing
-          --stats                     Show the dataset's statistics and exit
+      What to run:
+        -a, --agent ID                       Agent to test (art-e agents list); required
+            --name NAME                      Name the new run, which can then be asked for by it
+            --config FILE                    A file of settings, over which flags win, or off [default: art-e.yaml, here or
+                                             beside the database, if there is one]
+            --only NAME,NAME                 Only these of the runs in the file of settings, separated by commas
+            --watch                          Serve a page on this machine that shows the run as it goes on
+            --resume RUN                     Go on with a run: its id, the beginning of it, or latest
+            --repeat RUN                     A new run that asks what RUN asked, with the agent and the settings it had
+            --retry-failed                   With --resume: answer the failed tasks again too
+            --force                          With --resume, --repeat: go on though something has changed, and record what
+                                             differs
+            --dry-run                        Estimate tokens, cost and time, and spend nothing
+            --stats                          Show the dataset's statistics and exit
 
-    Questions:
-      -s, --split SPLIT               Dataset split: train or test [default: test, or the file's only split]
-      -l, --limit N                   Max tasks to run; 0 = all [default: 10]
-          --ids ID,ID                 Only these task ids, separated by commas
-          --inbox ADDRESS             Only questions about this mailbox
-          --min-realism N             Only questions at least so realistic, 0-1
-          --max-sources N             Only questions with at most so many gold mails (ART: 1)
-          --exclude-known-bad         Leave out the questions ART found to be wrong
-          --shuffle                   In random order, by --seed
-          --seed N                    Seed of --shuffle [default: 1]
-          --epochs N                  Ask every question so many times [default: 1]
-          --protocol NAME             art: as the published ART-E figures were made: agent art-e, the first 100 test
-                                      questions with one gold mail, known bad ones left out, no cutoff, its judge; flags
-                                      beside it win
-          --dataset, --csv-path FILE  A file of questions (Parquet, CSV, JSON, JSONL) instead of
-                                      corbt/enron_emails_sample_questions
-          --use-json                  Load by the JSON rows API instead of the Parquet file
-          --revision COMMIT           Revision of the dataset [default: abc84674]
-          --partial-inboxes           Also ask about mailboxes that are not imported as such
-          --cutoff WHICH              query_date (later mail is invisible) or off [default: query_date]
+      Questions:
+        -s, --split SPLIT                    Dataset split: train or test [default: test, or the file's only split]
+        -l, --limit N                        Max tasks to run; 0 = all [default: 10]
+            --ids ID,ID                      Only these task ids, separated by commas
+            --inbox ADDRESS                  Only questions about this mailbox
+            --min-realism N                  Only questions at least so realistic, 0-1
+            --max-sources N                  Only questions with at most so many gold mails (ART: 1)
+            --exclude-known-bad              Leave out the questions ART found to be wrong
+            --shuffle                        In random order, by --seed
+            --seed N                         Seed of --shuffle [default: 1]
+            --epochs N                       Ask every question so many times [default: 1]
+            --protocol NAME                  art: as the published ART-E figures were made: agent art-e, the first 100 test
+                                             questions with one gold mail, known bad ones left out, no cutoff, its judge;
+                                             flags beside it win
+            --dataset, --csv-path FILE       A file of questions (Parquet, CSV, JSON, JSONL) instead of
+                                             corbt/enron_emails_sample_questions
+            --use-json                       Load by the JSON rows API instead of the Parquet file
+            --revision COMMIT                Revision of the dataset [default: abc84674]
+            --partial-inboxes                Also ask about mailboxes that are not imported as such
+            --cutoff WHICH                   query_date (later mail is invisible) or off [default: query_date]
 
-    Tasks of a suite:
-          --suite FOLDER              A task suite's folder: its tasks instead of questions about mailboxes
-          --task ID,ID                Task ids, or their beginnings, separated by commas
-          --tool FOLDER               Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter
-          --tag TAG,TAG               Tasks with all of these tags, separated by commas
-          --index FILE                Tasks that an index file lists, such as test_one.json
-          --counterparts WHICH        both: whole pairs, counterparts added; abstract or verbose: one of each pair
-          --runnable                  Only tasks that can be run here
-          --oracle FILE               Oracle file for the agent oracle [default: the suite's oracle.jsonl]
-          --functions FILE            A module of your own set-up and evaluation functions; it runs with your rights
-          --account-settings FOLDER   A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's
-                                      settings/]
+      Tasks of a suite:
+            --suite FOLDER                   A task suite's folder: its tasks instead of questions about mailboxes
+            --task ID,ID                     Task ids, or their beginnings, separated by commas
+            --tool FOLDER                    Tasks of this folder of examples/ (or of Harbor tasks), such as jupyter
+            --tag TAG,TAG                    Tasks with all of these tags, separated by commas
+            --index FILE                     Tasks that an index file lists, such as test_one.json
+            --counterparts WHICH             both: whole pairs, counterparts added; abstract or verbose: one of each pair
+            --runnable                       Only tasks that can be run here
+            --oracle FILE                    Oracle file for the agent oracle [default: the suite's oracle.jsonl]
+            --functions FILE                 A module of your own set-up and evaluation functions; it runs with your rights
+            --account-settings FOLDER        A folder of VENDOR/settings.json, for tasks tagged account [default: the suite's
+                                             settings/]
 
-    Model:
-          --model-id PROVIDER/NAME    The model, as provider/name or name [default: the agent's own, else
-                                      anthropic/claude-sonnet-5-5]
-          --model-provider NAME       anthropic, openai, google, offline, replay [default: as the model's name tells]
-          --base-url URL              Address of a compatible server
-          --wire-api API              chat or responses, for openai [default: by server]
-          --temperature N             0-2 [default: the agent's, else the provider's]
-          --max-turns N               Model calls a task [default: the agent's, 10]
-          --max-tokens N              Tokens of one reply [default: the agent's, 2048]
-          --reasoning-tokens N        Tokens for reasoning beside them [default: the agent's, else by the model]
-          --price IN,OUT              IN,OUT[,CACHED]: US dollars for a million tokens
-          --cache                     Keep the model's replies in the cache folder, and answer from them
-          --record FILE               Keep the model's replies in FILE, for --model-id replay/FILE
+      Model:
+            --model-id PROVIDER/NAME         The model, as provider/name or name [default: the agent's own, else
+                                             anthropic/claude-sonnet-5-5]
+            --model-provider NAME            anthropic, openai, google, offline, replay [default: as the model's name tells]
+            --base-url URL                   Address of a compatible server
+            --wire-api API                   chat or responses, for openai [default: by server]
+            --temperature N                  0-2 [default: the agent's, else the provider's]
+            --max-turns N                    Model calls a task [default: the agent's, 10]
+            --max-tokens N                   Tokens of one reply [default: the agent's, 2048]
+            --reasoning-effort EFFORT        none, minimal, low, medium, high, xhigh, max [default: the agent's, else the
+                                             model's]
+            --reasoning-tokens N             Tokens for reasoning beside them [default: the agent's, else by the model]
+            --header NAME=VALUE              NAME=VALUE: add a header to the model's requests; VALUE may have \${VARIABLE};
+                                             repeatable
+            --body NAME=JSON                 NAME=JSON: add a field to the body of the model's requests, such as seed=42;
+                                             repeatable
+            --price IN,OUT                   IN,OUT[,CACHED]: US dollars for a million tokens
+            --cache                          Keep the model's replies in the cache folder, and answer from them
+            --record FILE                    Keep the model's replies in FILE, for --model-id replay/FILE
 
-    An agent elsewhere:
-          --agent-url URL             The agent is the model --agent of this OpenAI-compatible address, and runs its own
-                                      tools
-          --agent-command COMMAND     The agent is a program: questions as JSON lines on its stdin, answers on its stdout
-          --tell-task                 With --api-url: put mailbox and day into the question too
-          --api-url URL               The agent is one of this server with the playground API [API_URL]
-      -w, --workspace ID              With --api-url: the workspace [WORKSPACE_ID]
+      An agent elsewhere:
+            --agent-url URL                  The agent is the model --agent of this OpenAI-compatible address, and runs its
+                                             own tools
+            --agent-command COMMAND          The agent is a program: questions as JSON lines on its stdin, answers on its
+                                             stdout
+            --tell-task                      With --api-url: put mailbox and day into the question too
+            --api-url URL                    The agent is one of this server with the playground API [API_URL]
+        -w, --workspace ID                   With --api-url: the workspace [WORKSPACE_ID]
 
-    Speed:
-          --concurrency N             Tasks under way at once, or auto: as many as the server takes [default: auto]
-          --rpm N                     At most so many requests a minute
-          --tpm N                     At most so many tokens a minute, in and out
-          --queue URL                 Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT
-                                      [ART_E_QUEUE_URL]
-          --request-timeout SECONDS   Seconds a model call may take before it is tried again [default: 180]
-          --task-timeout SECONDS      Seconds a task may take [default: 600]
+      Speed:
+            --concurrency N                  Tasks under way at once, or auto: as many as the server takes [default: auto]
+            --rpm N                          At most so many requests a minute
+            --tpm N                          At most so many tokens a minute, in and out
+            --queue URL                      Let the workers of a Redis server answer (art-e worker): redis://HOST:PORT
+                                             [ART_E_QUEUE_URL]
+            --request-timeout SECONDS        Seconds a model call may take before it is tried again [default: 180]
+            --task-timeout SECONDS           Seconds a task may take [default: 600]
 
-    Limits:
-          --max-cost USD              Stop the run at so many US dollars; it can be resumed
-          --max-task-cost USD         End a task at so many US dollars
-          --max-run-tokens N          Stop the run at so many tokens, in and out
-          --max-time MINUTES          Stop the run after so many minutes
-          --max-failures N            Stop the run at so many failed tasks, or a share: 5%
-          --unsafe-host-python        Let execute_python run outside any sandbox, with your rights
+      Limits:
+            --max-cost USD                   Stop the run at so many US dollars; it can be resumed
+            --max-task-cost USD              End a task at so many US dollars
+            --max-run-tokens N               Stop the run at so many tokens, in and out
+            --max-time MINUTES               Stop the run after so many minutes
+            --max-failures N                 Stop the run at so many failed tasks, or a share: 5%
+            --unsafe-host-python             Let execute_python run outside any sandbox, with your rights
 
-    Scores:
-          --scorers NAME,NAME         Scorers besides the five of the results file, separated by commas; eval:NAME runs an
-                                      eval [default: all there are]
-          --judge MODEL               Model that judges the answers: provider/model, art or art:provider/model (the
-                                      published protocol), or off [default: the agent's provider's cheap model, where there
-                                      is a key]
-          --no-judge                  The same as --judge off
-          --judge-votes N             Ask the judge so many times; most votes win [default: 1]
-          --judge-base-url URL        Address of a compatible server for the judge
+      Scores:
+            --scorers NAME,NAME              Scorers besides the five of the results file, separated by commas; eval:NAME runs
+                                             an eval [default: all there are]
+            --judge MODEL                    Model that judges the answers: provider/model, art or art:provider/model (the
+                                             published protocol), or off [default: the agent's provider's cheap model, where
+                                             there is a key]
+            --no-judge                       The same as --judge off
+            --judge-votes N                  Ask the judge so many times; most votes win [default: 1]
+            --judge-base-url URL             Address of a compatible server for the judge
+            --judge-reasoning-effort EFFORT  How much the judge should reason [default: its model's]
+            --judge-header NAME=VALUE        NAME=VALUE: add a header to the judge's requests; VALUE may have \${VARIABLE};
+                                             repeatable
+            --judge-body NAME=JSON           NAME=JSON: add a field to the body of the judge's requests, such as seed=42;
+                                             repeatable
 
-    Results and gates:
-      -o, --output FILE               Save the results to a JSON file
-          --overwrite                 Write over an output file that is of another kind
-          --fail-under SCORE=N        accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower is
-                                      better)
-          --min-coverage SHARE        With --fail-under eval:NAME: the least share of the tasks that the eval must judge
-                                      [default: 0.9]
-          --baseline RUN              A run or a results file that --metric must not be worse than
-          --no-worse-than N           With --baseline: exit with 3 unless it is surely worse by less than this [default:
-                                      0.02]
-          --metric SCORE              The score of --baseline and --junit [default: accuracy]
-          --junit FILE                Write every task as a test case to FILE (JUnit XML)
+      Results and gates:
+        -o, --output FILE                    Save the results to a JSON file
+            --overwrite                      Write over an output file that is of another kind
+            --fail-under SCORE=N             accuracy=0.8,sources=0.7: exit with 3 where a score is below (above, where lower
+                                             is better)
+            --min-coverage SHARE             With --fail-under eval:NAME: the least share of the tasks that the eval must
+                                             judge [default: 0.9]
+            --baseline RUN                   A run or a results file that --metric must not be worse than
+            --no-worse-than N                With --baseline: exit with 3 unless it is surely worse by less than this
+                                             [default: 0.02]
+            --metric SCORE                   The score of --baseline and --junit [default: accuracy]
+            --junit FILE                     Write every task as a test case to FILE (JUnit XML)
 
-    Traces to a server:
-          --otlp                      Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names
-          --otlp-endpoint URL         Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS
-          --scores API                Send the scores too, to the API of langfuse or phoenix at the same server
-          --no-content                Of OTLP: without what was said, called, answered and explained
-    "
-  `);
+      Traces to a server:
+            --otlp                           Send the traces to the server that OTEL_EXPORTER_OTLP_ENDPOINT names
+            --otlp-endpoint URL              Send them there; keys come from OTEL_EXPORTER_OTLP_HEADERS
+            --scores API                     Send the scores too, to the API of langfuse or phoenix at the same server
+            --no-content                     Of OTLP: without what was said, called, answered and explained
+      "
+    `);
   });
 
   it("--version tells the version of package.json and nothing else", async () => {

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { DEFAULT_MODEL, PROVIDERS } from "../../models/model-names.js";
+import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import type { CommandHelp } from "../command.js";
 import { concurrency, configShape, overwriteShape, protocolShape } from "../flags.js";
 import { otlpShape } from "../otlp-flags.js";
 import { failures, numberAbove, numberBetween, oneOf, price, text, wholeNumber } from "../read-flags.js";
+import { extrasFlags, reasoningEffort } from "../request-flags.js";
 import { gateShape, judgeShape, scorerShape } from "../scoring-flags.js";
 import { questionsSchema, suiteResourceShape, suiteSelectionShape } from "../selection-flags.js";
 
@@ -27,12 +29,12 @@ export const RUN_HELP: CommandHelp = {
     ],
     "Tasks of a suite": words("suite task tool tag index counterparts runnable oracle functions account-settings"),
     Model: words(
-      "model-id model-provider base-url wire-api temperature max-turns max-tokens reasoning-tokens price cache record",
+      "model-id model-provider base-url wire-api temperature max-turns max-tokens reasoning-effort reasoning-tokens header body price cache record",
     ),
     "An agent elsewhere": words("agent-url agent-command tell-task api-url workspace"),
     Speed: words("concurrency rpm tpm queue request-timeout task-timeout"),
     Limits: words("max-cost max-task-cost max-run-tokens max-time max-failures unsafe-host-python"),
-    Scores: words("scorers judge no-judge judge-votes judge-base-url"),
+    Scores: words("scorers judge no-judge judge-votes judge-base-url judge-reasoning-effort judge-header judge-body"),
     "Results and gates": words("output overwrite fail-under min-coverage baseline no-worse-than metric junit"),
     "Traces to a server": words("otlp otlp-endpoint scores no-content"),
   },
@@ -62,6 +64,9 @@ export const RUN_HELP: CommandHelp = {
     "SCORE=N": words("fail-under"),
     SHARE: words("min-coverage"),
     SCORE: words("metric"),
+    EFFORT: words("reasoning-effort judge-reasoning-effort"),
+    "NAME=VALUE": words("header judge-header"),
+    "NAME=JSON": words("body judge-body"),
   },
 };
 
@@ -126,6 +131,10 @@ export const runSchema = questionsSchema.extend({
     .optional()
     .meta({ description: "Tokens for reasoning beside them [default: the agent's, else by the model]" }),
   temperature: numberBetween(0, 2).optional().meta({ description: "0-2 [default: the agent's, else the provider's]" }),
+  reasoningEffort: reasoningEffort.optional().meta({
+    description: `${REASONING_EFFORTS.join(", ")} [default: the agent's, else the model's]`,
+  }),
+  ...extrasFlags,
   taskTimeout: numberAbove(0, LONGEST_TIMER_S).default(600).meta({ description: "Seconds a task may take" }),
   requestTimeout: numberAbove(0, LONGEST_TIMER_S)
     .default(180)
