@@ -4,6 +4,7 @@ import type { Suite, TaskList } from "../agents/agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
+import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -79,6 +80,14 @@ export function checkQueueRun({ settings }: Pick<RunPlan, "settings">): void {
   if (settings.functions !== undefined) throw contradiction("The module of --functions is on this machine");
   if (settings.oracle !== undefined) throw contradiction("The oracle's file is on this machine");
   if (settings.model.startsWith("replay/")) throw contradiction("The file of replies is on this machine");
+  const [header, judgeHeader] = [unrecordedHeader(settings), unrecordedHeader(settings.judge ?? {})];
+  if (header === null && judgeHeader === null) return;
+  const flag = header === null ? `--judge-header ${judgeHeader}` : `--header ${header}`;
+  throw new UserError(
+    "flags_contradict",
+    `${flag}: its value may be a secret, and is not sent to the workers of a queue.`,
+    `Set a variable at each worker, and write \${VARIABLE} as the value.`,
+  );
 }
 
 function contradiction(what: string): UserError {
