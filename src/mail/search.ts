@@ -1,4 +1,5 @@
 import type { Db } from "../store/open-store.js";
+import { plainLetters } from "../text/plain-letters.js";
 import type { PositionSet } from "./mailbox-positions.js";
 import { joinedCompounds, joinNumbers, numberPhrases } from "./query-expansion.js";
 import { distinctTerms, snippet, termMatcher } from "./search-matches.js";
@@ -117,7 +118,7 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       ...(fromIds === null ? [] : [index.mail.withParty(fromIds, "sender")]),
       ...(toIds === null ? [] : [index.mail.withParty(toIds, "recipient")]),
     ];
-    const typed = distinctTerms(contentTokens(joinNumbers(query.words)));
+    const typed = distinctTerms(contentTokens(joinNumbers(plainLetters(query.words))));
     const compounds = joinedCompounds(query.words.slice(0, MAX_QUERY_CHARS));
     const postingsOf = (word: string) =>
       [...numberPhrases(word), ...(compounds.get(word) ?? [])].reduce(
