@@ -166,7 +166,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     const { page } = await openPage("label/run_z");
     expect(await page.getByRole("alert").textContent()).toContain("There is no such run.");
     await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
-    await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "expected a name of lowercase letters" }).waitFor();
   });
 
   it("fits screens wide and narrow, light and dark, and has its buttons in sight wherever one reads", async () => {
