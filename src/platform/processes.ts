@@ -65,30 +65,26 @@ export function lastOf(stream: Readable, secrets: readonly string[]): () => stri
   return () => redactEnd(text, isCut, STDERR_CHARS, secrets).trim();
 }
 
-/** Programs that open a URL, with their first arguments. Other systems use xdg-open. */
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  darwin: ["open"],
-  // Not `start`: the shell would interpret the & in a URL.
-  win32: ["rundll32", "url.dll,FileProtocolHandler"],
-};
-
 /** Milliseconds after which a running opener counts as successful: some end with the browser. */
 const SETTLED_MS = 3_000;
 
 /** Opens a file or URL in the user's browser. Resolves with false if that failed or this machine has no opener. */
-export function openInBrowser(target: string): Promise<boolean> {
-  const [program = "", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  return new Promise((resolve) => {
-    const opener = spawn(program, [...args, target], { detached: true, stdio: "ignore" });
-    opener.unref();
-    const settled = setTimeout(() => resolve(true), SETTLED_MS);
-    const end = (isOpen: boolean) => {
-      clearTimeout(settled);
-      resolve(isOpen);
-    };
-    opener.once("error", () => end(false));
-    opener.once("exit", (code) => end(code === 0));
-  });
+export async function openInBrowser(target: string): Promise<boolean> {
+  // Most commands open no browser.
+  const { default: open } = await import("open");
+  try {
+    const opener = await open(target);
+    if (opener.exitCode !== null) return opener.exitCode === 0;
+    return await new Promise((resolve) => {
+      const settled = setTimeout(() => resolve(true), SETTLED_MS);
+      opener.once("exit", (code) => {
+        clearTimeout(settled);
+        resolve(code === 0);
+      });
+    });
+  } catch {
+    return false;
+  }
 }
 
 const KEEPER = fileURLToPath(programFile("bin/process-supervisor.mjs"));

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
 import { programFile } from "../platform/installation.js";
-import { nameText } from "../text/address-names.js";
+import { nameText } from "../text/searchable-names.js";
 import { bigramText } from "../text/tokenizer.js";
 import { isBusy } from "./database-error.js";
 

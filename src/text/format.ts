@@ -1,20 +1,48 @@
+import stringWidth from "string-width";
 import type { Estimate } from "../statistics/estimate.js";
 
 /** Returns aligned columns under a heading and a rule. The last column is not padded. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const widths = heading.map((title, i) => widestOf(title, rows, i));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, i) => (i === cells.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+      .map((cell, i) => (i === cells.length - 1 ? cell : padToWidth(cell, widths[i] ?? 0)))
       .join("  ")
       .trimEnd();
   const rule = widths.map((width) => "─".repeat(width));
   return [line(heading), rule.join("  "), ...rows.map(line)].join("\n");
 }
 
+/** Terminal columns that the widest cell of a table column takes. A character can take two columns, or none. */
+function widestOf(title: string, rows: readonly (readonly string[])[], column: number): number {
+  let widest = stringWidth(title);
+  for (const row of rows) widest = Math.max(widest, stringWidth(row[column] ?? ""));
+  return widest;
+}
+
+/** Adds spaces up to a width in terminal columns. */
+export function padToWidth(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** Truncates to a width in terminal columns, the ellipsis included. */
+function truncateToWidth(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = "";
+  let room = width - 1;
+  for (const { segment } of graphemes.segment(text)) {
+    room -= stringWidth(segment);
+    if (room < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
 export interface FittedColumn {
   readonly title: string;
-  /** Minimum width in characters to which cells can be truncated. */
+  /** Minimum width in terminal columns to which cells can be truncated. */
   readonly least?: number;
   /** Order in which columns are omitted if truncating is not enough, the highest number first. */
   readonly leaveOut?: number;
@@ -29,7 +57,7 @@ export function fittedTable(
   rows: readonly (readonly string[])[],
   width: number | null,
 ): { readonly text: string; readonly left: readonly string[] } {
-  const natural = columns.map(({ title }, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const natural = columns.map(({ title }, i) => widestOf(title, rows, i));
   const shown = columns.map((_, i) => i);
   const left: string[] = [];
   const excess = (widths: readonly number[]) =>
@@ -52,12 +80,10 @@ export function fittedTable(
     if (widest === undefined) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  const cut = (cell: string, i: number) =>
-    cell.length > (widths[i] ?? 0) ? `${cell.slice(0, (widths[i] ?? 1) - 1)}…` : cell;
   return {
     text: table(
       shown.map((i) => columns[i]?.title ?? ""),
-      rows.map((row) => shown.map((i) => cut(row[i] ?? "", i))),
+      rows.map((row) => shown.map((i) => truncateToWidth(row[i] ?? "", widths[i] ?? 0))),
     ),
     left,
   };
@@ -67,8 +93,8 @@ const RULE = "═".repeat(60);
 
 /** Returns a titled block of aligned labels and values, like the published runner's results. */
 export function summaryBox(title: string, rows: readonly (readonly [label: string, value: string])[]): string {
-  const width = Math.max(...rows.map(([label]) => label.length)) + 2;
-  const lines = rows.map(([label, value]) => `${`${label}:`.padEnd(width)}${value}`);
+  const width = Math.max(...rows.map(([label]) => stringWidth(label))) + 2;
+  const lines = rows.map(([label, value]) => `${padToWidth(`${label}:`, width)}${value}`);
   return [RULE, title, RULE, ...lines, RULE].join("\n");
 }
 

@@ -20,7 +20,7 @@ function inReadOnlyFolder(words: readonly string[]) {
 
 describe("a database that cannot be written", needs("sandbox", hasBubblewrap), () => {
   it.each([
-    [["stats", "--corpus"], "Distinct mails:"],
+    [["stats", "--corpus"], "Distinct emails:"],
     [["search", MARCUS, "base quantity"], "<"],
     [["show", "latest/1"], "base quantity"],
     [["runs", "list"], "baseline"],

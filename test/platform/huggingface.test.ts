@@ -106,20 +106,24 @@ describe("questions from the rows API", () => {
   }
 
   it.each<[string, Handler, string]>([
-    ["the API only has a part", (req, res) => sendJson(res, { ...page(req), partial: true }), "only a part"],
-    ["there are none", (_, res) => sendJson(res, { rows: [], num_rows_total: 0 }), "has no rows"],
+    [
+      "the API only has a part",
+      (req, res) => sendJson(res, { ...page(req), partial: true }),
+      "only part of the dataset",
+    ],
+    ["there are none", (_, res) => sendJson(res, { rows: [], num_rows_total: 0 }), "the split is empty"],
     [
       "a cell was truncated",
       (req, res) => {
         const { rows, ...rest } = page(req);
         sendJson(res, { ...rest, rows: rows.map((row) => ({ ...row, truncated_cells: ["answer"] })) });
       },
-      "cut short: answer",
+      "truncated cells: answer",
     ],
     [
       "pages end before the last row",
       (req, res) => sendJson(res, page(req, 231)),
-      "no rows came from row 230 on, of 231",
+      "expected rows from 230 to 231, got none",
     ],
     [
       "a page is not the requested one",
@@ -127,12 +131,12 @@ describe("questions from the rows API", () => {
         if (count === 2 && req.url !== undefined) req.url = req.url.replace("offset=100", "offset=0");
         sendJson(res, page(req));
       },
-      "row 0 came where row 100 was to come",
+      "expected row 100, got row 0",
     ],
     [
       "the dataset changes between two pages",
       (req, res, count) => sendJson(res, page(req), { "x-revision": `commit-${count}` }),
-      "changed while it was read",
+      "changed during the download",
     ],
     ["the response is not JSON", (_, res) => res.end("<html>"), "not JSON"],
     ["the response is an error", (_, res) => sendJson(res, { error: "no such config" }), "rows"],

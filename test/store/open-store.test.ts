@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
 import { openReadOnly, openStore, withTickTransaction } from "../../src/store/open-store.js";
-import { Database, SQLITE_PACKAGE } from "../../src/store/sqlite.js";
+import { Database } from "../../src/store/sqlite.js";
 import { importSource } from "../import-source.js";
 import { checkIndex, mail, openWithMails } from "../mail/corpus-setup.js";
 import { openEmpty } from "../runs/demo-setup.js";
@@ -171,7 +171,7 @@ describe("openStore", () => {
       const path = ourFile("PRAGMA journal_mode = DELETE");
       const holder = new Worker(
         `const { parentPort, workerData } = require("node:worker_threads");
-      const db = new (require("${SQLITE_PACKAGE}"))(workerData);
+      const db = new (require("better-sqlite3"))(workerData);
       db.exec("BEGIN IMMEDIATE");
       parentPort.postMessage("held");
       setTimeout(() => db.exec("ROLLBACK"), 300);`,

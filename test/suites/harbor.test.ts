@@ -258,6 +258,47 @@ CMD ["bash"]
   });
 
   it.each([
+    [
+      "a comment among continued lines",
+      "RUN apt-get install -y \\\n    # editors\n    vim \\\n\n  nano",
+      ["vim", "nano"],
+    ],
+    ["a comment at the end of a line, which ends the command", "RUN apt-get install -y vim # and \\\n nano", ["vim"]],
+    ["another escape character", "RUN apt-get install -y `\n  # editors\n  vim", ["vim"]],
+    ["a flag of RUN", "RUN --mount=type=cache,target=/x apt-get install -y vim", ["vim"]],
+    ["words of a JSON array", 'RUN ["apt-get", "install", \\\n # editors\n "vim"]', ["vim"]],
+    ["a set variable's alternative", `ENV A=1\nRUN apt-get install -y \${A:+vim} \${B:+nano}`, ["vim"]],
+    [
+      "an empty variable's alternatives",
+      `ENV A=\nRUN apt-get install -y \${A:-vim} \${A-nano} \${A+ed} \${A:+jq}`,
+      ["vim", "ed"],
+    ],
+    ["a variable in single quotes", `ENV A='$B'\nENV B=vim\nRUN apt-get install -y \${A:+nano}`, ["nano"]],
+  ])("installs the packages of a RUN with %s", (_, lines, packages) => {
+    const directive = lines.includes("`") ? "# escape=`\n" : "";
+    expect(read(`${directive}FROM debian\n${lines}\n`)).toMatchObject({ obstacles: [], packages });
+  });
+
+  it("copies what a pattern with a range of letters matches, hidden files too", () => {
+    const files = {
+      "environment/a1.csv": "",
+      "environment/b1.csv": "",
+      "environment/.c1.csv": "",
+      "environment/d1": "",
+    };
+    expect(read("FROM debian\nCOPY [a-b]?.csv /x/\nCOPY *1.csv /y/\nCOPY {a,b}1.csv /z/\n", files)).toMatchObject({
+      copies: [
+        ["a1.csv", "/x/a1.csv"],
+        ["b1.csv", "/x/b1.csv"],
+        [".c1.csv", "/y/.c1.csv"],
+        ["a1.csv", "/y/a1.csv"],
+        ["b1.csv", "/y/b1.csv"],
+      ],
+      obstacles: ["Dockerfile:4: COPY {a,b}1.csv: there is no such file in environment/"],
+    });
+  });
+
+  it.each([
     ["FROM python:3.12-alpine", "unknown base image python:3.12-alpine"],
     ["FROM debian AS a\nFROM debian", "Dockerfile:2: FROM begins a second stage"],
     ["FROM debian\nCOPY --from=x a b", "Dockerfile:2: COPY --from is for Docker alone"],
@@ -271,6 +312,9 @@ CMD ["bash"]
     ["FROM debian\nRUN pip install -r a.txt", "Dockerfile:2: RUN pip install -r a.txt: is more than packages"],
     ["FROM debian\nRUN rm -rf /usr/lib", "Dockerfile:2: RUN rm -rf /usr/lib: is more than packages"],
     ['FROM debian\nENTRYPOINT ["x"]', "Dockerfile:2: ENTRYPOINT is for Docker alone"],
+    [`FROM debian\nENV A=\${B:?unset}`, `Dockerfile:2: \${B:?unset} is for Docker alone`],
+    [`FROM debian\nENV A=\${PATH%:*}`, `Dockerfile:2: \${PATH%:*} is for Docker alone`],
+    ["FROM debian\nENV A=\\$B", "Dockerfile:2: A with an escaped $ is for Docker alone"],
     ["FROM debian\nCOPY Dockerfile /proc/x", "/proc/x is reserved for the machine"],
     ["FROM debian\nWORKDIR /opt/machine/x", "/opt/machine/x is reserved for the machine"],
     ["FROM debian\nWORKDIR /usr/src/app", "/usr/src/app is in a read-only folder of the machine's packages"],
