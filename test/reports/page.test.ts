@@ -172,8 +172,8 @@ describe("the page of a run of 10,000 tasks", { ...needs("browser"), timeout: 18
       '- combobox "Score"',
       '- grid "Tasks"',
       '- columnheader "Question and answer"',
-      '- table "Scores with their 95 % intervals, over the completed tasks"',
-      '- button "Switch to dark colours"',
+      '- table "Scores with 95% intervals, over the completed tasks"',
+      '- button "Switch to dark colors"',
     ]) {
       expect(names).toContain(name);
     }
@@ -212,9 +212,9 @@ describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 1
   it("is dark where the system is, and as the button says", async () => {
     const ground = () => page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
     expect(await ground()).toBe("rgb(21, 23, 26)");
-    await page.getByRole("button", { name: "Switch to light colours" }).click();
+    await page.getByRole("button", { name: "Switch to light colors" }).click();
     expect(await ground()).toBe("rgb(250, 249, 246)");
-    await page.getByRole("button", { name: "Switch to dark colours" }).click();
+    await page.getByRole("button", { name: "Switch to dark colors" }).click();
     expect(await ground()).toBe("rgb(21, 23, 26)");
   });
 
@@ -222,7 +222,7 @@ describe("the page of a run, as it is opened", { ...needs("browser"), timeout: 1
     await page.evaluate('location.hash = "#task=123456"');
     await page.reload();
     const said = page.getByRole("alert");
-    await expect.poll(() => said.textContent()).toBe('There is no task "123456" in this report.');
+    await expect.poll(() => said.textContent()).toBe('Unknown task "123456" in this report.');
     expect(await said.isVisible()).toBe(true);
     expect(await page.getByRole("dialog").count()).toBe(0);
     await rowsOf(page).first().click();

@@ -66,10 +66,10 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
     it("shows scores, states, slices and pairs, and nothing of mail", async () => {
       const text = await textOf(page.locator("main"));
       expect(text).toContain("Task score");
-      expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are in no average/);
+      expect(text).toMatch(/Graded\n3\nof 4 tasks; the others are not in any average/);
       expect(text).toContain("Abstract against verbose");
       expect(text).toMatch(/Task score\s+1\s+0\.000\s+1\.000\s+\+1\.000/);
-      expect(text).toContain("Actions that a person takes");
+      expect(text).toContain("Human actions");
       for (const word of ["mailbox", "gold mail", "Realism"])
         expect(text.toLowerCase()).not.toContain(word.toLowerCase());
       await page.getByRole("link", { name: "timeout", exact: true }).click();
@@ -82,7 +82,7 @@ describe.each(["embed", "folder"])("a page of a run over a suite, its conversati
       await page.evaluate('location.hash = ""');
       await page.locator("tr[data-index]", { hasText: "unsupported" }).click();
       const dialog = page.locator("dialog.task");
-      await dialog.getByText("not graded, and in no average").waitFor();
+      await dialog.getByText("not graded, not in any average").waitFor();
       await dialog.getByText("The agent did not start").waitFor();
       expect(await page.evaluate("window.taken")).toBeUndefined();
     });

@@ -51,7 +51,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.getByLabel("Failure mode").fill("keys");
     await page.getByRole("link", { name: "run_a" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByText(`${TRACES} to label. In all 0 good, 0 bad, 0 skipped.`).waitFor();
+    await page.getByText(`${TRACES} to label. Total: 0 good, 0 bad, 0 skipped.`).waitFor();
     const question = page.locator(".judged .question");
     const first = await question.textContent();
 
@@ -60,20 +60,20 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.keyboard.type("bugs: wrong");
     expect(labelled("keys")).toEqual([]);
     await page.keyboard.press("Enter");
-    await press(page, "b", `${TRACES - 1} to label. In all 0 good, 1 bad, 0 skipped.`);
+    await press(page, "b", `${TRACES - 1} to label. Total: 0 good, 1 bad, 0 skipped.`);
     expect(labelled("keys")).toMatchObject([{ label: "bad", note: "bugs: wrong", isRepeat: 0 }]);
     await page.getByText("Saved: bad.").waitFor();
     expect(await question.textContent()).not.toBe(first);
-    expect(await page.getByLabel("Why").inputValue()).toBe("");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("");
 
-    await press(page, "u", "Taken back.");
+    await press(page, "u", "Undone.");
     expect(labelled("keys")).toEqual([]);
     expect(await question.textContent()).toBe(first);
-    expect(await page.getByLabel("Why").inputValue()).toBe("bugs: wrong");
-    await press(page, "g", `${TRACES - 1} to label. In all 1 good, 0 bad, 0 skipped.`);
-    await press(page, "s", `${TRACES - 2} to label. In all 1 good, 0 bad, 1 skipped.`);
+    expect(await page.getByLabel("Reason").inputValue()).toBe("bugs: wrong");
+    await press(page, "g", `${TRACES - 1} to label. Total: 1 good, 0 bad, 0 skipped.`);
+    await press(page, "s", `${TRACES - 2} to label. Total: 1 good, 0 bad, 1 skipped.`);
     for (let left = TRACES - 3; left >= 0; left--) await press(page, "b", `${left} to label.`);
-    await page.getByText("Every trace has a person's label.").waitFor();
+    await page.getByText("All traces are labeled.").waitFor();
     expect(labelled("keys").map(({ label }) => label)).toEqual(["good", "skip", ...Array(TRACES - 2).fill("bad")]);
     expect(new Set(labelled("keys").map(({ trace }) => trace)).size).toBe(TRACES);
     await page.keyboard.press("u");
@@ -105,7 +105,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     for (const name of ["ann", "ben"]) {
       const { page, wrong } = await openPage("label");
       await page.getByLabel("Failure mode").fill("brief");
-      if (name === "ann") await page.getByLabel("What a good trace does").fill("The answer is brief.");
+      if (name === "ann") await page.getByLabel("Property of a good trace").fill("The answer is brief.");
       await page.getByLabel("Your name").fill(name);
       await page.getByRole("link", { name: "run_a" }).click();
       await page.getByText(`run_a, for brief, by ${name}, in random order: The answer is brief.`).waitFor();
@@ -125,11 +125,11 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
   it("keeps the trace and the reason where a label cannot be saved", async () => {
     const { page } = await openPage("label/run_a?criterion=lost");
     await page.locator(".labelling").waitFor();
-    await page.getByLabel("Why").fill("odd");
+    await page.getByLabel("Reason").fill("odd");
     await page.context().setOffline(true);
     await page.getByRole("button", { name: "Bad" }).click();
     await page.locator(".label-form .bad[role=status]").filter({ hasText: /./ }).waitFor();
-    expect(await page.getByLabel("Why").inputValue()).toBe("odd");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("odd");
     await page.context().setOffline(false);
     await page.getByRole("button", { name: "Bad" }).click();
     await page.getByText("Saved: bad.").waitFor();
@@ -164,7 +164,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   it("says what is wrong with an address", async () => {
     const { page } = await openPage("label/run_z");
-    expect(await page.getByRole("alert").textContent()).toContain("There is no such run.");
+    expect(await page.getByRole("alert").textContent()).toContain("Unknown run.");
     await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
     await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
   });

@@ -146,7 +146,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const first = await open("chat");
     await first.getByLabel("Agent").selectOption("baseline");
     await first.getByLabel("Mailbox").fill(MARCUS);
-    await first.getByLabel("Day").fill("2001-12-31");
+    await first.getByLabel("Date").fill("2001-12-31");
     await ask(first, "How much are the softball dues?");
 
     const page = await open("chats");
@@ -155,7 +155,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await row.getByRole("link").click();
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
-    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    expect(await page.getByLabel("Date").inputValue()).toBe("2001-12-31");
     await ask(page, "And who takes them?");
     await page.reload();
     await page.getByRole("link", { name: "Open the trace" }).nth(1).waitFor();
@@ -189,7 +189,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("textbox", { name: "Question" }).fill("How much?");
     await page.keyboard.press("Enter");
     await page.getByText(/Trying again: attempt 2 after/).waitFor();
-    const retried = page.getByText(/The model did not answer; attempt 2 after .*not so <fast>/);
+    const retried = page.getByText(/The model call failed; retrying \(attempt 2 after .*not so <fast>/);
     await retried.waitFor();
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     expect(await retried.count()).toBe(1);
@@ -197,7 +197,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await retried.waitFor();
     await page.getByRole("link", { name: "Open the trace" }).click();
     await page.getByRole("heading", { name: "Trace", exact: true }).waitFor();
-    expect(await page.locator("dl.facts").textContent()).toMatch(/Calls made again1, after pauses of .*not so <fast>/);
+    expect(await page.locator("dl.facts").textContent()).toMatch(/Retries1, after pauses of .*not so <fast>/);
   });
 
   it("speaks of what is wrong in its own words", async () => {
@@ -225,7 +225,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     ]) {
       await page.goto(`${demo.url}/#${hash}`);
       const alert = page.getByRole("main").getByRole("alert");
-      await alert.getByText(/There is no such|is not among/).waitFor();
+      await alert.getByText(/Unknown|was not imported/).waitFor();
       expect(await alert.textContent()).not.toMatch(/--|art-e |\.db/);
     }
   });

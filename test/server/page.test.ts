@@ -54,7 +54,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
 
   async function giveToken(page: Page) {
     await page.getByRole("textbox", { name: "Token" }).fill("a-token-for-this-test");
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
   }
 
   async function askBaseline(page: Page) {
@@ -74,17 +74,17 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     const log = page.getByRole("log", { name: "Conversation" });
     expect(await log.locator(".answer").textContent()).toBe("The league added an umpire fee so dues are $40, not 35.");
     expect(await log.getByRole("article").first().textContent()).toContain("umpire fee");
-    expect(await log.locator("summary").first().textContent()).toMatch(/email_search .*9 mails found/);
+    expect(await log.locator("summary").first().textContent()).toMatch(/email_search .*9 emails found/);
     expect(await page.evaluate("document.activeElement.id")).toBe("question");
 
-    await page.getByLabel("Note to your feedback").fill("right");
+    await page.getByLabel("Note about your feedback").fill("right");
     await page.getByRole("button", { name: "Good answer" }).click();
-    await page.getByText("it is kept with the trace").waitFor();
+    await page.getByText("Your feedback is saved with the trace").waitFor();
     const { body } = await demo.ask("GET", "/api/traces?rating=positive");
     expect(body.traces).toMatchObject([{ question: "How much are the softball dues?", agent_id: "baseline" }]);
 
     await page.getByRole("link", { name: "Open the trace" }).click();
-    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
     expect(await page.getByRole("list", { name: "Feedback so far" }).textContent()).toContain("positive");
     expect(await page.locator("dl.facts").textContent()).toContain(MARCUS);
     // Back, the conversation is still there.
@@ -100,7 +100,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
   it("has the conversation, the mailbox and what was being written again after a reload", async () => {
     const { page, wrong } = await openPage(demo);
     await giveToken(page);
-    await page.getByLabel("Day").fill("2001-12-31");
+    await page.getByLabel("Date").fill("2001-12-31");
     await askBaseline(page);
     await page.getByRole("textbox", { name: "Question" }).fill("And who");
     const log = page.getByRole("log", { name: "Conversation" });
@@ -109,7 +109,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     expect(await log.textContent()).toBe(before);
     expect(await page.getByLabel("Mailbox").inputValue()).toBe(MARCUS);
-    expect(await page.getByLabel("Day").inputValue()).toBe("2001-12-31");
+    expect(await page.getByLabel("Date").inputValue()).toBe("2001-12-31");
     expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("baseline");
     expect(await page.getByRole("textbox", { name: "Question" }).inputValue()).toBe("And who");
     await page.getByRole("textbox", { name: "Question" }).fill("And who takes them?");
@@ -159,7 +159,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Ask this agent" }).click();
     expect(await page.getByLabel("Agent").inputValue()).toBe("email-search");
     await page.goto(`${demo.url}/#trace/nothing`);
-    expect(await page.getByRole("alert").textContent()).toContain("There is no such trace");
+    expect(await page.getByRole("alert").textContent()).toContain("Unknown trace");
     expect(wrong().filter((text) => !text.includes("404"))).toEqual([]);
   });
 
@@ -195,7 +195,7 @@ describe("the page", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await log.getByRole("article").locator(".body").textContent()).toContain(`The dues are ${HOSTILE}`);
     expect(await log.locator("p.bad").textContent()).toContain("<img src=x");
     await page.getByRole("link", { name: "Open the trace" }).click();
-    await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
     expect(await page.title()).toBe("Trace · art-e");
     expect(wrong()).toEqual([]);

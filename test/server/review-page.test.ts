@@ -86,15 +86,15 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.keyboard.type("arrant nonsense");
     await page.keyboard.press("Enter");
     await page.keyboard.press("r");
-    await page.getByText("Every question is decided about.").waitFor();
+    await page.getByText("All questions are decided.").waitFor();
     expect(decisions().at(-1)).toMatchObject({ id: 3, decision: "rejected", reason: "arrant nonsense" });
     expect(read("my.reviewed.jsonl")).toBe(`${LINES[0]}\n${edited}\n`);
     expect(read("my.jsonl")).toBe(`${LINES.join("\n")}\n`);
-    await page.getByText(/^You and the checks say the same: 0\.667 \[0\.208, 0\.939\] n=3$/).waitFor();
+    await page.getByText(/^Agreement between you and the checks: 0\.667 \[0\.208, 0\.939\] n=3$/).waitFor();
 
-    await press(page, "u", "Taken back: 3.");
+    await press(page, "u", "Undone: 3.");
     expect(decisions()).toHaveLength(2);
-    expect(await page.getByLabel("Why").inputValue()).toBe("arrant nonsense");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("arrant nonsense");
     expect(wrong()).toEqual([]);
   });
 
@@ -103,12 +103,12 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await press(page, "j", "Asked by");
     await page.keyboard.press("e");
     await page.getByLabel("Question", { exact: true }).fill("Half a ques");
-    await page.getByLabel("Why").fill("unclear");
+    await page.getByLabel("Reason").fill("unclear");
     await page.reload();
     await page.locator(".labelling").waitFor();
     expect(await page.locator(".judged .question").textContent()).toBe(second.question);
     expect(await page.getByLabel("Question", { exact: true }).inputValue()).toBe("Half a ques");
-    expect(await page.getByLabel("Why").inputValue()).toBe("unclear");
+    expect(await page.getByLabel("Reason").inputValue()).toBe("unclear");
   });
 
   it("does not overwrite what another tab decided, and says so", async () => {
@@ -133,7 +133,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
       `${JSON.stringify({ ...first, answer: "changed since" })}\n${LINES.slice(1).join("\n")}`,
     );
     await page.keyboard.press("a");
-    await page.getByText("The server of this page does not answer").waitFor();
+    await page.getByText("The server of this page does not respond").waitFor();
     server = await serve("my.jsonl");
     const again = await openPage();
     await again.page.getByText("2 to decide. 1 accepted").waitFor();

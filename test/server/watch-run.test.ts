@@ -86,16 +86,16 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 4 --concurrency 2 -o watched.json"), { OPENAI_API_KEY: "key" });
     const { page, wrong } = await open(await addressOf(run));
-    const underWay = page.getByRole("region", { name: "Under way" });
-    await underWay.getByText("waits for a reply").nth(1).waitFor();
+    const underWay = page.getByRole("region", { name: "Running" });
+    await underWay.getByText("waiting for a reply").nth(1).waitFor();
     expect(await status(page)).toBe("Running.");
     expect(await text(page)).toContain("0 of 4 tasks done");
-    expect(await text(page)).toContain("2 of at most 2 calls under way");
+    expect(await text(page)).toContain("2 of at most 2 calls running");
 
     // Long enough that the page sees the wait.
     await answerNext({ fail: "status", status: 429, message: "slow down", headers: { "retry-after": "3" } });
     await underWay.getByText(/waits .* before attempt 2: .*slow down/).waitFor();
-    await page.getByRole("region", { name: "Calls made again lately" }).getByText("slow down").waitFor();
+    await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
     await answerNext(ANSWER);
     await page.getByText("1 of 4 tasks done").waitFor();
     await underWay.getByText("waits for the pause that the server asked for").waitFor();
@@ -111,7 +111,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     expect(before[1]).toMatch(/Exact match0\.0000\.000 to 0\.793/);
     await page.reload();
     await failed.waitFor();
-    await page.getByRole("region", { name: "Calls made again lately" }).getByText("slow down").waitFor();
+    await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
     expect([
       await failed.textContent(),
       await page.getByRole("region", { name: "Scores so far" }).textContent(),
@@ -146,9 +146,9 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     const { page } = await open(await addressOf(run));
     const runId = new URL(page.url()).hash.split("/")[1];
     run.child.kill("SIGINT");
-    await page.getByText("Stopping: the tasks under way are finished").waitFor();
+    await page.getByText("Stopping: running tasks are finished").waitFor();
     await answerNext(ANSWER);
-    await page.getByText("Stopped before its last task. It can be resumed. Its page has ended with it").waitFor();
+    await page.getByText("Interrupted before its last task. It can be resumed. Its server has stopped too").waitFor();
     expect((await run.ended).code).toBe(130);
 
     const again = start(`run --resume ${runId} --no-progress --watch`, { OPENAI_API_KEY: "key" });
@@ -158,8 +158,8 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     await page.goto(address);
     await page.getByText("1 of 3 tasks done").waitFor();
     again.child.kill("SIGKILL");
-    await other.page.getByText("Stopped before its last task.").waitFor();
-    await page.getByText("The connection is lost.").waitFor();
+    await other.page.getByText("Interrupted before its last task.").waitFor();
+    await page.getByText("Connection lost.").waitFor();
     await Promise.all([again.ended, provider.close()]);
   });
 
@@ -167,8 +167,8 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 2"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
-    const newest = page.getByRole("region", { name: "Finished last" });
-    const isOnLink = "document.activeElement.closest('[aria-label=\"Finished last\"] a') !== null";
+    const newest = page.getByRole("region", { name: "Recently finished" });
+    const isOnLink = "document.activeElement.closest('[aria-label=\"Recently finished\"] a') !== null";
     for (const [width, colorScheme] of LOOKS) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
@@ -178,7 +178,7 @@ describe("a run that is watched", { ...needs("browser"), timeout: 180_000 }, () 
       expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
       for (let i = 0; i < 20 && !(await page.evaluate(isOnLink)); i++) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "What was said and done" }).waitFor();
+      await page.getByRole("heading", { name: "Conversation" }).waitFor();
       expect(await text(page)).toContain("The dues are $40.");
       await page.goBack();
       await newest.waitFor();

@@ -62,14 +62,14 @@ export class TraceSource {
       const script = document.createElement("script");
       script.addEventListener("load", () => resolve());
       script.addEventListener("error", () =>
-        reject(new TraceMissing(`The conversation is not there: keep the folder ${traces.folder} beside this page.`)),
+        reject(new TraceMissing(`The conversation is missing. Keep the folder ${traces.folder} next to this page.`)),
       );
       script.src = this.urlOf(key);
       document.head.append(script);
     });
     const packed = this.arrived.get(key);
     if (packed === undefined)
-      throw new TraceMissing(`The file of this conversation in ${traces.folder} is not of this report.`);
+      throw new TraceMissing(`The file of this conversation in ${traces.folder} belongs to another report.`);
     return packed;
   }
 }
