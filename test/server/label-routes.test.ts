@@ -29,7 +29,7 @@ describe("labels over HTTP", () => {
     expect(rows("overall")).toEqual([]);
   });
 
-  it("are saved as a person's, counted, and taken back", async () => {
+  it("are saved as a person's, counted, and deleted", async () => {
     const before = await queue("&criterion=saved");
     expect(before).toMatchObject({ run_id: "run_a", waiting: TRACES, labels: { good: 0, bad: 0 } });
     expect(before.queue).toHaveLength(TRACES);
@@ -47,7 +47,7 @@ describe("labels over HTTP", () => {
     expect((await queue("&criterion=saved")).waiting).toBe(TRACES);
   });
 
-  it("of others than a person are not taken back", async () => {
+  it("of models and scores cannot be deleted", async () => {
     const [{ trace_id }] = (await queue()).queue;
     const { lastInsertRowid } = server.db
       .prepare(

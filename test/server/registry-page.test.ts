@@ -4,7 +4,7 @@ import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
-/** Agents, tools and their attachments, made and changed in a real browser. */
+/** Agents, tools and their attachments, created and changed in a real browser. */
 
 const HOSTILE = `</textarea></p><img src=x onerror="document.title='stolen'"><script>document.title='stolen'</script>`;
 
@@ -27,7 +27,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
 
   const get = async (path: string) => (await demo.ask("GET", path)).body;
 
-  it("make an agent, and save what is changed of it as its next version", async () => {
+  it("create an agent, and save changes to it as its next version", async () => {
     const { page, wrong } = await open("agents");
     await page.getByText("New agent").click();
     await page.getByLabel("Name", { exact: true }).fill("Dues helper");
@@ -59,7 +59,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong()).toEqual([]);
   });
 
-  it("keep what was written where the server refuses it", async () => {
+  it("keep the entered text if the server refuses it", async () => {
     await demo.ask("POST", "/api/agents", { id: "refused", name: "Refused" });
     const { page } = await open("agents/refused");
     await page.getByLabel("Prompt").fill("Of {{nobody}}");
@@ -69,10 +69,10 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByText("Add a tool").click();
     await page.getByLabel("Config for this agent").last().fill("{not json");
     await page.getByRole("button", { name: "Add tool" }).click();
-    await saying(page, "this is not JSON");
+    await saying(page, "not valid JSON");
   });
 
-  it("give an agent a tool with a config, change that, and take tools away but the last", async () => {
+  it("attach a tool with a config, change the config, and detach all tools except the last", async () => {
     await demo.ask("POST", "/api/agents", { id: "tooled", name: "Tooled", tools: [{ id: "return_final_answer" }] });
     const { page, wrong } = await open("agents/tooled");
     await page.getByText("Add a tool").click();
@@ -98,9 +98,9 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });
 
-  it("copy an agent that came with the program, which cannot be changed, and delete the copy", async () => {
+  it("copy a built-in agent, which cannot be changed, and delete the copy", async () => {
     const { page, wrong } = await open("agents/art-e");
-    expect(await page.getByRole("main").textContent()).toContain("it can be copied, not changed");
+    expect(await page.getByRole("main").textContent()).toContain("it can be copied but not changed");
     expect(await page.getByRole("button", { name: "Save" }).count()).toBe(0);
     await page.getByText("Copy art-e").click();
     await page.getByLabel("Id of the copy").fill("art-e-mine");
@@ -117,7 +117,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong()).toEqual([]);
   });
 
-  it("make, change and delete a tool", async () => {
+  it("create, change and delete a tool", async () => {
     const { page, wrong } = await open("tools");
     await page.getByText("New tool").click();
     await page.getByLabel("Id", { exact: true }).fill("weather");
@@ -125,7 +125,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     await page.getByRole("button", { name: "Create tool" }).click();
     await page.getByRole("heading", { name: "weather" }).waitFor();
     await page.getByLabel("Category").fill("outside");
-    await page.getByLabel("Config of the handler").fill('{"url": "https://example.com/{{query}}"}');
+    await page.getByLabel("Handler config").fill('{"url": "https://example.com/{{query}}"}');
     await page.getByRole("button", { name: "Save" }).click();
     await saying(page, "Saved.");
     expect(await get("/api/tools/weather")).toMatchObject({
@@ -134,7 +134,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     });
     await page.getByLabel("Parameters").fill("{");
     await page.getByRole("button", { name: "Save" }).click();
-    await saying(page, "Parameters (JSON Schema): this is not JSON");
+    await saying(page, "Parameters (JSON Schema): not valid JSON");
 
     await demo.ask("POST", "/api/agents/tooled/tools", { tool_id: "weather" });
     await page.getByRole("button", { name: "Delete this tool" }).click();
@@ -149,7 +149,7 @@ describe("the pages of agents and tools", { ...needs("browser"), timeout: 60_000
     expect(wrong().filter((text) => !text.includes("status of 4"))).toEqual([]);
   });
 
-  it("fit 390 pixels, and name their fields", async () => {
+  it("fit a width of 390 pixels, and have names for their fields", async () => {
     const { page } = await open("tools");
     await page.setViewportSize({ width: 390, height: 800 });
     const nameless = `[...document.querySelectorAll("main input, main select, main textarea")]

@@ -11,7 +11,7 @@ import { demoQuestions, jsonLines } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
 
-/** Reviewing questions in a real browser, and what stands in the files after each key. */
+/** Reviewing questions in a real browser, and the contents of the files after each key. */
 
 const HOSTILE = `</p><img src=x onerror="document.title='stolen'">`;
 
@@ -65,7 +65,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
   }
 
-  it("saves at once what keys say, and writes the accepted questions as a dataset of their own", async () => {
+  it("saves decisions immediately, and writes the accepted questions as a separate dataset", async () => {
     const { page, wrong } = await openPage();
     expect(await page.locator(".judged .question").textContent()).toBe(first.question);
     expect(await page.locator(".cited-mails mark").first().isVisible()).toBe(true);
@@ -98,7 +98,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("loses nothing by a reload", async () => {
+  it("loses nothing in a reload", async () => {
     const { page } = await openPage();
     await press(page, "j", "Asked by");
     await page.keyboard.press("e");
@@ -111,19 +111,19 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.getByLabel("Reason").inputValue()).toBe("unclear");
   });
 
-  it("does not overwrite what another tab decided, and says so", async () => {
+  it("does not overwrite a decision from another tab, and reports it", async () => {
     const [one, two] = [await openPage(), await openPage()];
     await press(one.page, "r", "Saved: 1 rejected.");
     await press(two.page, "a", "Question 1 was rejected at");
     expect(decisions()).toMatchObject([{ id: 1, decision: "rejected" }]);
     await two.page.locator(".decision.rejected").waitFor();
-    // Now it was seen. Words that are saved as they were are no edit.
+    // The decision has been shown now. Saving an unchanged wording is not an edit.
     await two.page.keyboard.press("e");
     await press(two.page, "Control+Enter", "Saved: 1 accepted.");
     expect(decisions()).toMatchObject([{ id: 1, decision: "accepted" }]);
   });
 
-  it("goes on where it stopped, and leaves decisions about other words alone", async () => {
+  it("continues where it stopped, and ignores decisions about other wordings", async () => {
     const { page } = await openPage();
     await press(page, "a", "Saved: 1 accepted.");
     await press(page, "a", "Saved: 2 accepted.");
@@ -140,13 +140,13 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await again.page.locator(".judged .answer").textContent()).toBe("changed since");
   });
 
-  it("refuses decisions about a dataset that has changed", async () => {
+  it("refuses decisions about a changed dataset", async () => {
     const { page } = await openPage();
     writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
     await press(page, "a", "has changed since the review was started");
   });
 
-  it("fits screens wide and narrow, light and dark", async () => {
+  it("fits wide and narrow screens, light and dark", async () => {
     const { page } = await openPage();
     const overflow = "document.documentElement.scrollWidth - innerWidth";
     const nameless = `[...document.querySelectorAll("main input, main textarea, main button")]

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The rules of OTLP's JSON encoding and of the GenAI conventions, written apart from the program. */
+/** The rules of OTLP's JSON encoding and of the GenAI conventions, written independently of the program. */
 
 const anyValue = z.lazy(
   (): z.ZodType =>
@@ -49,7 +49,7 @@ export const tracesDataSchema = z.strictObject({
 
 export type ReadSpan = z.output<typeof span>;
 
-/** Names that the conventions dropped or never had. */
+/** Names that the conventions dropped or never contained. */
 const GEN_AI_NAMES = new Set(
   `operation.name provider.name agent.name conversation.id request.model request.temperature request.max_tokens
    response.model response.id response.finish_reasons usage.input_tokens usage.output_tokens
@@ -91,7 +91,7 @@ export function readOtlp(text: string): void {
   if (problems.length > 0) throw new Error(problems.join("; "));
 }
 
-/** What is wrong with a line of a file; empty: nothing. */
+/** Returns the faults of a file's line, or an empty list. */
 export function problemsOf(line: string): string[] {
   const data = tracesDataSchema.safeParse(JSON.parse(line));
   if (!data.success) return data.error.issues.map(({ path, message: said }) => `${path.join(".")}: ${said}`);

@@ -36,7 +36,7 @@ export async function agentList(page: HTMLElement): Promise<void> {
       h(
         "p",
         { class: "hint" },
-        "A new agent starts with the prompt and tools of email-search. To copy another agent, open its page.",
+        "It starts with the prompt and tools of email-search. To copy another agent, open its page.",
       ),
     ),
   );
