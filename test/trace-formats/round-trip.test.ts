@@ -107,7 +107,7 @@ const ROWS: Readonly<Record<string, readonly [ExportedTrace, (trace: ExportedTra
     RICH,
     ({ turns }) => turns.map(withoutDetails),
   ],
-  "what a model call waited for, and tokens in a one-hour cache": [
+  "parts of a model call's waiting time, and tokens in a one-hour cache": [
     RICH,
     ({ turns }) => turns.map(({ waits, usage }) => [waits, usage?.cacheWrite1hTokens]),
   ],
