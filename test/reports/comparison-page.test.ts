@@ -204,7 +204,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(page.url()).toContain("compared=tied/run_b/sourcesCorrect");
   });
 
-  it("filters by tasks on which the runs disagree", async () => {
+  it("filters tasks with different scores", async () => {
     const list = page.getByRole("combobox", { name: "Compared" });
     expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
       ...["Compared: all", "where any of them disagree (Semantic score)"],

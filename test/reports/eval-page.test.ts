@@ -16,7 +16,7 @@ const TASKS = 200;
 const NOW = "2026-01-01T00:00:00.000Z";
 const HOSTILE = `</script><img src=x onerror="document.title='stolen'">`;
 
-/** One answer in four passes `quarter`, and answers to questions with odd numbers pass `odd`. */
+/** A quarter of the answers pass `quarter`, and answers to questions with odd numbers pass `odd`. */
 const change = (trace: Trace): Trace => ({
   ...trace,
   scores: {
@@ -38,7 +38,7 @@ function saveEval(db: Db, name: string): number {
   return saveDraft(db, draft, NOW).stored.id;
 }
 
-/** A test over 40 good traces, of which 36 pass, and 40 bad ones, of which 38 fail. */
+/** A test over 40 good traces, with 36 passes, and 40 bad ones, with 38 failures. */
 function saveTest(db: Db, evalId: number): void {
   const tested = Array.from({ length: 80 }, (_, i) => {
     const bad = i >= 40;
@@ -108,7 +108,7 @@ describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(await page.locator("table.evals td").first().getAttribute("data-label")).toBe("Tasks");
   });
 
-  it("has neither section nor column for evals if there are none", async () => {
+  it("shows neither a section nor a column for evals without any eval", async () => {
     const plain = await writeReport((db) => saveSynthetic(db, { id: "run_plain", tasks: 5 }));
     const { page } = await browser.openReport(plain.file);
     expect(await page.getByRole("heading", { name: "Evals" }).count()).toBe(0);

@@ -96,7 +96,7 @@ describe("a token", () => {
   it.each([
     ["none", {}],
     ["a wrong one", { authorization: "Bearer wrong" }],
-    ["the beginning of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
+    ["a prefix of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
     ["more than it", { authorization: `Bearer ${TOKEN}x` }],
     ["it in another scheme", { authorization: `Basic ${TOKEN}` }],
   ])("is required: %s is refused everywhere except for the page", async (_, headers) => {

@@ -107,7 +107,7 @@ describe("a chat", () => {
     expect(found.result.emails.every(({ date }: { date: string }) => date < "2000-01-02")).toBe(true);
   });
 
-  it("can search any mailbox if none is specified", async () => {
+  it("can search any mailbox by default", async () => {
     const { events } = await chat([search({ inbox_id: RUTH, query: "the" }), finish("x")], says("?"));
     expect(events.find(({ type }) => type === "tool-result").result.emails.length).toBeGreaterThan(0);
   });
@@ -206,10 +206,10 @@ it.each([
   ["an empty body", {}],
   ["a last word that is not the user's", { messages: [{ role: "assistant", content: "x" }] }],
   ["a mailbox that would be markup in the prompt", { ...says("?"), variables: { inbox_address: "a@b {{tools}}" } }],
-  ["a mailbox that nobody has", { ...says("?"), variables: { inbox_address: "nobody@nowhere.example" } }],
-  ["a day that there is not", { ...says("?"), variables: { query_date: "2001-02-30" } }],
+  ["an unknown mailbox", { ...says("?"), variables: { inbox_address: "nobody@nowhere.example" } }],
+  ["an impossible date", { ...says("?"), variables: { query_date: "2001-02-30" } }],
   ["a model without a key", { ...says("?"), modelId: "anthropic/claude-sonnet-4-5" }],
-  ["a model of nobody", { ...says("?"), modelProvider: "acme", modelId: "best" }],
+  ["an unknown model", { ...says("?"), modelProvider: "acme", modelId: "best" }],
   ["a file of the server as a model", { ...says("?"), modelId: "replay//etc/passwd" }],
 ])("a chat with %s is refused before it starts", async (_, body) => {
   const { status, body: told } = await server.ask("POST", "/api/agents/email-search/playground/chat", body as never);

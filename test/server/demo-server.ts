@@ -20,7 +20,7 @@ export interface Changes {
   readonly access?: Partial<Access>;
   readonly services?: Partial<Services>;
   readonly maxChats?: number;
-  /** Base URL for openai/... models. Without it, there are none. */
+  /** Base URL for openai/... models. Without it, these models are unavailable. */
   readonly modelServer?: string;
   /** A source of mail instead of the demo's. */
   readonly mail?: string;

@@ -152,7 +152,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.locator(".label-steps").getByRole("article").getByRole("heading").textContent()).toBe(
       mail.subject,
     );
-    // A cited email has a description. One that the agent did not see has its Message-ID.
+    // A cited email has a description. An email that the agent did not see is shown as its Message-ID.
     const facts = await page.locator(".judged .facts").textContent();
     expect(facts).toContain(`Sources${HOSTILE}; ${mail.subject}, `);
     expect(facts).not.toContain(mail.id);

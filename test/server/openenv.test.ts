@@ -78,7 +78,7 @@ describe("an OpenEnv server", () => {
     expect(rows.length).toBeGreaterThan(40);
   });
 
-  it("shows the task where each client reads it, and nothing about its answer", async () => {
+  it("shows the task to each client, and nothing about its answer", async () => {
     const { observation, metadata, reward, done } = await begin({ index: 3, prompt: "x", difficulty: 2 });
     const { instructions, ...task } = observation.result;
     expect(observation).toMatchObject({ tool_name: "reset", error: null, metadata: task });
@@ -359,7 +359,7 @@ describe("the reward", () => {
     expect(unfound.reward.value).toBeLessThanOrEqual(1);
   });
 
-  it("is refused if it needs a judge and there is none", async () => {
+  it("is refused if it needs a judge and the server runs without one", async () => {
     await expect(startTrainingServer({ options: { reward: "art" } })).rejects.toMatchObject({ code: "judge_missing" });
   });
 

@@ -50,7 +50,7 @@ describe("agents", () => {
     expect(codeOf(await ask("POST", "/api/agents", { name: "x", colour: "red" }))).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  it("cannot have unknown keys, and the error lists the known ones", async () => {
+  it("cannot have unknown keys, and the error lists the valid keys", async () => {
     const refused = await ask("PATCH", "/api/agents/my-agent", { nme: "x" });
     expect(codeOf(refused)).toEqual([400, "VALIDATION_ERROR"]);
     expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Known keys: .*\bname\b.*\bprompt\b/);
@@ -107,7 +107,7 @@ const weather = {
 };
 
 describe("tools", () => {
-  it("are listed, all or those of a category", async () => {
+  it("are listed, all or per category", async () => {
     expect((await ask("GET", "/api/tools")).body.tools.length).toBeGreaterThan(6);
     const { body } = await ask("GET", "/api/tools?category=email");
     expect(new Set(body.tools.map(({ category }: { category: string }) => category))).toEqual(new Set(["email"]));

@@ -36,7 +36,7 @@ it("the report compares the run with other runs, each only once", async () => {
   expect((await server.ask("POST", "/api/runs/run_a/report?with=run_z", {})).status).toBe(404);
 });
 
-it("an invented link is not found, and an unknown run has no report", async () => {
+it("an invented link is not found, and an unknown run does not have a report", async () => {
   expect((await fetch(`${server.url}/report/${"a".repeat(32)}`)).status).toBe(404);
   expect((await server.ask("POST", "/api/runs/run_z/report", {})).status).toBe(404);
 });

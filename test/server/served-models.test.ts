@@ -34,7 +34,7 @@ it("offers a model of each provider with a key, and the baseline", () => {
   ]);
 });
 
-it("falls back to a model of a configured provider, or names the default if there is none", () => {
+it("falls back to a model of a configured provider, otherwise names the default", () => {
   expect(modelsWith("anthropic", "openai").fallback()).toBe(DEFAULT);
   expect(modelsWith("google").fallback()).toBe("google/gemini-3.8-flash");
   expect(modelsWith().fallback()).toBe(DEFAULT);

@@ -56,7 +56,7 @@ it("sends nothing after its reader has disconnected, and never blocks", async ()
   expect(gone).toEqual(["the client disconnected"]);
 });
 
-it("sends comments while there are no events", async () => {
+it("sends comments between events", async () => {
   const stream = new SseWriter(
     { ...SLOW, heartbeatMs: 20 },
     () => undefined,

@@ -23,7 +23,7 @@ const LOOKS = [
   [390, "dark"],
 ] as const;
 
-/** A provider whose requests wait for the test to answer them, in the order in which they arrived. */
+/** A provider whose requests wait for the test to answer them, in order of arrival. */
 async function startHeldProvider() {
   const held: ((answer: Answer) => void)[] = [];
   const waiting: ((answer: (answer: Answer) => void) => void)[] = [];
@@ -117,7 +117,7 @@ describe("the page of a watched run", { ...needs("browser"), timeout: 180_000 },
       await page.getByRole("region", { name: "Scores so far" }).textContent(),
     ]).toEqual(before);
 
-    // Another process shows the contents of the database, and explains what it cannot know.
+    // Another process shows the contents of the database, and explains its limits.
     const other = await open(`${serverUrl}/#runs/${new URL(page.url()).hash.split("/")[1]}`);
     await other.page.getByRole("region", { name: "Failed" }).getByText("<img src=x").waitFor();
     expect(await text(other.page)).toContain("2 of 4 tasks done, 1 of them failed");

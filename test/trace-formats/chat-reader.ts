@@ -63,7 +63,7 @@ export function readChats(file: string, dialect: keyof typeof DIALECTS, { minLin
   });
 }
 
-/** Each call is followed immediately by its result, and the last message is the assistant's. */
+/** A result follows its call immediately, and the last message is the assistant's. */
 function checkOrder({ messages, tools = [] }: z.output<(typeof DIALECTS)["openai"]>): void {
   let open: string[] = [];
   const known = new Set(tools.map((tool) => tool.function.name));

@@ -267,7 +267,7 @@ describe("an OpenInference trace", () => {
     expect(tools).toEqual([TOOL]);
   });
 
-  it("takes calls and results from the conversation if its tools have no spans", async () => {
+  it("takes calls and results from the conversation if spans of its tools are missing", async () => {
     const [root, first, , last] = openInference({}) as [Given, Given, Given, Given];
     const { trace } = await read(root, first, last);
     expect(trace).toMatchObject(EXPECTED);

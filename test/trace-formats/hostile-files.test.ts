@@ -259,7 +259,7 @@ describe("an Inspect log of another program", () => {
   const log = (more: object) => `${HEADER.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
   const sample = { id: 1, epoch: 1, input: "q", target: "", messages: [], output: { model: "m", choices: [] } };
 
-  it("has no traces without samples, and is refused with an invalid samples list", async () => {
+  it("is empty without samples, and is refused with an invalid samples list", async () => {
     expect(await read(log({ samples: null }))).toBe(0);
     expect(await read(log({ samples: {} }))).toBe("FILE: samples is not a list.");
   });

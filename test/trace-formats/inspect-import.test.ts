@@ -96,7 +96,7 @@ describe("an Inspect log", () => {
     ]);
   });
 
-  it("reads the sample's tokens if it has no model events", async () => {
+  it("reads the sample's tokens if model events are missing", async () => {
     const trace = await read({ model_usage: { "m/n": USAGE }, output: { choices: [{ stop_reason: "stop" }] } });
     expect(trace.turns).toMatchObject([{ ...TURN, model: "m/n", latencyMs: 0 }]);
   });

@@ -176,7 +176,7 @@ describe("a sample of an Inspect log", () => {
     expect(without).toMatchObject({ tools: [], tool_choice: "none" });
   });
 
-  it("has no end time for a call that took longer than any date", () => {
+  it("omits the end time of a call that took longer than any date", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, latencyMs: 1e308 }));
     const [first] = events({ ...ANSWERED, turns }, "model");
     expect(first.completed).toBe(first.timestamp);

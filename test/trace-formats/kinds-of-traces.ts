@@ -194,7 +194,7 @@ export const SUITE: SuiteTrace = {
   judge: null,
 };
 
-/** The machine could not be set up, so there is no conversation. */
+/** The machine could not be set up, so the conversation is empty. */
 export const NOT_STARTED: SuiteTrace = {
   ...SUITE,
   traceId: "trace_not_started",

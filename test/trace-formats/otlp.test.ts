@@ -75,7 +75,7 @@ describe("an OTLP trace", () => {
     expect(call?.get("gen_ai.response.model")).toBe("gemini-3-001");
   });
 
-  it("counts cached tokens as input, and has no counts if the server gave none", () => {
+  it("counts cached tokens as input, and omits counts that the server did not give", () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, cacheWriteTokens: 30 };
     const [turn, other] = ANSWERED.turns;
     if (turn === undefined || other === undefined) throw new Error("there are no turns");

@@ -155,7 +155,7 @@ describe("reader contract", async () => {
   });
 });
 
-/** The test readers must accept what the formats' own readers accept, and refuse what those refuse. */
+/** The test readers must accept and refuse the same files as the formats' own readers. */
 
 const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>> = {
   art: (bytes) => readArtGroups(bytes.toString()),

@@ -144,7 +144,7 @@ describe("table formats", () => {
       expect(read.map(({ integer }) => integer)).toEqual([1n, 2n, 3n, 4n, 5n]);
     });
 
-    it("replaces surrogate halves, and has no value for an invalid time", async () => {
+    it("replaces surrogate halves, and omits an invalid time", async () => {
       const { bytes } = parquetFile("broken.parquet", [{ ...FULL, text: "cut \ud83d", timestamp: "yesterday" }]);
       const [row] = await parquetReadObjects({ file: toArrayBuffer(bytes) });
       expect(row).toMatchObject({ text: "cut \ufffd", timestamp: null });
@@ -237,7 +237,7 @@ describe("the turn table", () => {
     expect(rows[0]).toMatchObject({ inputTokens: 100, cacheWriteTokens: 0, cached: false, waitedMs: null });
   });
 
-  it("has no tokens if the server counted none", () => {
+  it("omits tokens if the server did not count them", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, usage: null }));
     const [row] = objects(turnsTable, { ...RUN, traces: () => [{ ...ANSWERED, turns }] });
     expect(row).toMatchObject({ inputTokens: null, cacheWriteTokens: null, outputTokens: null });
@@ -309,7 +309,7 @@ with zipfile.ZipFile(sys.argv[1]) as file:
     const [head, line] = [localHeader(placed), directoryEntry(placed)];
     const start = placed.offset + head.length + data.length;
     const file = openSync(path, "w");
-    // The file has a hole before the entry, which takes no disk space.
+    // The file has a hole before the entry, which does not use disk space.
     writeSync(
       file,
       Buffer.concat([head, data, line, directoryEnd(1, start, line.length)]),

@@ -93,7 +93,7 @@ describe("pageOfRuns", () => {
   });
 
   describe("a run", () => {
-    it("is found by its name before another run whose id starts with the name", () => {
+    it("is found under its name before another run whose id starts with the name", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "baseline-2");
       setRunName(test.db, "run_a", "baseline");

@@ -314,7 +314,7 @@ interface SavedLabelJson extends LabelSummaryJson {
 
 type GivenLabel = "good" | "bad" | "skip";
 
-/** The traces to label for a failure mode: those of a run, or of chats if `runId` is null. */
+/** The traces to label for a failure mode: traces of a run, or of chats if `runId` is null. */
 interface LabelSubject {
   readonly runId: string | null;
   readonly criterion: string;

@@ -44,7 +44,7 @@ export async function agentList(page: HTMLElement): Promise<void> {
 
 const NEW_AGENT: readonly Field[] = [
   { name: "name", label: "Name", kind: "text", value: "", isRequired: true },
-  { name: "id", label: "Id (empty: derived from the name)", kind: "text", value: "" },
+  { name: "id", label: "Id (derived from the name if empty)", kind: "text", value: "" },
 ];
 
 export async function agentView(page: HTMLElement, id: string): Promise<void> {
@@ -100,18 +100,18 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
   const { maxTurns, maxTokens, reasoningTokens = "", temperature = "", toolCalls, toolChoice } = agent.settings;
   const fields: readonly Field[] = [
     { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
-    { name: "model", label: "Model (empty: set per chat or run)", kind: "text", value: agent.model ?? "" },
+    { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
     { name: "description", label: "Purpose", kind: "prose", value: agent.description },
     { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
     { name: "maxTurns", label: "Maximum model calls per task", kind: "number", value: maxTurns },
     { name: "maxTokens", label: "Maximum tokens per reply", kind: "number", value: maxTokens },
     {
       name: "reasoningTokens",
-      label: "Reasoning tokens (empty: depends on the model)",
+      label: "Reasoning tokens (depends on the model if empty)",
       kind: "number",
       value: reasoningTokens,
     },
-    { name: "temperature", label: "Temperature (empty: provider default)", kind: "number", value: temperature },
+    { name: "temperature", label: "Temperature (provider default if empty)", kind: "number", value: temperature },
     { name: "toolCalls", label: "Tool calls per reply", kind: ["all", "first"], value: toolCalls },
     { name: "toolChoice", label: "Tool choice", kind: ["auto", "required"], value: toolChoice },
   ];
@@ -187,13 +187,13 @@ function toolsOfAgent(
 }
 
 function configField(name: string, value: string): Field {
-  return { name, label: "Config for this agent, in addition to the tool's (JSON; empty: none)", kind: "json", value };
+  return { name, label: "Config for this agent, in addition to the tool's (optional JSON)", kind: "json", value };
 }
 
 function copyForm({ id, name, description, prompt, model, settings }: AgentJson, tools: readonly AgentToolJson[]) {
   const fields: readonly Field[] = [
     { name: "copy-name", label: "Name of the copy", kind: "text", value: `${name} (copy)`, isRequired: true },
-    { name: "copy-id", label: "Id of the copy (empty: derived from the name)", kind: "text", value: "" },
+    { name: "copy-id", label: "Id of the copy (derived from the name if empty)", kind: "text", value: "" },
   ];
   return folded(
     `Copy ${id}`,

@@ -226,7 +226,7 @@ function evidence({
 /** Text about a question that has not been saved yet. */
 interface UnsavedEdits {
   readonly reason: string;
-  /** Null if the question is not being edited. */
+  /** The new wording, or null if the question is not being edited. */
   readonly edited: QuestionWording | null;
 }
 

@@ -11,7 +11,7 @@ interface ResultPage extends OffsetPageJson {
   readonly taskResults: readonly TaskResult[];
 }
 
-/** All results of a run, in pages of 100, loaded when opened. */
+/** The results of a run, in pages of 100, loaded when opened. */
 export function resultList(runId: string): HTMLElement {
   const path = `/api/runs/${encodeURIComponent(runId)}/results`;
   const results: TaskResult[] = [];

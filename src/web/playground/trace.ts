@@ -125,7 +125,7 @@ export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   });
 }
 
-/** All tool calls of the conversation. Calls in earlier chats have results only in the messages. */
+/** The tool calls of the conversation. Calls in earlier chats have results only in the messages. */
 export function shownCalls(trace: Trace | ChatTrace): EarlierCall[] {
   return [...earlierCalls(trace), ...trace.toolCalls];
 }

@@ -18,7 +18,7 @@ import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { filterLink, section, taskLink } from "./route.js";
 
-/** Returns the options of the outcome filter: the verdicts on each run, and tasks on which any run differs. */
+/** Returns the options of the outcome filter: the verdicts on each run, and tasks with differences between any runs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
   const compared = comparisons.flatMap(({ candidate, headline }) => {
     const runId = runs[candidate]?.runId;
@@ -46,7 +46,7 @@ export function outcomeWords(value: string, { runs, scores }: ReportHead): strin
   return `${filter.outcome} by ${run ?? "any"} (${label})`;
 }
 
-/** Compares each run with the first: the verdict in words, the figures, and the tasks on which they disagree. */
+/** Compares each run with the first: the verdict in words, the figures, and the tasks with different scores. */
 export function comparisonSection(head: ReportHead, outcomes: PairOutcomes): HTMLElement {
   return section(
     "Comparison",

@@ -92,7 +92,7 @@ export interface SuiteTask {
   readonly guidance: string;
   readonly state: string;
   readonly reason: string;
-  /** Null if unknown, as in a results file. */
+  /** Number of tool calls, or null if unknown, as in a results file. */
   readonly toolCalls: number | null;
 }
 
@@ -119,7 +119,7 @@ export interface Task {
   readonly scores: readonly (number | null)[];
   readonly failedEvals: readonly string[];
   readonly error: string | null;
-  /** Null for a question. */
+  /** Facts about a suite task, or null for a question. */
   readonly suite: SuiteTask | null;
   /** Searchable text in lowercase. */
   readonly words: string;

@@ -61,7 +61,7 @@ export class TaskDialog {
       this.task = null;
       this.onGo(null);
     });
-    // The dialog has no padding, so a click with the dialog as its target is on the backdrop.
+    // The dialog does not have padding, so a click with the dialog as its target is on the backdrop.
     this.element.addEventListener("click", (event) => {
       if (event.target === this.element) this.element.close();
     });
