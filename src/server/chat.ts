@@ -190,7 +190,7 @@ export interface ChatServices {
   readonly models: ServedModels;
   readonly chats: ChatLimits;
   readonly chatTimeoutMs: number;
-  /** Null if no traces are sent. */
+  /** Sends finished traces, or null if they are not sent. */
   readonly live: LiveTraces | null;
 }
 

@@ -339,7 +339,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /**
- * A reply as Inspect's ModelOutput, with an empty list of choices if there is no reply. `message` is the reply as a
+ * A reply as Inspect's ModelOutput, with an empty list of choices without a reply. `message` is the reply as a
  * ChatMessage.
  */
 function modelOutput(trace: ExportedTrace, message: JsonObject | undefined, turn: Turn | null): JsonObject {

@@ -19,7 +19,7 @@ import {
   STATUS_ERROR,
 } from "./otlp-encode.js";
 
-/** One score of a trace, for the score API of a server. */
+/** A score of a trace, for the score API of a server. */
 export interface ScoreRecord {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -228,7 +228,7 @@ interface TurnMessages {
   readonly system: string | null;
   /** Messages that the model received, without the system prompt. */
   readonly input: readonly Message[];
-  /** Null if no reply arrived. */
+  /** The reply, or null if none arrived. */
   readonly reply: Message | null;
 }
 
@@ -356,7 +356,7 @@ function ownAttributes(trace: ExportedTrace): Attributes {
   };
 }
 
-/** A score without a value has no event, because the conventions require a value. */
+/** A score without a value is not an event, because the conventions require a value. */
 function scoreEvents(trace: ExportedTrace, timeUnixNano: string, content: boolean): SpanEvent[] {
   return Object.entries(trace.scores).flatMap(([name, { value, explanation }]) => {
     if (value === null) return [];

@@ -30,8 +30,8 @@ const averages = {
   exactMatchAccuracy: share.describe("Fraction of exact matches, or null without tasks."),
   avgSemanticScore: share.describe("Mean semantic score."),
   sourcesCorrect: share.describe("Fraction of answers that cite an email with the answer."),
-  foundGold: share.describe("Fraction of tasks in which a search listed an email with the answer."),
-  readGold: share.describe("Fraction of tasks in which the agent opened an email with the answer."),
+  foundGold: share.describe("Fraction of tasks with a search that listed an email with the answer."),
+  readGold: share.describe("Fraction of tasks with an opened email that contains the answer."),
 };
 
 /** Fractions and means from 0 to 1, or null without tasks. */

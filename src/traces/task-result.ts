@@ -165,7 +165,7 @@ export const taskResultSchema = z
       .min(0)
       .max(1)
       .nullable()
-      .describe("Realism of the question in the dataset, from 0 to 1. Null for a suite task."),
+      .describe("Realism of the question in the dataset, from 0 to 1, or null for a suite task."),
     goldSources: z
       .number()
       .int()
