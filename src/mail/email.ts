@@ -49,8 +49,18 @@ export interface Email {
   readonly date: string | null;
   /** Decoded text, lines ended by LF, without white space at its end. */
   readonly body: string;
+  /** Left out if the header has no display names. */
+  readonly headerNames?: HeaderNames;
   /** What became of it on the way; left out where nothing did. */
   readonly asWritten?: AsWritten;
+}
+
+/** The display names in a header, as written: read further only for the first of the copies of an email. */
+export interface HeaderNames {
+  /** Next to the addresses of From, To, Cc and Bcc. */
+  readonly names: readonly string[];
+  /** Fields in which Enron's export lists names: X-From, X-To, X-cc and X-bcc. */
+  readonly lists: readonly string[];
 }
 
 /** What tidying a mail took away, for those who measure it as it was written. */
@@ -69,12 +79,21 @@ export interface FiledEmail extends Email {
   readonly owner: string | null;
   /** The mailbox address where the form itself names it (parsed CSV); null elsewhere. */
   readonly inbox: string | null;
+  readonly form: MailForm;
 }
 
-/** A mail that could not be used: where it stood and why, in words for the user. */
+/**
+ * The form of the file that an email was read from. `eml` is one email in a file with an extension, `maildir` one in a
+ * file without (Maildir, MH, the CMU layout).
+ */
+export type MailForm = "mbox" | "maildir" | "eml" | "emlx" | "kaggle-csv" | "parsed-csv" | "parquet";
+
+/** A skipped email or file: its location and the reason, as the end of a sentence. */
 export interface BadEmail {
   readonly where: string;
   readonly reason: string;
+  /** Set for files that mail programs and systems keep next to mail, such as indexes. `--strict` ignores them. */
+  readonly isSideFile?: true;
 }
 
 /** What a reader gives at a time: mails, the bad ones among them, and how far it has come in its source. */
@@ -85,7 +104,7 @@ export interface CorpusBatch<Mail = FiledEmail> {
   readonly bytesRead: number;
 }
 
-export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml"] as const;
+export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml", "zip"] as const;
 
 export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
 

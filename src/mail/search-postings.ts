@@ -41,11 +41,12 @@ const MAX_KEPT_RESULTS = 250;
 
 /** Returns the index of the present mail. Another process can import mail between two calls. */
 export function openSearchIndex(db: Db): () => SearchIndex {
-  const readFingerprint = db.prepare("SELECT fingerprint FROM corpus_state").pluck();
-  let current: { readonly fingerprint: unknown; readonly index: SearchIndex } | null = null;
+  // An import of display names alone rewrites the index, and leaves the fingerprint as it is.
+  const readVersion = db.prepare("SELECT fingerprint || updated_at FROM corpus_state").pluck();
+  let current: { readonly version: unknown; readonly index: SearchIndex } | null = null;
   return () => {
-    const fingerprint = readFingerprint.get();
-    if (current === null || current.fingerprint !== fingerprint) current = { fingerprint, index: openIndex(db) };
+    const version = readVersion.get();
+    if (current === null || current.version !== version) current = { version, index: openIndex(db) };
     return current.index;
   };
 }
@@ -76,8 +77,7 @@ function openIndex(db: Db): SearchIndex {
   const readWord = (word: string, mailbox: PositionSet): TermPostings => {
     // An email with scripts without spaces has all of its words there, also those that stand next to such a script.
     const inBigrams = words.read(word, mailbox, BIGRAMS);
-    if (isUnsegmentedAt(word, 0)) return inBigrams;
-    const inText = mergePostings(text.read(word, mailbox), inBigrams, Math.max);
+    const inText = isUnsegmentedAt(word, 0) ? inBigrams : mergePostings(text.read(word, mailbox), inBigrams, Math.max);
     // A name counts once, however many people of an email have it.
     return mergePostings(inText, once(words.read(word, mailbox, NAMES).rowids));
   };

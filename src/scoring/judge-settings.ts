@@ -1,3 +1,4 @@
+// Opens the judge for a run or a command: its model, server, rate limiter and cost limit.
 import { join } from "node:path";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
@@ -14,7 +15,7 @@ import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
 import { openJudge, protocolVersion } from "./judge.js";
 
 export interface JudgeOptions {
-  /** provider/model, art, art:provider/model, or off. */
+  /** `provider/model`, `art`, `art:provider/model` or `off`. */
   readonly judge?: string | undefined;
   readonly noJudge: boolean;
   readonly judgeVotes?: number | undefined;
@@ -29,18 +30,15 @@ export function asksJudge({ judge, noJudge, judgeVotes, judgeBaseUrl }: JudgeOpt
 
 export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
   if (noJudge && judge !== undefined && judge !== "off") {
-    throw new UserError(
-      "options_contradict",
-      "--no-judge and --judge contradict each other.",
-      "Leave one of them out.",
-    );
+    throw new UserError("options_contradict", "--no-judge and --judge cannot be combined.", "Remove one of them.");
   }
   return noJudge || judge === "off";
 }
 
 /**
- * The judge asked for, else `stored`, else `fallback`'s cheap model; null where there is none. Votes and address go
- * for each of them. Throws where something is asked of a judge that is not there.
+ * Returns the requested judge, otherwise `stored`, otherwise the cheap model `fallback`, or null if all are missing.
+ * The requested votes and base URL apply to each of them. Throws a UserError if options require a judge that is
+ * missing.
  */
 export function judgeSettings(
   options: JudgeOptions,
@@ -65,11 +63,11 @@ export function judgeSettings(
     if (judge !== undefined) {
       throw new UserError(
         "judge_missing",
-        `--judge ${judge} names no model, and there is no default.`,
-        `Examples: ${EXAMPLES}.`,
+        `--judge ${judge}: expected a model, because a default is not available.`,
+        `Specify a judge, for example ${EXAMPLES}.`,
       );
     }
-    refuseOfNone(options, "there is no judge");
+    refuseOfNone(options, "a judge is not set");
     return null;
   }
   const protocol = isArt ? "art" : "verdict";
@@ -85,7 +83,11 @@ export function judgeSettings(
 function refuseOfNone({ judgeVotes, judgeBaseUrl }: JudgeOptions, why: string): void {
   if (judgeVotes === undefined && judgeBaseUrl === undefined) return;
   const flag = judgeVotes !== undefined ? "--judge-votes" : "--judge-base-url";
-  throw new UserError("judge_missing", `${flag} is given, but ${why}.`, `Name a judge: ${EXAMPLES}.`);
+  throw new UserError(
+    "judge_missing",
+    `${flag} requires a judge, but ${why}.`,
+    `Specify a judge, for example ${EXAMPLES}.`,
+  );
 }
 
 function named(given: string): ModelName {
@@ -93,14 +95,14 @@ function named(given: string): ModelName {
   if (!isProvider(provider) || provider === "offline" || !given.includes("/")) {
     throw new UserError(
       "judge_unknown",
-      `--judge ${given} names no model that could judge.`,
-      `Give it as provider/model: ${EXAMPLES}.`,
+      `Unknown judge model "${given}".`,
+      `Pass provider/model, for example ${EXAMPLES}.`,
     );
   }
   return parseModelName(given, null);
 }
 
-/** The cheap model of a provider. Null without a key, and for a compatible server, whose models are not known. */
+/** Returns the provider's cheap model. Null without a key and for compatible servers, whose models are unknown. */
 export function cheapModel(provider: Provider, baseUrl: string | null, env: Environment): ModelName | null {
   const model = JUDGE_MODELS[provider];
   if (model === undefined || baseUrl !== null || !hasKey(provider, env)) return null;
@@ -112,15 +114,15 @@ export function anyCheapModel(env: Environment): ModelName | null {
   return provider === undefined ? null : parseModelName(`${provider}/${JUDGE_MODELS[provider]}`, null);
 }
 
-/** Answers or questions judged at once, at most; the rate limiter finds out how many the server takes. */
+/** Maximum number of answers or questions judged concurrently. The rate limiter adapts to the server. */
 export const JUDGE_CONCURRENCY = 20;
 
-/** Of one call, where the answers are there already. */
+/** Timeout per judge call when judging stored answers. */
 export const JUDGE_TIMEOUT_MS = 180_000;
 
 interface CreatedJudge {
   readonly judge: Judge;
-  /** One line about answers without a verdict; null where all have one. */
+  /** Returns one line about answers without a verdict, or null if all answers have one. */
   shortfall(): string | null;
 }
 
@@ -128,13 +130,13 @@ interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
   readonly shared?: SharedLimiter | undefined;
-  /** Of the calls of a command; a run keeps its own. */
+  /** Cost limit for a command's calls. A run enforces its limit separately. */
   readonly costLimit?: CostLimit | undefined;
-  /** Called where a reply names another model than the one that was asked. */
+  /** Called if a reply specifies a different model than the requested one. */
   readonly note: (text: string) => void;
 }
 
-/** Throws a UserError where the judge has no key. */
+/** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
@@ -157,14 +159,14 @@ export async function createJudge(
   };
 }
 
-/** What judges, and rubrics of evals, said before. */
+/** The cache of verdicts by judges and eval rubrics. */
 export function verdictCache({ cacheDir }: AppSettings): JsonFileCache {
   return openJsonFileCache(join(cacheDir, "verdicts"));
 }
 
 /**
- * Null: the run has none. A judge at the agent's own server shares its rate limiter: the limits are the account's.
- * `shared`: of an account elsewhere, limits that other machines keep too.
+ * Opens the judge of a run, or returns null if the run has none. A judge on the agent's server shares its rate limiter,
+ * because the limits apply to the account. `shared` holds the limits of another account that other machines also use.
  */
 export async function createRunJudge(
   run: RunSettings,
@@ -180,18 +182,18 @@ export async function createRunJudge(
   return createJudge(judge, settings, { timeoutMs, note, ...limits });
 }
 
-/** Refuses a limit in dollars where the price of the judge is not known. */
+/** Throws a UserError if a cost limit is set but the judge's price is unknown. */
 export async function checkJudgePriced(judge: JudgeSettings | null, { maxCostUsd }: RunLimits): Promise<void> {
   if (judge === null || maxCostUsd === null) return;
   requirePriced(
     await pricesOf(parseModelName(judge.model, null)),
     "--max-cost",
     `the judge ${judge.model}`,
-    `Run with --no-judge and judge afterwards (${commandLine`art-e score`}), or name a judge whose price is known.`,
+    `Run with --no-judge and judge afterwards (${commandLine`art-e score`}), or choose a judge with a known price.`,
   );
 }
 
-/** Counts the answers that a judge gave no verdict on. */
+/** Counts the answers that a judge returned no verdict for. */
 export class JudgeShortfall {
   private judged = 0;
   private without = 0;

@@ -107,7 +107,7 @@ describe("the page of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(findings[0]).toMatch(
       /^Semantic score is worse: 0\.\d{3} against 0\.\d{3}, a difference of -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] with p <0\.001, over 7\d questions\.$/,
     );
-    expect(findings[2]).toMatch(/^They cannot be compared\. They differ in the dataset: synthetic\.jsonl/);
+    expect(findings[2]).toMatch(/^The runs cannot be compared because they differ in the dataset: synthetic\.jsonl/);
     expect(await page.locator("table.compared").count()).toBe(2);
   });
 

@@ -122,7 +122,7 @@ describe("the summary of a run", () => {
 
   it("says that waiting is in the time of a run that does not tell them apart", () => {
     const { avgModelTimeMs: _, avgToolTimeMs: __, avgWaitingTimeMs: ___, ...old } = TOTALS;
-    expect(runSummary(old)).toContain("Time per task:  2.5 s with waiting\n");
+    expect(runSummary(old)).toContain("Time per task:  2.5 s including waiting\n");
   });
 
   it("says that the cost is not known where no price is", () => {

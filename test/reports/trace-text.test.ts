@@ -45,7 +45,7 @@ describe("a trace as text", () => {
       Answer:   On Friday.
       Sources:  <1@x>
       Gold:     Friday
-      Mails:    <1@x>
+      Emails:   <1@x>
       Scores:   exactMatch 0.000, semanticScore 0.500, readGold -"
     `);
   });
@@ -70,7 +70,7 @@ describe("a trace as text", () => {
       "Answer:   -",
       "Sources:  -",
       "Gold:     Friday",
-      "Mails:    <1@x>",
+      "Emails:   <1@x>",
       "Scores:   none: a failed task is not scored",
     ]);
   });
@@ -78,7 +78,7 @@ describe("a trace as text", () => {
   it("shortens a long message, and says by how much", () => {
     const long = { ...ANSWERED, messages: [{ role: "user" as const, content: "x".repeat(1_600) }] };
     const text = traceText(long);
-    expect(text).toContain(`  ${"x".repeat(1_500)}\n  … (100 characters more)`);
+    expect(text).toContain(`  ${"x".repeat(1_500)}\n  … (100 more characters)`);
     expect(text).not.toContain("x".repeat(1_501));
   });
 });
@@ -113,7 +113,7 @@ it("a trace of a suite's task tells the task, its commands with what they printe
   const lines = traceText(trace).split("\n");
   expect(lines.slice(1, 6)).toEqual([
     "task t1  harbour  terminal  base",
-    "cli, abstract, terminal  3 actions of a person",
+    "cli, abstract, terminal  3 human actions",
     "counterpart t2",
     "",
     "Task: Count the boats.",

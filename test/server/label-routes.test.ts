@@ -98,7 +98,7 @@ describe("labels over HTTP", () => {
   });
 
   it.each([
-    ["no trace", { trace_id: "nothing", label: "good" }, 404, "There is no trace"],
+    ["no trace", { trace_id: "nothing", label: "good" }, 404, "Unknown trace"],
     ["no label", { trace_id: "t", label: "neutral" }, 400, "The body: label"],
     ["no criterion", { trace_id: "t", label: "good", criterion: "Not a name" }, 400, "a name of small letters"],
     ["a reason too long", { trace_id: "t", label: "good", note: "x".repeat(10_001) }, 400, "The body: note"],

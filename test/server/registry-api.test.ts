@@ -53,9 +53,9 @@ describe("agents", () => {
   it("cannot have keys that there are not, and are told those that there are", async () => {
     const refused = await ask("PATCH", "/api/agents/my-agent", { nme: "x" });
     expect(codeOf(refused)).toEqual([400, "VALIDATION_ERROR"]);
-    expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Its keys are: .*\bname\b.*\bprompt\b/);
+    expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Known keys: .*\bname\b.*\bprompt\b/);
     const ofTool = await ask("PATCH", "/api/tools/weather", { descr: "x" });
-    expect(ofTool.body.error.message).toMatch(/Its keys are: .*\bdescription\b/);
+    expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
   });
 
   it("that came with the program stay as they are", async () => {

@@ -143,7 +143,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   it("refuses decisions about a dataset that has changed", async () => {
     const { page } = await openPage();
     writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
-    await press(page, "a", "has changed since the review was started");
+    await press(page, "a", "changed after the review started");
   });
 
   it("fits screens wide and narrow, light and dark", async () => {

@@ -38,7 +38,7 @@ it("lets a reader that takes nothing go, and says so once", async () => {
   );
   await stream.send("x");
   await stream.send("y");
-  expect(gone).toEqual(["the client reads nothing", "cut"]);
+  expect(gone).toEqual(["the client stopped reading", "cut"]);
 });
 
 it("sends nothing after its reader has left, and holds nobody up", async () => {
@@ -53,7 +53,7 @@ it("sends nothing after its reader has left, and holds nobody up", async () => {
   await held;
   await stream.send("y");
   stream.close();
-  expect(gone).toEqual(["the client is gone"]);
+  expect(gone).toEqual(["the client disconnected"]);
 });
 
 it("says that it is alive while there is nothing to say", async () => {

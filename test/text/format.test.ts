@@ -21,13 +21,13 @@ it.each([
   [25, ["tags"], "1   a name t…  openai/gp…"],
   [14, ["tags", "model"], "1   a name th…"],
   [3, ["tags", "model"], "1   a nam…"],
-])("in %s columns leaves out %j", (width, left, line) => {
+])("fittedTable in %s columns omits %j", (width, left, line) => {
   const fitted = fittedTable(COLUMNS, ROWS, width);
   expect(fitted.left).toEqual(left);
   expect(fitted.text.split("\n")[2]).toBe(line);
 });
 
-it("is never wider than the terminal, unless what must be shown is", () => {
+it("fittedTable is never wider than the terminal, unless the required columns are", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
@@ -41,9 +41,9 @@ it("is never wider than the terminal, unless what must be shown is", () => {
   );
 });
 
-describe("a figure that there is none of", () => {
+describe("an unknown number", () => {
   it("is a dash", () => expect(share(null)).toBe("-"));
-  it("is unknown, where it is a price", () => expect(usd(null)).toBe("unknown"));
+  it('is "unknown" as a price', () => expect(usd(null)).toBe("unknown"));
 });
 
 it.each([
@@ -51,13 +51,13 @@ it.each([
   [999, "999"],
   [1_000, "1,000"],
   [517_401, "517,401"],
-])("%d is counted as %s", (value, text) => expect(count(value)).toBe(text));
+])("count formats %d as %s", (value, text) => expect(count(value)).toBe(text));
 
 it.each([
   [0, "0.000"],
   [0.78249, "0.782"],
   [1, "1.000"],
-])("a share of %d is %s", (value, text) => expect(share(value)).toBe(text));
+])("share formats %d as %s", (value, text) => expect(share(value)).toBe(text));
 
 it.each([
   [0, "$0.00"],
@@ -66,7 +66,7 @@ it.each([
   [0.5, "$0.500"],
   [1, "$1.00"],
   [55.194, "$55.19"],
-])("%d dollars are %s", (value, text) => expect(usd(value)).toBe(text));
+])("usd formats %d as %s", (value, text) => expect(usd(value)).toBe(text));
 
 it.each([
   [0, "0 ms"],
@@ -78,14 +78,14 @@ it.each([
   [3_599_000, "59:59 min"],
   [3_600_000, "1:00:00 h"],
   [90_061_000, "25:01:01 h"],
-])("%d ms last %s", (ms, text) => expect(duration(ms)).toBe(text));
+])("duration formats %d ms as %s", (ms, text) => expect(duration(ms)).toBe(text));
 
 it.each([
   [999.6, "1.0 s"],
   [59_960, "1:00 min"],
-])("%d ms are rounded up into the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
+])("duration rounds %d ms up to the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
 
-it("a box has its values in one column, under a title between rules", () => {
+it("summaryBox aligns its values in one column, below a title between rules", () => {
   const rule = "═".repeat(60);
   const rows = [
     ["A", "1"],

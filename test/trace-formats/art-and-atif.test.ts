@@ -33,7 +33,7 @@ describe("ART's trajectory groups", () => {
     ]);
     expect(report.notes).toEqual([
       "The choices have no log probabilities, so ART trains on them only with allow_training_without_logprobs=True.",
-      "2 of 3 groups have one reward only, from which GRPO learns nothing: 7, 10. More epochs give more rewards.",
+      "2 of 3 groups have equal rewards, so GRPO learns nothing from them: 7, 10. Run more epochs to get different rewards.",
     ]);
     expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([expect.stringContaining("log probabilities")]);
   });
@@ -43,7 +43,7 @@ describe("ART's trajectory groups", () => {
     expect(read.flatMap(({ trajectories }) => trajectories.map(({ metadata }) => metadata.trace_id))).toEqual(
       ["1", "by_tool", "epoch_2", "refused", "cut_off", "out_of_turns"].map((id) => `trace_${id}`),
     );
-    expect(report.leftOut).toEqual({ "no exactMatch": 6, "a result of no call": 1 });
+    expect(report.leftOut).toEqual({ "no exactMatch": 6, "a tool result without a call": 1 });
     const unanswered = { ...NOT_STARTED, scores: { taskScore: { value: 0 } } };
     expect(groups([unanswered], "taskScore").report.leftOut).toEqual({ "no reply": 1 });
   });

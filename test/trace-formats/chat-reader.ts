@@ -70,7 +70,7 @@ function checkOrder({ messages, tools = [] }: z.output<(typeof DIALECTS)["openai
   for (const message of messages) {
     if (message.role === "tool") {
       const at = open.indexOf(message.tool_call_id);
-      if (at === -1) throw new Error(`a result of no call ${message.tool_call_id}`);
+      if (at === -1) throw new Error(`a tool result without a call ${message.tool_call_id}`);
       open.splice(at, 1);
       continue;
     }

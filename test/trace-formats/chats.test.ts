@@ -28,7 +28,7 @@ describe("chats for fine-tuning", () => {
     const { read, report } = chats(ALL_KINDS, dialect);
     // By tool (two epochs), refused, cut off, the chat and the suite.
     expect(read).toHaveLength(6);
-    expect(report.leftOut).toEqual({ "no answer": 5, "a call without its result": 1, "a result of no call": 1 });
+    expect(report.leftOut).toEqual({ "no answer": 5, "a call without a result": 1, "a tool result without a call": 1 });
   });
 
   it("say an answer that was given by a tool once more, without weight", () => {
@@ -67,13 +67,13 @@ describe("chats for fine-tuning", () => {
         : message,
     );
     expect(chats([{ ...BY_TOOL, messages }]).read).toHaveLength(1);
-    expect(chats([{ ...BY_TOOL, messages }], "hf").report.leftOut).toEqual({ "a call that is no JSON": 1 });
+    expect(chats([{ ...BY_TOOL, messages }], "hf").report.leftOut).toEqual({ "a call with invalid JSON": 1 });
   });
 
   it("leave out calls of a tool that is not there, and what is too long", () => {
     const context = contextOf({ toolsOf: () => TOOLS.slice(0, 1) });
     expect([...FORMATS.chat.lines([BY_TOOL], context)]).toEqual([]);
-    expect(context.report.leftOut).toEqual({ "a call of a tool that is not there": 1 });
+    expect(context.report.leftOut).toEqual({ "a call to an unknown tool": 1 });
     const turns = BY_TOOL.turns.map((turn) => ({
       ...turn,
       usage: { inputTokens: 65_500, outputTokens: 37, cachedInputTokens: 0 },

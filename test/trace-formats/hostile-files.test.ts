@@ -214,7 +214,11 @@ describe("a .json log", () => {
 
 describe("ATIF", () => {
   it.each([
-    ["of another version", '{"schema_version":"ATIF-v9"}', "FILE, line 1: schema_version: only ATIF-v1.x is read."],
+    [
+      "of another version",
+      '{"schema_version":"ATIF-v9"}',
+      "FILE, line 1: schema_version: only ATIF-v1.x is supported.",
+    ],
     ["without steps", trajectory({ steps: [] }), "FILE, line 1: steps: has no steps."],
     [
       "with arguments in a text",
@@ -257,7 +261,7 @@ describe("what other programs write", () => {
 
   it("a log without samples has none, and samples that are no list are named", async () => {
     expect(await read(log({ samples: null }))).toBe(0);
-    expect(await read(log({ samples: {} }))).toBe("FILE: samples is no list.");
+    expect(await read(log({ samples: {} }))).toBe("FILE: samples is not a list.");
   });
 
   it("a limit of any name ends a sample", async () => {

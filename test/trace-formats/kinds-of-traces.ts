@@ -136,7 +136,7 @@ export const BROKEN_OFF: QuestionTrace = {
   scores: {},
 };
 
-/** As a program tells of itself: several replies in one turn, and a result of no call. */
+/** As a program tells of itself: several replies in one turn, and a tool result without a call. */
 export const PROGRAM: QuestionTrace = {
   ...ANSWERED,
   traceId: "trace_program",

@@ -98,7 +98,7 @@ describe("deliver spans", () => {
       [400, '{"message":"no such field"}', "the server answered 400: no such field"],
       [401, '{"error":"bad key secret-key c2VjcmV0LWtleQ=="}', "the server answered 401: bad key secret-key [secret]"],
       [404, "<html>none</html>", "the server answered 404"],
-      [307, "", "the server answered 307, which is a redirect: name the address that it leads to"],
+      [307, "", "the server answered 307, which is a redirect: use the URL that it leads to"],
     ])("that answers %i is not asked again, and says why without the key", async (status, body, expected) => {
       const type = body.startsWith("<") ? "text/html" : "application/json";
       collector.always = { status, headers: { "content-type": type, location: "http://127.0.0.1:1/" }, body };
@@ -213,7 +213,7 @@ describe("live delivery", () => {
       expect(await live.close(NEVER)).toMatchObject({
         delivered: 2 * SPANS,
         dropped: 3 * SPANS,
-        reasons: ["more waited than is held in memory"],
+        reasons: ["the queue in memory was full"],
       });
     });
 
@@ -228,7 +228,7 @@ describe("live delivery", () => {
       expect(await summary).toMatchObject({
         delivered: 0,
         dropped: 4 * SPANS,
-        reasons: ["the run was over, and the server had not taken them in time"],
+        reasons: ["the server did not accept them before the run ended"],
       });
       expect(await delivery().close(time.signal)).toMatchObject({ dropped: 0, reasons: [] });
     });

@@ -157,17 +157,16 @@ describe("runs", () => {
 
   describe("a run that is not there", () => {
     it("is named, whether by an id, by the beginning of one or as the latest of none", () => {
-      for (const id of ["run_nobody", "latest"])
-        expect(refusal(id)).toBe(`There is no run "${id}" in ${test.db.name}.`);
+      for (const id of ["run_nobody", "latest"]) expect(refusal(id)).toBe(`Unknown run "${id}" in ${test.db.name}.`);
       saveRun(test.db, "run_a");
       for (const id of ["run_b", "un_a", "run_a1", "RUN_A", "run_%", "run__"])
-        expect(refusal(id)).toMatch(/^There is no run/);
+        expect(refusal(id)).toMatch(/^Unknown run/);
     });
 
     it("is not guessed from a beginning that several have", () => {
       saveRun(test.db, "run_a1");
       saveRun(test.db, "run_a2");
-      expect(refusal("run_a")).toBe('More than one run begins with "run_a".');
+      expect(refusal("run_a")).toBe('More than one run starts with "run_a".');
     });
   });
 

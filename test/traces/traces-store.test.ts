@@ -87,7 +87,7 @@ describe("traces", () => {
         expect(() => getTrace(test.db, name)).toThrow(
           expect.objectContaining({
             code: "trace_unknown",
-            message: `There is no trace "${name}" in ${test.db.name}.`,
+            message: `Unknown trace "${name}" in ${test.db.name}.`,
           }),
         );
       },
@@ -95,13 +95,13 @@ describe("traces", () => {
 
     it("is not there where the run is not", () => {
       expect(() => getTrace(test.db, "run_other/3")).toThrow(
-        expect.objectContaining({ code: "run_unknown", message: `There is no run "run_other" in ${test.db.name}.` }),
+        expect.objectContaining({ code: "run_unknown", message: `Unknown run "run_other" in ${test.db.name}.` }),
       );
     });
 
     it("is not guessed from a beginning that several have", () => {
       expect(() => getTrace(test.db, "trace_run_old")).toThrow(UserError);
-      expect(() => getTrace(test.db, "trace_run_old")).toThrow('More than one trace begins with "trace_run_old".');
+      expect(() => getTrace(test.db, "trace_run_old")).toThrow('More than one trace starts with "trace_run_old".');
     });
   });
 });

@@ -7,7 +7,7 @@ import { createFolder } from "../../platform/files.js";
 import { programFile } from "../../platform/installation.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
 import { overwriteShape } from "../flags.js";
-import { defineCommand, text } from "../read-flags.js";
+import { defineCommand, file } from "../read-flags.js";
 import type { Output } from "../terminal.js";
 
 const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
@@ -15,7 +15,7 @@ const BUNDLED = fileURLToPath(programFile("fixtures/demo/"));
 /** Import, run and export on bundled mail, with the same commands that a user would type. */
 export const demoCommand = defineCommand(
   z.object({
-    output: text.default("./demo-output").meta({ description: "Folder for the files it writes", alias: "o" }),
+    output: file.default("./demo-output").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
     ...overwriteShape,
   }),
   async ({ output, overwrite }, context) => {

@@ -3,7 +3,7 @@ import { type Child, h, minuteText, replaceChildren, select, untrustedInline, un
 import { get, patch, post, remove } from "./api.js";
 import { clipped, factList, idLink, labelled, statusLine, table } from "./lists.js";
 
-/** Agents and tools: their lists, and each with the forms that change it. Those that came with the program are read. */
+/** Lists of agents and tools, and their pages with forms to change them. Built-in ones are read-only. */
 
 const pathOf = (kind: "agents" | "tools", id: string) => `/api/${kind}/${encodeURIComponent(id)}`;
 
@@ -118,7 +118,7 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
   });
 }
 
-/** The tools that an agent has, each with its config, and those that it can be given. */
+/** The tools of an agent with their configs, and the tools that can be added. */
 function toolsOfAgent(
   agent: AgentJson,
   tools: readonly AgentToolJson[],
@@ -127,7 +127,7 @@ function toolsOfAgent(
 ): HTMLElement {
   const path = `${pathOf("agents", agent.id)}/tools`;
   const status = statusLine();
-  // Focused after a change, which takes the focused button out of the page.
+  // Receives the focus after a change, which removes the focused button from the page.
   status.element.tabIndex = -1;
   const section = h("div");
   const draw = (now: readonly AgentToolJson[]) => {
@@ -289,11 +289,11 @@ function folded(summary: string, ...children: readonly Child[]): HTMLElement {
   return h("details", { class: "edit" }, h("summary", {}, summary), ...children);
 }
 
-/** A field of a form; `name` is that of the API's parameter. */
+/** A form field. `name` is the API's parameter name. */
 interface Field {
   readonly name: string;
   readonly label: string;
-  /** `prose` and `json` have several lines; a list has the values to choose from. */
+  /** `prose` and `json` have several lines. A list contains the possible values. */
   readonly kind: "text" | "number" | "prose" | "json" | readonly string[];
   readonly rows?: number;
   readonly value: string | number;
@@ -303,8 +303,8 @@ interface Field {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Fields and a button. `send` gets their values, where empty numbers and JSON are null, and gives what is said below;
- * what it throws is said there too, and what was written stays.
+ * A form with fields and a button. `send` receives the values, with null for empty numbers and JSON, and returns the
+ * text to show below. Its errors are shown there too, without clearing the fields.
  */
 function editForm(fields: readonly Field[], label: string, send: (values: Values) => Promise<string>): HTMLElement {
   const status = statusLine();
@@ -363,7 +363,7 @@ function readField({ kind, label }: Field, text: string): unknown {
   }
 }
 
-/** Asks once more before it deletes, then goes to the list. */
+/** Asks for confirmation before it deletes, then opens the list. */
 function deleteButton(label: string, question: string, path: string, section: "agents" | "tools"): HTMLElement {
   const status = statusLine();
   const ask = h("button", { type: "button", click: () => show(true) }, label);

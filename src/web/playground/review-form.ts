@@ -12,11 +12,11 @@ interface ReviewActions {
   undo(): void;
   previous(): void;
   next(): void;
-  /** Something was written or given up. */
+  /** Called after text was changed or discarded. */
   changed(words: UnsavedEdits): void;
 }
 
-/** Buttons with their keys, a field for the reason, and fields for other words. */
+/** Buttons with keyboard shortcuts, a field for the reason, and fields for a new wording. */
 export class ReviewForm {
   readonly element: HTMLElement;
   private readonly why = reasonField();
@@ -120,7 +120,7 @@ export class ReviewForm {
   }
 }
 
-/** What each check asks, for whoever decides. */
+/** Question that each check answers, in words for the reviewer. */
 const CHECK_TEXTS: Readonly<Record<string, string>> = {
   gold: "Mails are there and hold the answer's values",
   sources: "Answered from the cited mails",
@@ -135,7 +135,7 @@ const UNANSWERABLE_TEXTS: Readonly<Record<string, string>> = {
   detail_absent: "no mail holds it",
 };
 
-/** The question as it is to be judged, what was decided, and what the checks said. */
+/** The question in its current wording, the decision, and the results of the checks. */
 export function questionSection(details: QuestionDetailsJson): HTMLElement {
   const { question, answer } = details.review?.edited ?? details;
   return h(
@@ -185,7 +185,7 @@ function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLEl
   );
 }
 
-/** The mails that a question cites, what answers it marked. */
+/** The emails that a question cites, with the answering passages marked. */
 export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][]): HTMLElement {
   return h(
     "section",
@@ -195,7 +195,7 @@ export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][
   );
 }
 
-/** Scrolls each mail to its marked passage. Once the mails are in the page. */
+/** Scrolls each email to its marked passage. Call it when the emails are in the page. */
 export function scrollToPassages(mails: HTMLElement): void {
   for (const mark of mails.querySelectorAll<HTMLElement>("pre mark")) {
     const body = mark.parentElement;
@@ -214,7 +214,7 @@ function evidence({
     return h("p", { class: "notice bad" }, "Not in the database: ", h("code", {}, id));
   }
   const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
-  // Long mails scroll; whoever has no mouse can do it too.
+  // Long emails scroll, so the keyboard must be able to scroll them too.
   article.querySelector("pre")?.setAttribute("tabindex", "0");
   const notes = [
     ...(isCited ? [] : ["It came after the question, which is why there is no answer yet."]),
@@ -223,16 +223,16 @@ function evidence({
   return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
 }
 
-/** What is written about a question and not saved yet. */
+/** Text about a question that has not been saved yet. */
 interface UnsavedEdits {
   readonly reason: string;
-  /** Null: it is not being edited. */
+  /** Null if the question is not being edited. */
   readonly edited: QuestionWording | null;
 }
 
 const keyOf = (dataset: string, id: number) => `art-e-review ${dataset} ${id}`;
 
-/** Kept until this tab is closed, so that a reload loses nothing. */
+/** Stores text until the tab is closed, so that a reload loses nothing. */
 export function keepUnsaved(dataset: string, id: number, words: UnsavedEdits): void {
   const isEmpty = words.reason === "" && words.edited === null;
   if (isEmpty) forgetUnsaved(dataset, id);

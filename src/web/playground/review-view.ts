@@ -20,7 +20,10 @@ import {
   scrollToPassages,
 } from "./review-form.js";
 
-/** One question after another, to be decided about by keys. `id`: which one first; null: the first undecided one. */
+/**
+ * Shows one question after another for decisions with the keyboard. `id` is the first question, or null for the first
+ * undecided one.
+ */
 export async function reviewView(page: HTMLElement, id: string | null, signal: AbortSignal): Promise<void> {
   const review = new Reviewing(await get<ReviewListJson>("/api/review"));
   page.append(...review.elements);
@@ -46,7 +49,7 @@ class Reviewing {
   private readonly reviewedDataset: string;
   private questions: ReviewListJson["questions"];
   private current: QuestionDetailsJson | null = null;
-  /** Ids, in the order of this tab's decisions. */
+  /** Ids in the order of this tab's decisions. */
   private readonly decided: number[] = [];
   readonly elements: readonly HTMLElement[];
 
@@ -77,7 +80,7 @@ class Reviewing {
     listenForKeys(actions, signal);
   }
 
-  /** Shows a question; null: the next one after the current that nothing is decided about, or the end. */
+  /** Shows a question. With null, shows the next undecided question after the current one, or the end. */
   async open(id: number | null): Promise<void> {
     const wanted = id ?? this.nextUndecided();
     if (wanted === null) {
@@ -96,7 +99,7 @@ class Reviewing {
     replaceChildren(this.body, h("div", { class: "labelling" }, beside, mails));
     section.focus({ preventScroll: true });
     scrollTo(0, 0);
-    // The section is put into the page after it was made.
+    // The caller adds the section to the page only after this function returns.
     requestAnimationFrame(() => scrollToPassages(mails));
   }
 
@@ -126,7 +129,7 @@ class Reviewing {
     });
   }
 
-  /** Words that are as they were are accepted, not edited. */
+  /** An unchanged wording counts as accepted, not edited. */
   private save(edited: QuestionWording): Promise<void> {
     const isSame = edited.question === this.current?.question && edited.answer === this.current.answer;
     return isSame ? this.decide("accepted") : this.decide("edited", edited);
@@ -144,7 +147,7 @@ class Reviewing {
     });
   }
 
-  /** Takes back what was decided about the current question or, where that is nothing, the last decision. */
+  /** Undoes the decision about the current question, otherwise the last decision. */
   private undo(): Promise<void> {
     return this.change(async () => {
       if (this.current === null || this.current.review === null) {
@@ -174,7 +177,7 @@ class Reviewing {
     this.showSummary(summary);
   }
 
-  /** After a refusal: another tab may have decided. What is written here stays. */
+  /** Called after a refusal, because another tab may have decided. Unsaved text remains. */
   private async reload(): Promise<void> {
     try {
       const { questions, ...summary } = await get<ReviewListJson>("/api/review");
@@ -182,7 +185,7 @@ class Reviewing {
       this.showSummary(summary);
       if (this.current !== null) await this.open(this.current.id);
     } catch {
-      // The server does not answer, which the refusal has said.
+      // The refusal has already reported that the server does not respond.
     }
   }
 
@@ -192,13 +195,13 @@ class Reviewing {
   }
 }
 
-/** `12 to decide. 30 accepted, 3 edited, 5 rejected.` */
+/** Formats `12 to decide. 30 accepted, 3 edited, 5 rejected.` */
 function countsText({ counts }: ReviewSummaryJson): string {
   const { waiting, accepted, edited, rejected } = counts;
   return `${waiting} to decide. ${accepted} accepted, ${edited} edited, ${rejected} rejected.`;
 }
 
-/** How often the reviewer and the checks say the same; nothing while there is nothing to compare. */
+/** The agreement between the reviewer and the checks, or null if there is nothing to compare. */
 function agreementSection({ agreement }: ReviewSummaryJson): HTMLElement | null {
   const { all, by_check: byCheck } = agreement;
   if (all.n === 0) return null;

@@ -11,7 +11,7 @@ interface ResultPage extends OffsetPageJson {
   readonly taskResults: readonly TaskResult[];
 }
 
-/** All results of a run, 100 at a time, once it is opened. */
+/** All results of a run, in pages of 100, loaded when opened. */
 export function resultList(runId: string): HTMLElement {
   const path = `/api/runs/${encodeURIComponent(runId)}/results`;
   const results: TaskResult[] = [];
@@ -35,7 +35,7 @@ export function resultList(runId: string): HTMLElement {
   }
   const element = h("details", { class: "all-results" }, h("summary", {}, "All results"), body, failure, more);
   element.addEventListener("toggle", () => {
-    // Opened again, the list is read anew: a run that goes on has more by then.
+    // Reload the list each time, because a running run has new results.
     if (!element.open) return;
     results.length = 0;
     void loadPage();
@@ -59,7 +59,7 @@ function resultTable(results: readonly TaskResult[]): HTMLElement {
   );
 }
 
-/** What goes on now and what it waits for, which only the process of the run knows. */
+/** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
   const tasks = tableSection("Under way", ["Task", "For", "What it does", "Since"]);
@@ -154,13 +154,13 @@ const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limite
   server: "the pause that the server asked for",
 };
 
-/** In whole seconds. */
+/** Formats an age in whole seconds. */
 function age(since: string): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1_000));
   return seconds < 60 ? `${seconds} s` : duration(1_000 * seconds);
 }
 
-/** The tasks that failed, newest first. */
+/** The failed tasks, newest first. */
 export function failedTasks(): RunPanel {
   const { element, show } = tableSection("Failed", ["Task", "Ending", "Why", "Question", "At (UTC)"]);
   return {
@@ -172,7 +172,7 @@ export function failedTasks(): RunPanel {
   };
 }
 
-/** The tasks that finished last. Where the run is over, the list of all results says it. */
+/** The most recently finished tasks. Hidden after the end of the run, because all results then contain them. */
 export function newestTasks(): RunPanel {
   const { element, show } = tableSection("Finished last", ["Task", "Score", "Ending", "Took", "Cost", "Question"]);
   return {
@@ -208,7 +208,7 @@ function traceLink(task: FinishedTaskLine): HTMLElement {
   return idLink("trace", task.traceId, taskName(task));
 }
 
-/** With the time that it waited, and how many calls were made again, where that is worth a word. */
+/** Formats the duration, with significant waiting time and retries. */
 function timeText({ durationMs, waitedMs, retries }: FinishedTaskLine): string {
   const waited = waitedMs === null || waitedMs < 100 ? "" : `waited ${duration(waitedMs)}`;
   const again = retries === 0 ? "" : `${count(retries)} ${retries === 1 ? "call" : "calls"} made again`;
@@ -220,14 +220,14 @@ function taskName({ taskId, epoch }: { readonly taskId: number | string; readonl
   return epoch === 1 ? String(taskId) : `${taskId} (repeat ${epoch})`;
 }
 
-/** A part of a run's page, which is shown anew with every state. */
+/** A part of a run's page that is updated with every state. */
 export interface RunPanel {
   readonly element: HTMLElement;
-  /** `isOpen`: news still come. */
+  /** `isOpen` is true while updates still arrive. */
   show(progress: RunProgress, isOpen: boolean): void;
 }
 
-/** A heading, a line and a table, which are hidden where there is nothing to list. */
+/** A heading, a line and a table, hidden if there is nothing to list. */
 export function tableSection(title: string, heads: readonly string[]) {
   const hint = h("p", { class: "hint" });
   const { element, setRows } = liveTable(title, heads);
@@ -241,7 +241,7 @@ export function tableSection(title: string, heads: readonly string[]) {
       heading.textContent = text;
       element.setAttribute("aria-label", text);
     },
-    /** The rows are made anew only where `items`, which they show, have changed. */
+    /** Rebuilds the rows only if `items` have changed. */
     show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
       if (hint.textContent !== line) hint.textContent = line;
       element.hidden = items.length === 0;

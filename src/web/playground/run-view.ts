@@ -19,7 +19,7 @@ import { clipped, errorNotice, type FilterField, filteredList, idLink, offsetPag
 import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-task-lists.js";
 import { endingText } from "./trace.js";
 
-/** A run as it goes on, or as it ended. Resolves when its first state is shown. */
+/** Shows a running or finished run. Resolves when the first state is shown. */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });
@@ -55,7 +55,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     signal.addEventListener("abort", () => resolve());
   });
   if (signal.aborted) return;
-  // Ages of what is under way grow without news.
+  // The ages of running tasks grow even without updates.
   const clock = setInterval(() => {
     if (progress?.status === "running" && connection === "open") show();
   }, 1_000);
@@ -97,7 +97,7 @@ const STATUS: Readonly<Record<RunProgress["status"], string>> = {
   interrupted: "Stopped before its last task. It can be resumed.",
 };
 
-/** A screen reader reads a text again that is set again. */
+/** Avoids setting the same text twice, because screen readers would read it again. */
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -154,7 +154,7 @@ function headline(score: NonNullable<RunLineJson["score"]>): HTMLElement {
   return twoLines(`${scoreText(score.value)}${star}`, intervalText(score));
 }
 
-/** Every score with its interval. */
+/** The scores with their intervals. */
 function scoreTable(): RunPanel {
   const { element, setTitle, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
   return {
@@ -173,7 +173,7 @@ function scoreTable(): RunPanel {
   };
 }
 
-/** Of a training environment's run: reward and tokens of its episodes over time, and how they ended. */
+/** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
 function episodeCourse(): RunPanel {
   const charts = h("div", { class: "figures" });
   const endings = tableSection("Endings", ["Ending", "Episodes"]);
@@ -207,7 +207,7 @@ function episodeCourse(): RunPanel {
   };
 }
 
-/** A line through the values, from their least to their most; a gap where there is none. */
+/** A line through the values, scaled from the lowest to the highest, with gaps for missing values. */
 function course(values: readonly (number | null)[], written: (value: number) => string): SVGElement {
   const known = values.filter((value) => value !== null);
   const [least, most] = [Math.min(...known), Math.max(...known)];
@@ -222,12 +222,12 @@ function course(values: readonly (number | null)[], written: (value: number) => 
     { viewBox: "-3 0 106 50", class: "course", role: "img", "aria-label": label },
     svg("polyline", { points: points.map(({ cx, cy }) => `${cx},${cy}`).join(" "), class: "range" }),
     svg("text", { x: 0, y: 48 }, label),
-    // One point alone makes no line.
+    // A single point does not form a line.
     ...(points.length === 1 ? points : []).map((point) => svg("circle", { ...point, r: 2 })),
   );
 }
 
-/** The interval and the value on an axis from 0 to 1, extended where they lie outside. */
+/** The interval and value on an axis from 0 to 1, extended if they are outside. */
 function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
   if (value === null || low === null || high === null) return null;
   const [from, to] = scoreAxis([value, low, high]);
@@ -244,7 +244,7 @@ function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElemen
   );
 }
 
-/** What can be done with a run: its report, alone or against another one, and labels for its traces. */
+/** Actions for a run: its report, a comparison with another run, and labels for its traces. */
 function reportButton(runId: string): HTMLElement {
   const failure = h("div");
   const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
@@ -261,7 +261,7 @@ function reportButton(runId: string): HTMLElement {
   );
 }
 
-/** Runs with a completed task, newest first. */
+/** Loads the runs with a completed task, newest first. */
 async function listOthers(runId: string, list: HTMLSelectElement): Promise<void> {
   const { runs } = await get<RunPageJson>("/api/runs");
   for (const run of runs) {
@@ -271,7 +271,7 @@ async function listOthers(runId: string, list: HTMLSelectElement): Promise<void>
   }
 }
 
-/** Opens the window before the request: pop-up blockers allow it only while the click is handled. */
+/** Opens the window before the request, because pop-up blockers allow it only during the click event. */
 async function openReport(runId: string, baseline: string): Promise<void> {
   const report = window.open("", "_blank");
   const path = (id: string) => `/api/runs/${encodeURIComponent(id)}/report`;
@@ -287,7 +287,7 @@ async function openReport(runId: string, baseline: string): Promise<void> {
   }
 }
 
-/** How much is done, and the figures that matter while it goes on. */
+/** The run's progress and the figures that matter while it is running. */
 function progressFigures(): RunPanel {
   const bar = h("progress", { "aria-label": "Tasks done" });
   const done = h("p", { class: "done" });
@@ -331,7 +331,7 @@ function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 
-/** `ended`: the server ended the events, and sends no more. */
+/** `ended` means that the server closed the event stream and sends nothing more. */
 type Connection = "open" | "lost" | "ended";
 
 interface RunListener {
@@ -339,7 +339,10 @@ interface RunListener {
   onConnection(connection: Connection): void;
 }
 
-/** Follows a run until the server ends or `signal` aborts. Throws where the server refuses, as for an unknown run. */
+/**
+ * Follows a run until the server ends the stream or `signal` aborts. Throws if the server refuses, for example because
+ * the run is unknown.
+ */
 async function followRun(id: string, listener: RunListener, signal: AbortSignal): Promise<void> {
   const path = `/api/runs/${encodeURIComponent(id)}/events`;
   let waitMs = FIRST_WAIT_MS;

@@ -63,7 +63,7 @@ function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace):
   ];
 }
 
-/** Names a mail by subject, sender and time, where one of the calls has shown it; others by their Message-ID. */
+/** Describes an email by subject, sender and time if a tool result contains it, otherwise by its Message-ID. */
 export function mailWords(calls: readonly { readonly result: unknown }[]): (messageId: string) => string {
   const seen = new Map<string, string>();
   for (const { result } of calls) {
@@ -77,7 +77,7 @@ export function mailWords(calls: readonly { readonly result: unknown }[]): (mess
   return (messageId) => seen.get(messageId) ?? messageId;
 }
 
-/** Of the task, or of the chat. */
+/** Facts about the mailbox of a task or chat. */
 export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   if ("grade" in trace) return [];
   const { inbox, queryDate } =
@@ -88,7 +88,7 @@ export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   ];
 }
 
-/** The gold answer; of a suite's task, why it has its grade; of a chat nobody knows. */
+/** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
 export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
   if (!("task" in trace)) return [];
   return "grade" in trace ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
@@ -102,7 +102,7 @@ function retriesText({ turns }: Trace | ChatTrace): string | null {
   return `${retries.length}, after pauses of ${waited} in all; the last because of: ${last.reason}`;
 }
 
-/** What was said, and each tool call with its result. */
+/** The messages, and each tool call with its result. */
 export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   return trace.messages.flatMap((message) => {
     const { role, content } = message;
@@ -120,7 +120,7 @@ export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
   });
 }
 
-/** The tool calls of the conversation. Those of earlier chats have their results in the messages only. */
+/** All tool calls of the conversation. Calls in earlier chats have results only in the messages. */
 export function shownCalls(trace: Trace | ChatTrace): EarlierCall[] {
   return [...earlierCalls(trace), ...trace.toolCalls];
 }
@@ -131,10 +131,10 @@ function resultOf(trace: Trace | ChatTrace, callId: string): unknown {
   return call.error === null ? call.result : { error: call.error };
 }
 
-/** Chats of a session that are shown again after a reload. */
+/** Maximum chats of a session that are shown again after a reload. */
 const MAX_CHATS = 50;
 
-/** The traces of a session's chats, oldest first; empty where the session no longer exists. */
+/** Loads the traces of a session's chats, oldest first. Returns an empty list if the session no longer exists. */
 export async function loadSessionTraces(sessionId: string): Promise<ChatTrace[]> {
   const { traces } = await get<TracePageJson>(
     `/api/traces?session_id=${encodeURIComponent(sessionId)}&limit=${MAX_CHATS}`,
@@ -145,7 +145,7 @@ export async function loadSessionTraces(sessionId: string): Promise<ChatTrace[]>
   return details.map(({ trace }) => trace as ChatTrace).reverse();
 }
 
-/** The events that the server sent while the chat of this trace went on. */
+/** Yields the events that the server sent during this trace's chat. */
 export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
   const callsMade = new Map(trace.toolCalls.map((call) => [call.id, call]));
   let turn = 0;
@@ -167,7 +167,7 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
     const result = call.error === null ? call.result : { error: call.error };
     yield { type: "tool-result", toolCallId: call.id, result };
   }
-  // Calls of which none was answered are a turn without a message.
+  // Failed calls without any reply are a turn without a message.
   yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
     const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;
@@ -230,7 +230,7 @@ export interface ToolCallCard {
   setResult(result: unknown): void;
 }
 
-/** One tool call: its arguments, and its result once that is known. */
+/** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const state = h("span", { class: "state busy" }, "working");
   const body = h("div", { class: "result" });
@@ -301,7 +301,7 @@ function hitList(hits: readonly Hit[]): HTMLElement {
   );
 }
 
-/** A mail as tools return it; custom tools may leave fields out. */
+/** An email in a tool result. Custom tools may leave out fields. */
 interface MailResult {
   readonly subject?: string;
   readonly sender?: string;
@@ -314,7 +314,7 @@ interface MailResult {
   readonly body: string;
 }
 
-/** Where a passage of a mail stands. */
+/** Positions of a passage in an email. */
 interface LitPassage {
   readonly subject: readonly SpanJson[];
   readonly body: readonly SpanJson[];
@@ -340,7 +340,7 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   );
 }
 
-/** Of so many addresses the rest is folded: a mail to everybody would begin far below. */
+/** Further addresses are collapsed, because the text of an email to many recipients would start far below. */
 const MOST_ADDRESSES = 8;
 
 function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
@@ -350,7 +350,7 @@ function addressList(addresses: readonly string[] | string = []): string | HTMLE
   return h("details", {}, summary, untrustedText(rest.join(", "), null));
 }
 
-/** Arguments in one line, without the mailbox, which is the same in all calls. */
+/** Formats arguments in one line, without the mailbox, which is the same in all calls. */
 function argumentText(args: unknown): string {
   if (typeof args !== "object" || args === null) return String(args ?? "");
   return Object.entries(args)
@@ -359,12 +359,12 @@ function argumentText(args: unknown): string {
     .join(", ");
 }
 
-/** `out_of_turns` as `out of turns`. */
+/** Formats `out_of_turns` as `out of turns`. */
 export function endingText(ending: string): string {
   return ending.replaceAll("_", " ");
 }
 
-/** Two thumbs and a note, for one trace. */
+/** Two thumb buttons and a note for a trace. */
 export function feedbackForm(traceId: string): HTMLElement {
   const status = statusLine();
   const note = h("input", {
@@ -399,7 +399,7 @@ export function feedbackForm(traceId: string): HTMLElement {
 
 function thumbButton(label: string, isUp: boolean, click: () => void): HTMLElement {
   const attributes = { type: "button", class: "thumb", "aria-label": label, title: label, "aria-pressed": "false" };
-  // Drawn, because not every system has a font with this character.
+  // Drawn as SVG, because not every system has a font with this character.
   const thumb = svg("path", {
     d: "M2 10h4v11H2zm6 0 5-8c1.6 0 2.6 1.2 2.3 2.8L14.6 9H20c1.3 0 2.3 1.2 2 2.5l-1.7 7.6A2.5 2.5 0 0 1 17.9 21H8z",
     fill: "currentColor",

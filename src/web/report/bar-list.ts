@@ -22,7 +22,7 @@ import { figureTable, wide } from "./figure-table.js";
 import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./route.js";
 
-/** Every score with its interval and number of tasks, one line a run. */
+/** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
   const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95 % interval", "", "Tasks"];
@@ -59,7 +59,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
               "td",
               { class: "track-cell" },
               track(figure, axis, i),
-              // One axis for all runs, below the last.
+              // One axis for all runs, below the last one.
               i < head.runs.length - 1 ? null : axisLine(axis),
             ),
             h("td", { class: "figure muted" }, count(figure.n)),
@@ -112,7 +112,7 @@ function axisLine(axis: readonly [number, number]): HTMLElement {
   return h("span", { class: "axis", "aria-hidden": "true" }, ...axis.map((end) => h("span", {}, axisEnd(end))));
 }
 
-/** The interval as a line with the value as a dot; hidden from screen readers, as the numbers stand beside it. */
+/** The interval as a line and the value as a dot. Hidden from screen readers, because the numbers are next to it. */
 function track({ value, low, high }: Figure, [from, to]: readonly [number, number], run: number): HTMLElement {
   const share = (length: number) => `${((length / (to - from)) * 100).toFixed(2)}%`;
   const colour = `background: ${runColour(run)}`;
@@ -126,7 +126,7 @@ function track({ value, low, high }: Figure, [from, to]: readonly [number, numbe
   );
 }
 
-/** What each eval says of each run, and how far it can be trusted. */
+/** The results of each eval for each run, and how reliable the eval is. */
 export function evalTable(head: ReportHead): HTMLElement {
   const { evals, runs } = head;
   const columns = ["Eval", "Tasks", "Passed", "Corrected", "False alarms", "Tested on"];
@@ -177,7 +177,7 @@ interface Bar {
   readonly parts: readonly Part[];
 }
 
-/** Counts as bars; each links to its tasks. */
+/** Counts as bars. Each bar links to its tasks. */
 export function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
@@ -221,7 +221,7 @@ export function endings(run: RunFigures, index: number): HTMLElement {
   );
 }
 
-/** Outcomes by how far the agent came, which shows where tasks are lost. */
+/** Outcomes by the agent's progress, which shows where tasks are lost. */
 export function profile(run: RunFigures): HTMLElement {
   const bars = STAGES.flatMap((stage) => {
     const cells = run.profile.filter((cell) => cell.stage === stage);
@@ -240,7 +240,7 @@ export function profile(run: RunFigures): HTMLElement {
   return barList(bars, run.tasks);
 }
 
-/** The legend of the outcome colours. */
+/** The legend of the outcome colors. */
 export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElement {
   const there = OUTCOMES.filter((outcome) =>
     runs.some(({ profile, suite }) =>

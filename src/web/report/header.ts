@@ -5,7 +5,7 @@ import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
 
-/** The title, and the facts of each run. */
+/** The title, and the facts about each run. */
 export function header({ runs, version, createdAt }: ReportHead, buttons: readonly HTMLElement[]): HTMLElement {
   const [first] = runs;
   const title: Child[] = runs.length === 1 && first !== undefined ? titleOf(first) : [`${runs.length} runs compared`];
@@ -52,7 +52,7 @@ export function runDot(index: number): HTMLElement {
   return h("span", { class: "dot", style: `background: ${runColour(index)}`, "aria-hidden": "true" });
 }
 
-/** The label of a run, after its colour. */
+/** The label of a run after a dot in its color. */
 export function runName(index: number, { runs }: ReportHead): Child[] {
   return [runDot(index), untrustedInline(runs[index]?.label ?? "")];
 }
@@ -69,7 +69,7 @@ export function costOfThousand({ costUsd, tasks }: RunFigures): number | null {
   return costUsd === null || tasks === 0 ? null : (costUsd / tasks) * 1_000;
 }
 
-/** The key figures of one run. */
+/** The key figures of a single run. */
 export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null {
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
@@ -110,7 +110,7 @@ function tile(label: string, value: string, note: string): HTMLElement {
   return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "meta" }, note));
 }
 
-/** Names of the evals that a task fails, in the order of their letters; `scores` in the head's order. */
+/** Returns the names of the evals that a task fails, in alphabetical order. `scores` are in the head's order. */
 export function failedEvals(scores: readonly (number | null)[], head: ReportHead): string[] {
   const names = new Map(head.evals.map(({ score, name }) => [score, name]));
   const failed = head.scores.flatMap(({ name: score }, i) => {
@@ -120,7 +120,7 @@ export function failedEvals(scores: readonly (number | null)[], head: ReportHead
   return failed.sort();
 }
 
-/** Display texts for values of the data. */
+/** Display texts for values in the data. */
 export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
   read: "Read a gold mail",
   found: "Found one, did not read it",
@@ -158,7 +158,7 @@ export const SLICE_WORDS: Readonly<Record<SliceName, string>> = {
   tag: "Tag",
 };
 
-/** `out_of_turns` as "out of turns". */
+/** Formats `out_of_turns` as "out of turns". */
 export function spaceWords(name: string): string {
   return name === "dont_know" ? "don't know" : name.replaceAll("_", " ");
 }

@@ -23,7 +23,7 @@ import { TaskDialog } from "./task-view.js";
 
 const KEY = "art-e-theme";
 
-/** A button that switches between dark and light; before it is used, the page follows the system. */
+/** A button that switches between dark and light. Before its first use, the page follows the system setting. */
 function themeButton(): HTMLElement {
   const button = h("button", { type: "button", class: "quiet" }, "");
   const label = () => {
@@ -48,7 +48,7 @@ function isDark(): boolean {
   return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 
-/** Some browsers deny storage to pages opened from a file. */
+/** Some browsers do not allow pages opened from a file to use storage. */
 function remembered(): string | null {
   try {
     const theme = localStorage.getItem(KEY);
@@ -111,7 +111,7 @@ const LOST: Readonly<Record<Kind, string>> = {
   both: `${QUESTIONS_LOST} Of suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
 };
 
-/** What the scores are taken over. */
+/** Explains which tasks the scores cover. */
 function coverage(head: ReportHead): string {
   const kind = kindOf(head);
   if (kind === "questions") return "Over the completed tasks; a failed task is never graded.";
@@ -121,7 +121,7 @@ function coverage(head: ReportHead): string {
     : `Questions: over the completed tasks. Suites: over the graded tasks. Neither takes a task without a score as 0.`;
 }
 
-/** Whether any part of the slice has a value of the score. */
+/** Whether any part of the slice has a value for the score. */
 function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
   return (run.slices[by] ?? []).some(({ scores }) => (scores[score]?.n ?? 0) > 0);
 }
@@ -143,7 +143,7 @@ function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElemen
   );
 }
 
-/** The charts of one score, and the list that chooses the score. */
+/** The charts of one score, and the list that selects it. */
 function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLElement {
   const chooser = scoreChooser(head, { name: "Score", first: head.leading }, (score, index) => {
     onScore(index);
@@ -179,7 +179,7 @@ const dialog = new TaskDialog(
   () => table.rows,
   (task) => leave(task),
 );
-/** Shown where the URL names a task that is not in the report. */
+/** Shown if the URL refers to a task that is not in the report. */
 const missing = h("p", { class: "missing", role: "alert" });
 const taskSection = section("Tasks", null, missing, controls.element, table.element);
 
@@ -217,7 +217,7 @@ function leave(task: Task | null): void {
   if (left !== null) table.focus(left);
 }
 
-/** Shows what the URL's fragment says. */
+/** Shows the state from the URL fragment. */
 function applyUrl(): void {
   const before = view;
   view = readView(location.hash);
@@ -234,7 +234,7 @@ function applyUrl(): void {
   if (location.hash === "#tasks" || isFollowed(before) || isMissing) taskSection.scrollIntoView();
 }
 
-/** Whether a link of a chart was followed: the tasks it filters are further down. */
+/** Whether a chart link was followed. The tasks that it selects are further down. */
 function isFollowed(before: ViewState): boolean {
   const names = Object.keys(view.filters).length;
   return (

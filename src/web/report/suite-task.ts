@@ -6,22 +6,22 @@ import { outcomeColour, stateWords } from "./header.js";
 import { type SuiteTask, scoreOf, type Task } from "./load.js";
 import { taskLink } from "./route.js";
 
-/** Characters of an instruction that stand as a heading; a longer one follows whole. */
+/** Maximum characters of an instruction in a heading. A longer instruction follows in full. */
 const HEADING_CHARS = 140;
 
-/** The beginning of an instruction, as a heading. */
+/** Returns the start of an instruction as a heading. */
 export function headingOf(instruction: string): string {
   const [line = ""] = instruction.split("\n");
   return line.length <= HEADING_CHARS ? line : `${line.slice(0, HEADING_CHARS - 1)}…`;
 }
 
-/** What the heading leaves out; the whole instruction where it breaks off within a line. */
+/** Returns the text after the heading, or the entire instruction if the heading ends within a line. */
 function belowHeading(instruction: string): string {
   const [line = "", ...rest] = instruction.split("\n");
   return line.length <= HEADING_CHARS ? rest.join("\n") : instruction;
 }
 
-/** What a task of a suite took, its grade, and its counterpart. */
+/** Facts about a suite task: its effort, its grade and its counterpart. */
 export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
   const facts = factLine(
     stateWords(suite.state),
@@ -63,7 +63,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
   ];
 }
 
-/** A link to the task in the other style, where it is in the same run. */
+/** A link to the same task in the other style, if it is in the same run. */
 function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child {
   if (counterpart === null) return null;
   const other = tasks.find(
@@ -82,7 +82,7 @@ function gradeText(task: Task, head: ReportHead): string {
   return scoreText(scoreOf(task, "taskScore", head));
 }
 
-/** The pictures that the agent left; none where it left none. */
+/** The images that the agent created, or an empty list. */
 export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left"]>): Child[] {
   if (pictures.length + omitted === 0) return [];
   return [
@@ -102,10 +102,10 @@ function pictureFigure({ path, cell, width, height, data }: PictureView): HTMLEl
   );
 }
 
-/** Outputs of more characters are collapsed. */
+/** Characters above which an output is collapsed. */
 const LONG = 1_500;
 
-/** What a command printed, a file holds or a notebook shows. */
+/** Shows the output of a command, the contents of a file or a notebook. */
 export function machineResult(view: MachineResultView): HTMLElement {
   switch (view.kind) {
     case "command":

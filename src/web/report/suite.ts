@@ -11,7 +11,7 @@ import { OUTCOME_WORDS, outcomeColour, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
 import { section, taskLink } from "./route.js";
 
-/** How the tasks of a suite ended, by how good what they left behind was. */
+/** How the tasks of a suite ended, by the score of the agent's output files. */
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
   const states = [...new Set(profile.map(({ state }) => state))];
   const bars = states.map((state) => ({
@@ -29,7 +29,7 @@ export function taskStatesChart(runId: string, tasks: number, { profile }: Suite
 
 type SuiteRun = RunFigures & { readonly suite: SuiteFigures };
 
-/** The sections of runs over suites; none where all are over questions. */
+/** The sections about suite runs. Empty if all runs are over questions. */
 export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
   const runs = head.runs.filter((run): run is SuiteRun => run.suite !== null);
   if (runs.length === 0) return [];
@@ -56,7 +56,7 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
 
 const PAIR_COLUMNS = ["Score", "Pairs", "Abstract", "Verbose", "Difference, 95 %", "p", "Better, worse, same"];
 
-/** Abstract against verbose instructions, over pairs of a task and its counterpart. */
+/** Compares abstract with verbose instructions over pairs of a task and its counterpart. */
 function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
   const rows = metrics.map(({ label, baseline, candidate, difference, p, test, wins, losses, ties }) => ({
     label: [label],
@@ -89,7 +89,7 @@ function durationTable(runs: readonly SuiteRun[]): HTMLElement {
   return figureTable({ className: "tools", caption: "Model and tool time of tasks", columns }, groups);
 }
 
-/** The agent's tool calls against the actions that a person takes, task by task. */
+/** The agent's tool calls against the actions that a person needs, task by task. */
 function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
   const points = tasks.flatMap((task) => toPoint(task, head));
   const runs = head.runs.filter(({ suite }) => suite !== null).map(({ label }) => label);
@@ -134,7 +134,7 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
   };
 }
 
-/** None for tasks that the agent did not work on, or of which the suite does not say what they take. */
+/** Returns an empty list for tasks that the agent did not work on, or without a known number of human actions. */
 function toPoint(task: Task, head: ReportHead) {
   const { suite, outcome, turns, question } = task;
   if (suite === null || suite.actionNumber === null || suite.toolCalls === null || turns === 0) return [];

@@ -23,7 +23,7 @@ import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
 
 const OF_RESULTS_FILE = "This run was read from a results file, which has no conversations.";
 
-/** A dialog with one task. Escape closes it; the arrow keys go to the next task in the table. */
+/** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
   private readonly content = h("div", { class: "content" });
@@ -61,7 +61,7 @@ export class TaskDialog {
       this.task = null;
       this.onGo(null);
     });
-    // A click on the backdrop has the dialog itself as its target, as it has no padding.
+    // The dialog has no padding, so a click with the dialog as its target is on the backdrop.
     this.element.addEventListener("click", (event) => {
       if (event.target === this.element) this.element.close();
     });
@@ -115,7 +115,7 @@ export class TaskDialog {
     }
   }
 
-  /** The grade of a suite's task stands in its summary. */
+  /** The grade of a suite task is in its summary. */
   private scores(task: Task, trace: TraceView | null): Child[] {
     return task.suite === null ? [scoreList(task, this.head, trace)] : [];
   }
@@ -134,7 +134,7 @@ export class TaskDialog {
     ];
   }
 
-  /** Where there are several runs: which one the task is of. */
+  /** The run of the task, if there are several runs. */
   private runLabel({ run }: Task, before: string, after: string): Child[] {
     return this.head.runs.length === 1 ? [] : [before, ...runName(run, this.head), after];
   }
@@ -146,7 +146,7 @@ export class TaskDialog {
   }
 }
 
-/** One line of time: what each stretch of a task went into, and the sums; nothing where no time is known. */
+/** A time line with the kinds of time and their sums, or null if no times are known. */
 function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
   const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (segments.every(({ kind }) => kind === "other")) return null;
@@ -179,7 +179,7 @@ function stretch({ kind, startMs, durationMs, turn, detail }: TimelineSegment, t
   return h("span", { class: `time-${kind}`, title: `${where}${what}, ${duration(durationMs)}`, style });
 }
 
-/** Answer and gold answer side by side, and the outcome: what the table's row contains. */
+/** Answer and gold answer side by side, and the outcome, as in the table's row. */
 function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outcomes: PairOutcomes): HTMLElement {
   const same = tasks.filter((other) => other.taskId === task.taskId && other.question === task.question);
   const ofRuns = outcomes
@@ -291,7 +291,7 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
   );
 }
 
-/** The conversation, and beside it the mails or, of a suite's task, the pictures. `runLabel`: follows its heading. */
+/** The conversation, and next to it the emails or the images of a suite task. `runLabel` follows its heading. */
 function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
   const { left, steps } = trace;
   if (left !== null && steps.length === 0) {
@@ -306,12 +306,12 @@ function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement
   );
 }
 
-/** The gold mail, and what else the agent read. */
+/** The gold emails, and the other emails that the agent opened. */
 function mailColumn(trace: TraceView): Child[] {
   const gold = new Set(trace.goldIds);
   const read = readMails(trace);
   const cited = new Set(trace.sources);
-  // A gold mail that is not in the database is shown as a tool returned it.
+  // A gold email that is not in the database is shown as a tool returned it.
   const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
@@ -331,7 +331,7 @@ function mailColumn(trace: TraceView): Child[] {
 
 const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
 
-/** The distinct mails that tools returned in full. */
+/** Returns the distinct emails that tools returned in full. */
 function readMails({ steps }: TraceView): MailView[] {
   const mails = new Map<string, MailView>();
   for (const call of steps.flatMap(({ calls }) => calls)) {

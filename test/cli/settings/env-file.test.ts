@@ -38,8 +38,8 @@ describe("an address in .env, with the key in the environment", () => {
       const { code, stderr } = await artE(line, { [key]: KEY });
       expect([code, received]).toEqual([2, []]);
       expect(stderr).toBe(
-        `art-e: .env in this folder sets ${address} to ${new URL(url).host}, and ${key} comes from the environment: it is not sent there.\n` +
-          `       If you trust that address, give it with ${flag}, or put ${key} into the same .env.\n`,
+        `art-e: Cannot send ${key} from the environment to ${new URL(url).host}, which .env in this folder sets as ${address}.\n` +
+          `       If you trust that server, pass its URL with ${flag}, or put ${key} into the same .env.\n`,
       );
     }
   });
@@ -84,7 +84,10 @@ describe("an address in .env, with the key in the environment", () => {
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
     expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("give it with --api-url")]);
     const hub = await artE("stats --split test --quiet", { HF_TOKEN: KEY });
-    expect([hub.code, hub.stderr]).toEqual([2, expect.stringContaining("give it with HF_ENDPOINT in the environment")]);
+    expect([hub.code, hub.stderr]).toEqual([
+      2,
+      expect.stringContaining("pass its URL with HF_ENDPOINT in the environment"),
+    ]);
     expect(received).toEqual([]);
   });
 });
@@ -127,7 +130,9 @@ describe("a line of .env that sets nothing", () => {
     const { code, stderr } = await artE("agents list");
     expect([code, stderr]).toEqual([
       0,
-      [2, 8].map((n) => `art-e: .env, line ${n} sets nothing: expected NAME=VALUE, or # before a comment.\n`).join(""),
+      [2, 8]
+        .map((n) => `art-e: .env line ${n}: expected NAME=VALUE, or # before a comment. The line was ignored.\n`)
+        .join(""),
     ]);
   });
 });
