@@ -97,6 +97,7 @@ export interface RunFigures {
   readonly profile: readonly ProfileCell[];
   /** Errors of failed tasks, most frequent first. */
   readonly errors: readonly { readonly message: string; readonly tasks: number }[];
+  readonly refusals: readonly { readonly message: string; readonly tasks: number }[];
   /** By score: the histogram over 0 to 1 in twenty bins. Scores outside this range have none. */
   readonly distribution: Readonly<Record<string, readonly number[]>>;
   /** Index: turns; value: tasks that took as many. */

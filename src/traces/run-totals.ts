@@ -125,6 +125,16 @@ export const runTotalsSchema = z.strictObject({
     .readonly()
     .exactOptional()
     .describe("The most frequent error of the failed tasks; absent if none failed."),
+  refusals: z
+    .array(
+      z.strictObject({
+        reason: z.string().describe("The provider's name for the refusal, and its or the model's words."),
+        tasks: tasks.describe("Refused tasks with this reason."),
+      }),
+    )
+    .readonly()
+    .exactOptional()
+    .describe("Why tasks ended as refused, the most frequent reason first, at most 20; absent if none did."),
   notRunnableTasks: tasks
     .exactOptional()
     .describe("Tasks of a suite that cannot be run here, as what they need is not here; absent where there is none."),

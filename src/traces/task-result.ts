@@ -33,7 +33,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     executionTimeMs: Math.round(trace.durationMs),
     ...roundedTimes(trace),
     traceId: trace.traceId,
-    ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
+    ...(canBeRetried(trace.ending) || trace.ending === "refused" ? { error: trace.error ?? trace.ending } : {}),
     ending: trace.ending,
     turns: trace.turns.length,
     ...answeredByField(repliesBy(trace.turns)),
@@ -184,7 +184,7 @@ export const taskResultSchema = z
       .exactOptional()
       .describe("What throttling, failed model calls and the pauses between them took, in ms."),
     traceId: z.string().describe("The trace of what was said and done."),
-    error: z.string().exactOptional().describe("Why it failed; absent where it did not."),
+    error: z.string().exactOptional().describe("Why the task failed or was refused; absent otherwise."),
     ending: z.enum(ENDINGS).describe("Why the agent stopped."),
     turns: z.number().int().nonnegative().describe("Model calls."),
     answeredBy: answeredBySchema
