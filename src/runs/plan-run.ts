@@ -192,6 +192,29 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
   };
 }
 
+/** Limits of a stored run that are other ones now, in words. */
+export function changedLimits(stored: RunLimits, now: RunLimits): string[] {
+  const before = limitFlags(stored);
+  return Object.entries(limitFlags(now)).flatMap(([flag, value]) => {
+    const old = before[flag];
+    return old === value ? [] : [`${flag} was ${old ?? "not set"} and is ${value}`];
+  });
+}
+
+/** As flags: `{"--max-cost": "0.5"}`. Empty where there is no limit. */
+export function limitFlags({ maxCostUsd, maxTokens, maxTimeMs, maxFailures }: RunLimits): Record<string, string> {
+  return {
+    ...(maxCostUsd === null ? {} : { "--max-cost": String(maxCostUsd) }),
+    ...(maxTokens === null ? {} : { "--max-run-tokens": String(maxTokens) }),
+    ...(maxTimeMs === null ? {} : { "--max-time": String(maxTimeMs / 60_000) }),
+    ...(maxFailures === null ? {} : { "--max-failures": failuresText(maxFailures) }),
+  };
+}
+
+function failuresText(limit: NonNullable<RunLimits["maxFailures"]>): string {
+  return "tasks" in limit ? `${limit.tasks}` : `${Number((limit.share * 100).toFixed(6))}%`;
+}
+
 /** The path that a resumed run writes its results to again. Null for a pipe or a device, which may be gone by then. */
 export function outputToKeep(path: string | undefined): string | null {
   if (path === undefined) return null;

@@ -102,7 +102,7 @@ function requestedModel(
 
 /** Settings that must not change while a run continues, as `name was A and would be B`. */
 export function differences(stored: RunSettings, requested: RunSettings): string[] {
-  const { sent, ...asked } = withAddressesOf(stored, requested);
+  const { sent, ...asked } = withRaisedLimitsOf(stored, withAddressesOf(stored, requested));
   const changed = differing(stored, asked);
   // `sent` follows from the rest. It differs alone where this version of art-e knows the model's rules better.
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
@@ -117,6 +117,30 @@ export function movedServers(stored: RunSettings, requested: RunSettings): strin
     if (old === undefined || address === undefined || old === address) return [];
     return [`${server} was at ${shown(old)} and is at ${shown(address)}`];
   });
+}
+
+/** Limits per task that are higher than before, in words. More time or money makes earlier answers no worse. */
+export function raisedLimits(stored: RunSettings, requested: RunSettings): string[] {
+  const { taskTimeoutMs, maxTaskCostUsd } = requested;
+  const [timeout, cost] = [stored.taskTimeoutMs, stored.maxTaskCostUsd];
+  return [
+    ...(taskTimeoutMs > timeout ? [`--task-timeout was ${timeout / 1_000} and is ${taskTimeoutMs / 1_000}`] : []),
+    ...(isRaised(cost, maxTaskCostUsd) ? [`--max-task-cost was ${cost} and is ${maxTaskCostUsd}`] : []),
+  ];
+}
+
+function isRaised(before: number | null, now: number | null): boolean {
+  return before !== null && now !== null && now > before;
+}
+
+/** The requested settings with the stored limits that are only raised. */
+function withRaisedLimitsOf(stored: RunSettings, requested: RunSettings): RunSettings {
+  const { taskTimeoutMs, maxTaskCostUsd } = requested;
+  return {
+    ...requested,
+    taskTimeoutMs: Math.min(taskTimeoutMs, stored.taskTimeoutMs),
+    maxTaskCostUsd: isRaised(stored.maxTaskCostUsd, maxTaskCostUsd) ? stored.maxTaskCostUsd : maxTaskCostUsd,
+  };
 }
 
 /** Null is the provider's own address. Undefined if the run has no such server. */
