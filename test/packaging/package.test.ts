@@ -67,6 +67,12 @@ it("lockfiles name no registry", () => {
   }
 });
 
+it("the lockfile has better-sqlite3 13, and says that npm need not compile it", () => {
+  // npm forgets `gypfile` when it writes the file, and would then compile on every installation, despite the binaries.
+  const { version, gypfile } = JSON.parse(readText("package-lock.json")).packages["node_modules/better-sqlite3"];
+  expect({ version, gypfile }).toEqual({ version: expect.stringMatching(/^13\./), gypfile: false });
+});
+
 it("workflows are valid by GitHub's schema", () => {
   for (const name of readdirSync(join(ROOT, ".github/workflows"))) {
     const text = readText(`.github/workflows/${name}`);
