@@ -4,7 +4,7 @@ import { basename, join, resolve, sep } from "node:path";
 import { reservedInodes } from "../../platform/reserved-files.js";
 import type { BadEmail } from "../email.js";
 import { type ReadItems, readHead, unreadable } from "./batches.js";
-import { readEmailBytes } from "./email-file.js";
+import { readPlainEmail } from "./email-file.js";
 import { diskFile, type MailFile, placeIn } from "./mail-file.js";
 import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
@@ -30,17 +30,28 @@ export async function* readFolder(
       yield found;
       continue;
     }
-    const opened = openFile(found, prefix, layout, databases, onRead);
-    if ("bad" in opened) yield opened;
-    else if (opened.email !== null) yield await readEmailBytes(opened.file, opened.email);
-    else yield* readFile(opened.file);
+    const { file, path } = found;
+    const read = readSmallFile(found, databases);
+    if ("bad" in read) {
+      yield read;
+    } else if (read.email !== null) {
+      onRead(read.size);
+      const result = readPlainEmail(read.email, found, () => layout.ofEmail(path, prefix + path));
+      yield result instanceof Promise ? await result : result;
+    } else {
+      yield* readFile(diskFile(file, read.size, file, placeIn(layout, path, prefix + path), onRead));
+    }
   }
 }
 
 interface FolderFile {
   readonly file: string;
+  /** As `file`, for messages. */
+  readonly where: string;
+  readonly name: string;
   /** Below the folder where the walk began. */
   readonly path: string;
+  readonly isInMaildir: boolean;
   readonly isLink: boolean;
 }
 
@@ -48,27 +59,21 @@ interface FolderFile {
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 /**
- * The file, with its content if it is certainly one email. Synchronous reads: on the reading thread, opening by promise
- * costs ten times as much.
+ * The content of a file that is certainly one email; null for any other, which is read by its content. Synchronous: on
+ * the reading thread, opening by promise costs ten times as much.
  */
-function openFile(
-  { file, path, isLink }: FolderFile,
-  prefix: string,
-  layout: MailboxLayout,
+function readSmallFile(
+  { file, isLink }: FolderFile,
   databases: ReadonlySet<number>,
-  onRead: (bytes: number) => void,
-): { readonly file: MailFile; readonly email: Buffer | null } | { readonly bad: BadEmail } {
+): { readonly email: Buffer | null; readonly size: number } | { readonly bad: BadEmail } {
   try {
     const { ino, size } = statSync(file);
-    if (databases.has(ino))
+    if (databases.has(ino)) {
       return { bad: { where: file, reason: "it is the database of this import", isSideFile: true } };
-    const place = placeIn(layout, path, prefix + path);
-    const opened = diskFile(file, size, file, place, onRead);
-    if (isLink || size > SMALL_BYTES) return { file: opened, email: null };
+    }
+    if (isLink || size > SMALL_BYTES) return { email: null, size };
     const bytes = readFileSync(file);
-    if (!beginsWithField(bytes)) return { file: opened, email: null };
-    onRead(bytes.length);
-    return { file: opened, email: bytes };
+    return { email: beginsWithField(bytes) ? bytes : null, size: bytes.length };
   } catch (error) {
     return { bad: { where: file, reason: unreadable(file, error).message } };
   }
@@ -94,6 +99,7 @@ async function* walk(
     entries.map((entry) => toFolderEntry(folder, entry)),
   );
   const isMaildir = isMaildirFolder(entries);
+  const isInMaildir = ["cur", "new"].includes(basename(folder));
   for (const entry of entries) {
     const file = join(folder, entry.name);
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
@@ -102,9 +108,9 @@ async function* walk(
         yield* refuseAll(file, "it is in the tmp of a Maildir: it was not delivered");
       else yield* walk(root, file, below, layout);
     } else if (entry.isFile()) {
-      yield { file, path: below, isLink: false };
+      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: false };
     } else if (entry.isSymbolicLink() && (await isLinkToTable(file, root))) {
-      yield { file, path: below, isLink: true };
+      yield { file, where: file, name: entry.name, path: below, isInMaildir, isLink: true };
     } else {
       const isLink = entry.isSymbolicLink();
       yield {

@@ -170,15 +170,20 @@ export function entryFile(
   };
 }
 
+export function isInMaildir(path: string): boolean {
+  const folder = path.lastIndexOf("/");
+  return folder > 2 && /(?:^|\/)(?:cur|new)$/.test(path.slice(Math.max(0, folder - 4), folder));
+}
+
 /** @param plainPath the path from which the owner is read if the file is not in the folder of an account */
 export function placeIn(layout: MailboxLayout, path: string, plainPath: string): FilePlace {
-  const isInMaildir = /(?:^|\/)(?:cur|new)\/[^/]*$/.test(path);
+  const isMaildir = isInMaildir(path);
   const ofEmail = () => layout.ofEmail(path, plainPath);
   return {
     ofEmail,
     // Some programs store emails with their separator.
-    ofMboxEmail: isInMaildir ? ofEmail : (number) => layout.ofMboxEmail(path, plainPath, number),
-    isInMaildir,
+    ofMboxEmail: isMaildir ? ofEmail : (number) => layout.ofMboxEmail(path, plainPath, number),
+    isInMaildir: isMaildir,
     isMailbox: layout.isMailbox(path),
   };
 }

@@ -1,9 +1,10 @@
+import { basename } from "node:path";
 import { pipeline } from "node:stream";
 import { extract, type Header } from "tar-stream";
 import { UserError } from "../../platform/errors.js";
 import { type BrokenSource, brokenSource, type ReadItems } from "./batches.js";
-import { readEmailBytes } from "./email-file.js";
-import { entryFile, type MailFile } from "./mail-file.js";
+import { readPlainEmail } from "./email-file.js";
+import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
 import { archiveName, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField } from "./recognize.js";
 
@@ -73,15 +74,17 @@ async function* readEntryOf(
     return;
   }
   const bytes = await content.all();
-  const file = entryFile(archive, path, size, layout, async function* () {
-    yield bytes;
-  });
   if (beginsWithField(bytes)) {
-    yield await readEmailBytes(file, bytes);
+    const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
+    const result = readPlainEmail(bytes, about, () => layout.ofEmail(path, path));
+    yield result instanceof Promise ? await result : result;
     return;
   }
   layout.addFile(path);
-  yield* readEntry(file);
+  const chunks = async function* () {
+    yield bytes;
+  };
+  yield* readEntry(entryFile(archive, path, size, layout, chunks));
 }
 
 /** The bytes of an entry. Its reader may stop early without ending the archive, as streams do. */
