@@ -250,13 +250,19 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
 }
 
 const MAX_STUB_CHARS = 400;
+/** Shorter ones only name HTML. */
+const MAX_BARE_STUB_CHARS = 40;
 
 function isStub(plain: string, html: string): boolean {
-  if (plain.length > MAX_STUB_CHARS || html.length <= plain.length / 2) return false;
-  return (
-    /\b(?:html|browser|(?:e-?)?mail (?:program|client|reader|software))\b/i.test(plain) && !html.includes(plain.trim())
-  );
+  if (plain.length > MAX_STUB_CHARS || html.length <= plain.length / 2 || html.includes(plain.trim())) return false;
+  return VIEWER.test(plain) && (plain.length <= MAX_BARE_STUB_CHARS || CANNOT_SHOW.test(plain));
 }
+
+const VIEWER = /\b(?:html|browser|(?:e-?)?mail (?:program|client|reader|software))\b/i;
+
+/** Text about HTML as such has none of these. */
+const CANNOT_SHOW =
+  /\b(?:not|cannot|can['’]t|unable|instead|view\w*|read|see|display\w*|render\w*|support\w*|capable|compatible|compliant|enabled?|requires?|switch)\b|n['’]t\b/i;
 
 /** White space, no-break spaces and characters without width. */
 function isBlank(text: string): boolean {

@@ -168,13 +168,18 @@ function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: numb
   while (lineStart < raw.length) {
     const end = endOfLine(raw, lineStart);
     const next = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
-    if (isBlankLine(raw, lineStart, end)) return { end: lineStart, bodyStart: next };
+    if (isBlankLine(raw, lineStart, end)) {
+      if (end === lineStart || !continuesHeader(raw, start, lineStart, next))
+        return { end: lineStart, bodyStart: next };
+      lineStart = next;
+      continue;
+    }
     if (!isHeaderLine(raw, lineStart, end, hasField)) {
       const line = raw.toString("latin1", lineStart, Math.min(end, lineStart + 80));
       if (EMACS_BORDER.test(line)) return { end: lineStart, bodyStart: next };
       // mbox separators are passed over, including those that a mailbox program quoted.
       // A damaged line between fields, such as a badly folded one, is passed over too.
-      const isDamage = hasField && MAIL_FIELD.test(raw.toString("latin1", next, next + 40));
+      const isDamage = hasField && MAIL_FIELD.test(afterFolds(raw, next));
       if (!/^>?From /.test(line) && !isDamage) return { end: lineStart, bodyStart: lineStart };
     } else {
       hasField = true;
@@ -186,7 +191,30 @@ function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: numb
 
 /** Fields of which a line of prose practically never has the form. */
 const MAIL_FIELD =
-  /^(?:Message-ID|Date|From|Sender|To|Cc|Bcc|Subject|Received|MIME-Version|Content-[\w-]+|X-[\w-]+|References|In-Reply-To|Reply-To|Return-Path):/i;
+  /^(Message-ID|Date|From|Sender|To|Cc|Bcc|Subject|Received|MIME-Version|Content-[\w-]+|X-[\w-]+|References|In-Reply-To|Reply-To|Return-Path)[ \t]*:/i;
+
+/**
+ * Whether a line of white space is within the header, as RFC 5322 4.2 allows in folded fields, instead of at its end: a
+ * field that the header does not have yet follows. Email in the body repeats the fields.
+ */
+function continuesHeader(raw: Buffer, start: number, lineStart: number, next: number): boolean {
+  const name = MAIL_FIELD.exec(afterFolds(raw, next))?.[1];
+  if (name === undefined) return false;
+  return !new RegExp(`^${name}[ \\t]*:`, "im").test(raw.toString("latin1", start, lineStart));
+}
+
+/** Folded lines after a damaged one are skipped up to here. */
+const MAX_SKIPPED_LINES = 10;
+
+/** The start of the first line from `at` on that does not begin with white space. */
+function afterFolds(raw: Buffer, at: number): string {
+  let start = at;
+  for (let line = 0; line < MAX_SKIPPED_LINES && (raw[start] === SPACE || raw[start] === TAB); line++) {
+    const end = endOfLine(raw, start);
+    start = raw[end] === CR && raw[end + 1] === LF ? end + 2 : end + 1;
+  }
+  return raw.toString("latin1", start, start + 40);
+}
 
 /** Emacs separates the header of a draft from its body with this line. */
 const EMACS_BORDER = /^--text follows this line--\s*$/;
@@ -324,7 +352,7 @@ function parseAddresses(field: string, names: string[]): string[] {
   if (field.length > MAX_PARSED_CHARS) return field.toLowerCase().match(ANY_ADDRESS) ?? [];
   const parsed = addressParser(plainAddressSyntax(replaceControls(field)), { flatten: true });
   const texts = parsed
-    .flatMap(({ address, name }) => splitJoined(address || name))
+    .flatMap(({ address, name }) => splitJoined(decodeEncodedWords(address || name)))
     .filter((text) => !UNDISCLOSED.test(text.trim()))
     .map(normalizeAddress);
   const addresses = texts.filter((text) => text.includes("@"));
@@ -365,16 +393,20 @@ function mapUnquoted(text: string, map: (piece: string) => string): string {
     .join("");
 }
 
-/** Removes comments if the text has an address outside of them, as in `pete(his account)@silly.test(his host)`. */
+/** Removes comments if the text has something outside of them, as in `pete(his account)@silly.test(his host)`. */
 function withoutInnerComments(text: string): string {
   if (!text.includes("(")) return text;
   const plain = withoutComments(text.replace(/\\[()]/g, ""));
+  // Without an address, a comment such as `(no To-header on input)` is not a recipient either.
+  if (!text.includes("@")) return plain.trim() === "" ? text : plain;
   // Enron has addresses such as `kirk.(e-mail)@example.com`.
   return plain.includes("@") && !plain.includes(".@") ? plain : text;
 }
 
-/** Addresses that one pair of brackets runs together (`<a@example.com, b@example.com>`). */
+/** Addresses that one pair of brackets runs together (`<a@example.com, b@example.com>`), without words after one. */
 function splitJoined(text: string): string[] {
+  const [, first] = /^([^\s"@]+@[^\s"@]+)\s+[^@]*$/.exec(text) ?? [];
+  if (first !== undefined) return [first];
   return text.split("@").length > 2 ? text.split(/[\s,;]+/) : [text];
 }
 

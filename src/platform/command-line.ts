@@ -10,12 +10,22 @@ export function showDatabase(path: string | null): void {
   shownDatabase = path;
 }
 
+/** How command lines in messages call this program. */
+let shownProgram = "art-e";
+
+/** For commands that a newcomer pastes before the program is on the PATH, such as those of the demo. */
+export function showProgram(call: string): void {
+  shownProgram = call;
+}
+
 /**
  * Returns a command line for the user to paste: commandLine`art-e show ${traceId}`. Quotes values for a shell if
  * necessary, and adds the database if a call without --db would open another one.
  */
 export function commandLine(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
-  const line = words.reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`);
+  const line = words
+    .reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`)
+    .replace(/^art-e(?= )/, () => shownProgram);
   return shownDatabase === null ? line : `${line} --db ${shellWord(shownDatabase)}`;
 }
 

@@ -70,7 +70,11 @@ describe("an address in .env, with the key in the environment", () => {
     received.length = 0;
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const again = await artE("score --run latest --judge-votes 3 --quiet", { OPENAI_API_KEY: KEY });
-    expect([again.code, again.stderr, received]).toEqual([2, expect.stringContaining("Cannot send OPENAI_API_KEY from the environment to"), []]);
+    expect([again.code, again.stderr, received]).toEqual([
+      2,
+      expect.stringContaining("Cannot send OPENAI_API_KEY from the environment to"),
+      [],
+    ]);
   });
 
   it("is refused when a server is started", async () => {
