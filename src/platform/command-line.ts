@@ -10,10 +10,10 @@ export function showDatabase(path: string | null): void {
   shownDatabase = path;
 }
 
-/** How command lines in messages call this program. */
+/** Name of this program in command lines of messages. */
 let shownProgram = "art-e";
 
-/** For commands that a newcomer pastes before the program is on the PATH, such as those of the demo. */
+/** Sets the program's name in command lines. In the demo the program might not be on the PATH yet. */
 export function showProgram(call: string): void {
   shownProgram = call;
 }

@@ -234,10 +234,10 @@ const absolutePath = z
     message: "must be an absolute path without . and ..",
   });
 const bindable = absolutePath.refine((path) => BINDABLE.some((folder) => path.startsWith(folder)), {
-  message: `must lie below ${BINDABLE.join(" or ")}`,
+  message: `must be below ${BINDABLE.join(" or ")}`,
 });
 const writable = absolutePath.refine((path) => WRITABLE.some((folder) => path.startsWith(folder)), {
-  message: `must lie below ${WRITABLE.join(" or ")}`,
+  message: `must be below ${WRITABLE.join(" or ")}`,
 });
 const programName = z.string().regex(/^[\w.+-]+$/, "must be the name of a program");
 const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of a Python module");
