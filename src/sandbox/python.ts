@@ -37,7 +37,7 @@ export interface Launch {
   readonly cgroups: CgroupParent | null;
   /** Maximum milliseconds to start, in addition to Python's own time limit. */
   readonly startMs: number;
-  /** Stops what a kill of the program itself would not reach. */
+  /** Stops processes that a kill of the program itself would not reach. */
   readonly stop?: () => Promise<void>;
 }
 

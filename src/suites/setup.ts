@@ -18,7 +18,7 @@ import { type ArgumentSchema, parseArguments } from "./suite-folder.js";
 export interface SetUpRefusal {
   readonly ok: false;
   readonly state: "setup_error" | ObstacleState;
-  /** One line with the step and its failure. */
+  /** The step and its failure, in one line. */
   readonly reason: string;
 }
 

@@ -39,7 +39,7 @@ function addParts(parts: Weights[number], valueAt: (source: number) => number): 
 
 const roundToByte = (value: number) => Math.min(Math.max(roundHalfEven(value), 0), 255);
 
-/** Each target pixel is the mean of the source pixels that it covers, with fractions at its ends. */
+/** Weighs the source pixels that a target pixel covers, with fractions at its ends. */
 function weighAreas(from: number, to: number): Weights {
   const scale = from / to;
   return Array.from({ length: to }, (_, i) => {

@@ -286,7 +286,7 @@ export interface FrameColumn {
 export interface Frame {
   readonly columns: readonly FrameColumn[];
   readonly rows: number;
-  /** One list per level. */
+  /** Row labels, with one list per level. */
   readonly index: readonly (readonly FrameCell[])[] | null;
 }
 

@@ -190,7 +190,7 @@ export interface XmlNode {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly children: readonly XmlNode[];
-  /** Its own text, including text before the first child. */
+  /** Text of the element itself, including text before the first child. */
   readonly text: string;
 }
 

@@ -83,7 +83,7 @@ function toValue(workbook: Workbook, cell: RawCell | undefined): string | number
 
 /** A cell's value in openpyxl with `data_only`: its cached value, and its type after dates are recognized. */
 interface TypedCell {
-  /** One of n, s, b, d, e. */
+  /** Type letter: n, s, b, d or e. */
   readonly type: string;
   readonly value: FrameCell | null;
 }

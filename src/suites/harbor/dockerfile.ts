@@ -12,7 +12,7 @@ import picomatch from "picomatch";
 import { splitShellWords } from "../../platform/command-line.js";
 import { fileStateOf } from "../suite-folder.js";
 
-/** The additions of an environment's Dockerfile to its base image, as far as they are possible without Docker. */
+/** An environment Dockerfile's additions to its base image that do not need Docker. */
 export interface ReadDockerfile {
   /** Image in `FROM`, or null if there is no such line. */
   readonly base: string | null;
