@@ -136,7 +136,7 @@ const BATCH = 100;
 /** Maximum hits per document, so that one document does not hide all others. */
 const MOST_OF_ONE = 2;
 const SNIPPET_TOKENS = 48;
-/** Number of best matches from which a search's hits are chosen. */
+/** Number of best matches that a search's hits are chosen from. */
 const MOST_READ = 500;
 
 const TABLES = `
