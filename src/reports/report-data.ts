@@ -94,6 +94,8 @@ export interface RunFigures {
   readonly profile: readonly ProfileCell[];
   /** Errors of failed tasks, most frequent first. */
   readonly errors: readonly { readonly message: string; readonly tasks: number }[];
+  /** Reasons of refused tasks, most frequent first. */
+  readonly refusals: readonly { readonly message: string; readonly tasks: number }[];
   /** Histogram from 0 to 1 in twenty bins, per score. Scores outside this range do not have one. */
   readonly distribution: Readonly<Record<string, readonly number[]>>;
   /** Number of tasks by number of turns, which is the index. */

@@ -295,9 +295,12 @@ function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
 
 /** The settings that were sent with the call. */
 function configOf(turn: Turn | null): JsonObject {
-  const { maxTokens, temperature = null } = turn?.sent ?? {};
+  const { maxTokens, temperature = null, reasoningEffort: effort = null } = turn?.sent ?? {};
   return {
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    // Inspect has a level and a thinking budget as separate fields.
+    ...(typeof effort === "string" ? { reasoning_effort: effort } : {}),
+    ...(typeof effort === "number" ? { reasoning_tokens: effort } : {}),
     ...(temperature === null ? {} : { temperature }),
   };
 }

@@ -171,6 +171,7 @@ function modelSpanAttributes(
     "gen_ai.response.id": text(turn.responseId),
     "gen_ai.request.temperature": typeof sent?.temperature === "number" ? double(sent.temperature) : undefined,
     "gen_ai.request.max_tokens": integer(sent?.maxTokens),
+    "gen_ai.request.reasoning.level": sent?.reasoningEffort == null ? undefined : text(String(sent.reasoningEffort)),
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
     "error.type": failed ? text(rawFinishReason) : undefined,

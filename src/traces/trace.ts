@@ -11,6 +11,8 @@ import {
   type ToolMessage,
   usageSchema,
 } from "../models/model.js";
+import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { extrasShape } from "../models/request-extras.js";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../platform/json.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { gradeSchema, instructionOf, questionSchema, suiteTaskFactsSchema, taskIdSchema } from "../tasks/question.js";
@@ -142,6 +144,9 @@ export const judgeSettingsSchema = z.object({
   /** Incremented when the wording of the protocol changes. */
   version: z.number().int().positive(),
   votes: z.number().int().positive(),
+  /** Absent: the model's default. */
+  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
+  ...extrasShape,
 });
 
 export type JudgeSettings = z.output<typeof judgeSettingsSchema>;

@@ -45,7 +45,7 @@ describe("a database that cannot be written", needs("sandbox", hasBubblewrap), (
     const { code, stderr } = await inReadOnlyFolder(["agents", "create", "mine", "--prompt", "Find."]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /cannot be used: attempt to write a readonly database\.\n {7}.*copy it to where they can\.\n$/,
+      /Cannot use the database .*: attempt to write a readonly database\.\n {7}.*copy the file to a writable folder\.\n$/,
     );
   });
 

@@ -166,7 +166,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     const { page } = await openPage("label/run_z");
     expect(await page.getByRole("alert").textContent()).toContain("Unknown run.");
     await page.goto(`${server.url}/#label/run_a?criterion=Not%20a%20name`);
-    await page.getByRole("alert").filter({ hasText: "expected a name of small letters" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "expected a name of lowercase letters" }).waitFor();
   });
 
   it("fits wide and narrow screens, light and dark, with its buttons always in sight", async () => {

@@ -143,7 +143,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
   it("refuses decisions about a changed dataset", async () => {
     const { page } = await openPage();
     writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
-    await press(page, "a", "has changed since the review was started");
+    await press(page, "a", "changed after the review started");
   });
 
   it("fits wide and narrow screens, light and dark", async () => {

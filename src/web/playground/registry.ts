@@ -1,3 +1,4 @@
+import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
 import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
@@ -97,7 +98,8 @@ function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLEl
 }
 
 function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
-  const { maxTurns, maxTokens, reasoningTokens = "", temperature = "", toolCalls, toolChoice } = agent.settings;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = agent.settings;
+  const { reasoningTokens = "", reasoningEffort = "", temperature = "" } = optional;
   const fields: readonly Field[] = [
     { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
     { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
@@ -111,11 +113,18 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
       kind: "number",
       value: reasoningTokens,
     },
+    {
+      name: "reasoningEffort",
+      label: "Reasoning effort (model default if empty)",
+      kind: ["", ...REASONING_EFFORTS],
+      value: reasoningEffort,
+    },
     { name: "temperature", label: "Temperature (provider default if empty)", kind: "number", value: temperature },
     { name: "toolCalls", label: "Tool calls per reply", kind: ["all", "first"], value: toolCalls },
     { name: "toolChoice", label: "Tool choice", kind: ["auto", "required"], value: toolChoice },
   ];
-  return editForm(fields, "Save", async ({ name, model, description, prompt, ...settings }) => {
+  return editForm(fields, "Save", async ({ name, model, description, prompt, reasoningEffort: effort, ...others }) => {
+    const settings = { ...others, reasoningEffort: effort === "" ? null : effort };
     const body = { name, description, prompt, settings, model: model === "" ? null : model };
     const now = await patch<AgentJson>(pathOf("agents", agent.id), body);
     changed(now);

@@ -263,11 +263,11 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
   );
 }
 
-export function errorList(run: RunFigures): HTMLElement {
+export function messageList(messages: RunFigures["errors"]): HTMLElement {
   return h(
     "ol",
     { class: "errors" },
-    ...run.errors.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
+    ...messages.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
   );
 }
 

@@ -4,8 +4,8 @@ import { h, replaceChildren } from "../dom.js";
 import {
   effortTable,
   endings,
-  errorList,
   evalTable,
+  messageList,
   outcomeLegend,
   profile,
   scoreTable,
@@ -128,7 +128,9 @@ function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
 function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
   const { runId, tasks, suite } = run;
   const states = suite === null ? [h("h3", {}, "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
-  const errors = run.errors.length === 0 ? [] : [h("h3", {}, "Errors of failed tasks"), errorList(run)];
+  const listed = (title: string, messages: RunFigures["errors"]) =>
+    messages.length === 0 ? [] : [h("h3", {}, title), messageList(messages)];
+  const messages = [...listed("Errors of failed tasks", run.errors), ...listed("Refusals", run.refusals)];
   return h(
     "div",
     { class: "run-block" },
@@ -137,7 +139,7 @@ function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElemen
       "div",
       { class: "pair" },
       h("div", {}, ...states),
-      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...errors),
+      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...messages),
     ),
   );
 }

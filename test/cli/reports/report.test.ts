@@ -116,7 +116,7 @@ describe("report", () => {
     ["report --traces folder", "--traces folder puts the folder beside the page, and the page goes to stdout."],
     ["report latest latest", /^art-e: The run run_\S+ is named twice\.$/m],
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
-    ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: there is no folder nowhere."],
+    ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
     ["report --format pdf", "--format: expected html or md or csv."],
   ])("%s is refused", async (line, message) => {
     const { code, stdout, stderr } = await artE(line);

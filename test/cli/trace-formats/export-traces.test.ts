@@ -210,7 +210,7 @@ describe("export formats", () => {
       ["--for evals --band low -o x", "--band asks for something else."],
       ["--for evals --by goldRank -o x", "lower is better for goldRank."],
       ["--for evals -o run.json", "--output: run.json already exists and is not a folder of traces for evals."],
-      ["--for evals -o no/where", "--output: Cannot write no/where: there is no folder no."],
+      ["--for evals -o no/where", "--output: Cannot write no/where: the folder no does not exist."],
     ])("refuses %s", async (flags, message) => {
       const { code, stderr } = await artE(`export-traces ${flags}`);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
