@@ -239,8 +239,8 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
 }
 
 /**
- * If the log does not contain model calls, for example because its events were left out, the sample still has token counts per
- * model.
+ * If the log does not contain model calls, for example because its events were left out, the sample still has token
+ * counts per model.
  */
 function usageTurns(sample: Sample, startedAt: string): Turn[] {
   const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";

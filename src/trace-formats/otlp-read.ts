@@ -278,7 +278,9 @@ function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
   return id === "" ? (toolNameOf(span.attributes) ?? span.name) === call.name : id === call.id;
 }
 
-/** OpenInference's tool spans often do not have a call id. Each gets the id of the first unassigned call with its name. */
+/**
+ * OpenInference's tool spans often do not have a call id. They get the id of the first unassigned call with their name.
+ */
 function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
   const known = new Set(records.map(({ id }) => id));
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));

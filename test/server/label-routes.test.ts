@@ -84,7 +84,7 @@ describe("labels over HTTP", () => {
     ]);
   });
 
-  it("that were given are asked again, a tenth, and only then", async () => {
+  it("are repeated for a tenth of the labeled traces, and only for these", async () => {
     const [{ trace_id }] = (await queue("&criterion=again")).queue;
     const early = await label({ trace_id, criterion: "again", label: "good", is_repeat: true });
     expect([early.status, early.body.error.details.reason]).toEqual([400, "label_unrepeated"]);

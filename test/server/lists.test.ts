@@ -225,7 +225,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     ]) {
       await page.goto(`${demo.url}/#${hash}`);
       const alert = page.getByRole("main").getByRole("alert");
-      await alert.getByText(/Unknown|was not imported/).waitFor();
+      await alert.getByText(/Unknown|was not imported|no longer exists/).waitFor();
       expect(await alert.textContent()).not.toMatch(/--|art-e |\.db/);
     }
   });

@@ -93,7 +93,7 @@ describe("art-e serve", () => {
   });
 
   it.each([
-    ["--host 0.0.0.0", "there is no token"],
+    ["--host 0.0.0.0", "no token is set"],
     ["--token short", "at least 16 characters"],
     ["--token-file nowhere", "there is no such file"],
     ["--cors http://a.example/path", "expected one origin"],

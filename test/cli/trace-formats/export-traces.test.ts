@@ -255,7 +255,9 @@ describe("export formats", () => {
       expect(JSON.parse(read("evals/manifest.json")).bands.low.count).toBeLessThan(3);
       mkdirSync(path("mine"));
       write("mine/notes.txt", "precious");
-      expect((await artE("export-traces --for evals -o mine")).stderr).toContain("mine exists and is not a folder");
+      expect((await artE("export-traces --for evals -o mine")).stderr).toContain(
+        "mine already exists and is not a folder",
+      );
       expect(readdirSync(path("mine"))).toEqual(["notes.txt"]);
     });
   });

@@ -113,7 +113,7 @@ describe("import-traces", () => {
 
   it.each([
     ["cut.eval", "PK\u0003\u0004 cut off", "cut.eval: cannot be read as a zip: "],
-    ["old.json", '{"version":1,"eval":{},"samples":[{}]}', "old.json: version: only logs of version 2 are read."],
+    ["old.json", '{"version":1,"eval":{},"samples":[{}]}', "old.json: version: only log version 2 is supported."],
     ["late.json", '{"samples":[],"eval":{}}', "late.json: version: "],
     ["ends.json", '{"version":2,"eval":{"created":"x"', "ends.json, line 1: is not JSON."],
     ["new.atif", '{"schema_version":"ATIF-v2.0"}', "new.atif, line 1: schema_version: only ATIF-v1.x is supported."],
@@ -156,7 +156,7 @@ describe("import-traces", () => {
       const { code, stdout } = await artE(["import-traces", join(EXPORTS, "examples/inspect", name), "--db", db]);
       expect({ code, stdout }).toEqual({
         code: 0,
-        stdout: expect.stringMatching(/^4 traces of EvaL1x imported from .*\n.*4 have no day of the question/),
+        stdout: expect.stringMatching(/^4 traces of EvaL1x imported from .*\n.*4 have no cutoff date/),
       });
       const traces = jsonLines((await artE(`export-traces --db ${db}`)).stdout);
       expect(traces.map(({ taskId, epoch, ending }) => [taskId, epoch, ending])).toEqual([

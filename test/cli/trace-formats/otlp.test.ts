@@ -107,7 +107,7 @@ describe("export otlp", () => {
       expect(code).toBe(1);
       expect(stderr).toBe(
         `art-e: ${collector.url}/v1/traces: the server answered 401: no [secret].\n` +
-          "       See that OTEL_EXPORTER_OTLP_HEADERS holds the right keys.\n",
+          "       Check that OTEL_EXPORTER_OTLP_HEADERS contains the right keys.\n",
       );
     });
 
