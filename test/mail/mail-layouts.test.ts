@@ -222,6 +222,23 @@ describe("Maildirs", () => {
   });
 });
 
+describe("mailboxes of an account", () => {
+  it("do not make the other owners in its folder its own", async () => {
+    const { owners } = await importOf(
+      folderOf(
+        {
+          Sent: mbox(4, sent),
+          "maildir/doe-j/inbox/1.": email("x@x.example", "jane.doe@x.example"),
+          "maildir/roe-r/inbox/1.": email("x@x.example", "rick.roe@x.example"),
+          "people/piet.mbox": mbox(2, () => email("x@x.example", "piet@maas.example")),
+        },
+        "ida",
+      ),
+    );
+    expect(owners).toMatchObject({ ida: ME, piet: "piet@maas.example" });
+  });
+});
+
 describe("an mbox that is called after a mailbox", () => {
   it("has its folder as owner, and one with any other name its own", async () => {
     const folder = folderOf({ Sent: mbox(4, sent) }, "ida");
